@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * accounts.c - names of reasons, and the accounts of a recording as one line of text.
+ * accounts.c - names of reasons, and the accounts of a recording as a line of text.
  */
 #include "profile/accounts.h"
 
@@ -142,7 +142,7 @@ static void __attribute__((format(printf, 2, 3))) line_add(struct line *l, const
 		l->len = l->size - 1;
 }
 
-/* " (ring full 2, cycle 1)"; the ordinary reason, a whole Python stack, goes without saying. */
+/* " (ring full 2, cycle 1)"; omits the normal reason, a whole Python stack. */
 static void line_add_reasons(struct line *l, const struct accounts *a, enum outcome outcome)
 {
 	const char *separator = " (";

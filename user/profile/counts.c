@@ -32,7 +32,7 @@ static void mark(struct dict_holder *h, struct dict_map *live)
 		live->strings[labelled(c)[i].label] = 1;
 }
 
-/* After their nodes or labels have changed. */
+/* Call after the nodes or labels have changed. */
 static void index_labelled(struct counts *c)
 {
 	idindex_clear(&c->labelled.index, c->labelled.cnt);
@@ -45,7 +45,7 @@ static void move(struct dict_holder *h, const struct dict_map *ids)
 {
 	struct counts *c = counts_of(h);
 
-	/* New ids are in the same order, and none is larger than the old one. */
+	/* New ids keep the order, and none is larger than the old one. */
 	for (__u32 i = 1; i < c->cnt; i++) {
 		struct node_count n = c->by_node[i];
 
@@ -62,7 +62,7 @@ static void move(struct dict_holder *h, const struct dict_map *ids)
 
 /* ---- counting --------------------------------------------------------------------------------- */
 
-/* The node has a place: 0 or -ENOMEM. */
+/* Makes room for the node. Returns 0 or -ENOMEM. */
 static int reach(struct counts *c, __u32 node)
 {
 	__u32 cnt = node + 1;
@@ -82,7 +82,7 @@ struct counts *counts__new(struct dict *dict, const struct event_spec *event)
 
 	if (!c)
 		return NULL;
-	/* The root, at which is counted what finds no room. */
+	/* The root counts everything that finds no room. */
 	if (reach(c, 0)) {
 		free(c);
 		return NULL;
@@ -104,7 +104,7 @@ void counts__free(struct counts *c)
 	free(c);
 }
 
-/* Waits that happen to be equally long are no other measure than others. */
+/* Waits that happen to be equally long do not make the measure even. */
 static bool is_of_lengths(const struct counts *c)
 {
 	return event_is_time(&c->event) && !event_is_clock(&c->event);
@@ -125,7 +125,7 @@ static void count_total(struct counts *c, __u64 samples, __u64 weight)
 
 void counts__add(struct counts *c, __u32 node, __u64 samples, __u64 weight)
 {
-	/* Without room for more nodes: at the root, which is always there. */
+	/* If there is no room for more nodes, counts at the root, which always exists. */
 	if (node > dict__node_cnt(c->dict) || reach(c, node))
 		node = 0;
 	count_total(c, samples, weight);
@@ -133,7 +133,7 @@ void counts__add(struct counts *c, __u32 node, __u64 samples, __u64 weight)
 	c->by_node[node].weight += weight;
 }
 
-/* NULL where there is no room for the pair. */
+/* NULL: no room for the pair. */
 static struct label_count *find_labelled(struct counts *c, __u32 node, __u32 label)
 {
 	__u32 hash = idindex_hash_pair(node, label);
@@ -169,7 +169,7 @@ void counts__add_labelled(struct counts *c, __u32 node, __u32 label, __u64 sampl
 	}
 }
 
-/* Nodes that have become one have each of their labels once. */
+/* Merged nodes must have each label once. */
 static void merge_labelled(struct counts *c)
 {
 	__u32 cnt = c->labelled.cnt;
@@ -179,7 +179,7 @@ static void merge_labelled(struct counts *c)
 	for (__u32 i = 1; i <= cnt; i++) {
 		struct label_count from = labelled(c)[i], *to;
 
-		/* There is room: no more than there were, at their places or before. */
+		/* There is room: no more entries than before, at their old places or earlier. */
 		to = find_labelled(c, from.node, from.label);
 		if (!to) {
 			c->unlabelled += from.n.samples;
@@ -231,7 +231,7 @@ void counts__clear(struct counts *c)
 	idindex_clear(&c->labelled.index, 0);
 }
 
-/* Nanoseconds are nanoseconds, on a CPU and off it; an event is only the same event. */
+/* Nanoseconds are the same unit on a CPU and off it; any other event matches only itself. */
 static bool same_unit(const struct event_spec *a, const struct event_spec *b)
 {
 	if (event_is_time(a) || event_is_time(b))
@@ -292,7 +292,7 @@ struct counts *counts__new_of_label(const struct counts *c, const char *label)
 
 		if (strcmp(dict__text(c->dict, l->label), label))
 			continue;
-		/* At the root it would be no longer of its stack. */
+		/* Counting at the root would lose its stack. */
 		if (reach(own, l->node)) {
 			counts__free(own);
 			return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dict.c - tables indexed by id, each with an index over its keys. Children are found by (parent,
- * frame), the one look-up that has to be fast.
+ * dict.c - tables indexed by id, each with an index over its keys. The look-up of children by
+ * (parent, frame) is the one that has to be fast.
  */
 #include "profile/dict.h"
 
@@ -81,7 +81,7 @@ struct parts *dict__parts(const struct dict *d)
 
 /* ---- interning -------------------------------------------------------------------------------- */
 
-/* One more in the table, paid for. */
+/* Makes room for one more in the table, and pays for it. */
 static int reserve(struct dict *d, enum profile_resource resource, struct idtable *t)
 {
 	if (room_take(&d->room, resource, 1))
@@ -142,7 +142,7 @@ __u32 dict__frame(struct dict *d, const struct profile_frame *frame)
 	idindex_for_each(&d->frames.index, hash, slot)
 		if (same_frame(&frames(d)[slot->id], frame))
 			return slot->id;
-	/* Without its name it would be another one. */
+	/* Without its name it would be a different frame. */
 	if (d->room.refused || reserve(d, PROFILE_FRAMES, &d->frames))
 		return 0;
 	return idtable_add(&d->frames, hash, frame, d->room.owner);
@@ -189,7 +189,7 @@ __u32 dict_hash_code(const struct profile_code *c)
 	return idindex_hash_bytes(c->lines, c->lines_size, idindex_hash_bytes(key, sizeof(key), 0));
 }
 
-/* The lines become a copy, or stay out where they find no room. */
+/* Copies the lines, or leaves them out if there is no room. */
 static void copy_lines(struct dict *d, struct profile_code *code)
 {
 	__u8 *copy = NULL;

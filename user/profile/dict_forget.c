@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dict_forget.c - a dictionary without what nobody counts: all that stays gets new ids in the old order, and
- * whoever holds ids is told which.
+ * dict_forget.c - removes from a dictionary what nobody counts: what stays gets new ids in the old
+ * order, and holders of ids learn them.
  */
 #include "profile/dict.h"
 
@@ -68,7 +68,7 @@ static int forgetting_init(struct forgetting *f, const struct dict *d)
 	return strtab_init(&f->strings);
 }
 
-/* What the marked nodes are made of. */
+/* Marks what the marked nodes consist of. */
 static void mark_parts(const struct dict *d, struct forgetting *f)
 {
 	__u32 *strings = f->public.strings;
@@ -115,7 +115,7 @@ static int compare_pids(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The processes that frames are of which stay: whose they were is to be known as long. */
+/* The processes whose frames stay: their identities must stay, too. */
 static int list_pids(const struct dict *d, struct forgetting *f)
 {
 	f->pids = calloc((size_t)d->frames.cnt + 1, sizeof(*f->pids));
@@ -190,7 +190,7 @@ static void compact(struct dict *d, struct forgetting *f)
 		idtable_index(&d->nodes, idindex_hash_pair(n->parent, n->frame), i);
 	}
 	identities_keep(&d->identities, f->pids, f->pid_cnt);
-	parts__clear(d->parts); /* places that have gone, or have other numbers now */
+	parts__clear(d->parts); /* the places are gone, or have new numbers */
 	d->epoch++;
 }
 

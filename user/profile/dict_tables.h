@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dict_tables.h - the tables of a dictionary, as dict.c, which adds to them, and dict_forget.c, which takes from
- * them, share them.
+ * dict_tables.h - the tables of a dictionary, shared by dict.c, which adds to them, and
+ * dict_forget.c, which removes from them.
  *
  * Must hold: nobody else includes this.
  */
@@ -24,7 +24,7 @@ struct dict {
 	struct parts *parts;
 	struct dict_holder *holders;
 	__u32 named_cnt;
-	__u32 epoch; /* another one after each dict__forget() */
+	__u32 epoch; /* changes with each dict__forget() */
 };
 
 static inline struct profile_frame *frames(const struct dict *d)
@@ -42,10 +42,10 @@ static inline struct profile_code *codes(const struct dict *d)
 	return d->codes.items;
 }
 
-/* Of what tells one from others: the keys of the indices. */
+/* Hashes over what distinguishes items: the keys of the indexes. */
 __u32 dict_hash_frame(const struct profile_frame *f);
 __u32 dict_hash_code(const struct profile_code *c);
-/* What it points to. */
+/* Frees what it points to. */
 void dict_free_code(struct profile_code *c);
 
 #endif /* KRAIT_PROFILE_DICT_TABLES_H */

@@ -6,7 +6,7 @@
 #include "profile/marks.h"
 #include "util/cleanup.h"
 
-/* As perf calls the object that is not a module. */
+/* perf's name for the object that is not a module. */
 #define KERNEL_ITSELF "[kernel.kallsyms]"
 
 const char *frame_kind_name(enum frame_kind kind)

@@ -7,7 +7,7 @@
 #include "util/search.h"
 #include "util/vec.h"
 
-/* As many processes as are followed at a time; of more, files are shown that everybody may read. */
+/* As many as there can be followed processes; beyond that, only world-readable files are shown. */
 #define MAX_IDENTITIES 32768
 
 void identities_free(struct identities *set)
@@ -22,7 +22,7 @@ bool identity_is_same(const struct identity *a, const struct identity *b)
 	       !memcmp(a->groups, b->groups, a->group_cnt * sizeof(a->groups[0]));
 }
 
-/* Where those of a pid begin, or would. */
+/* The index of a pid's first entry, or where it would be. */
 static unsigned first_of(const struct identities *set, int pid)
 {
 	return (unsigned)sorted_below(set->cnt, i, set->list[i].pid < pid);

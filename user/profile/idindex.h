@@ -4,15 +4,16 @@
  *
  * The keys stay where they are (an array indexed by id), and the caller compares them:
  *
- *	idindex_for_each(x, hash, slot)
- *		if (same(slot->id, key))
- *			return slot->id;
+ * 	idindex_for_each(x, hash, slot)
+ * 		if (same(slot->id, key))
+ * 			return slot->id;
  *
  * uthash, used elsewhere, needs entries that never move and 56 bytes in each. Stack nodes are
  * looked up two million times a second and live in one growing array: here the cost is 8 bytes a
  * slot, at most half of them used, and mostly one cache line per look-up.
  *
- * Must hold: id 0 is never stored, it marks a free slot; one slot in two is free, so a search ends.
+ * Must hold: id 0 is never stored, because it marks a free slot; at least half of the slots are
+ * free, so a search ends.
  */
 #ifndef KRAIT_PROFILE_IDINDEX_H
 #define KRAIT_PROFILE_IDINDEX_H
@@ -28,16 +29,16 @@ struct idindex_slot {
 
 struct idindex {
 	struct idindex_slot *slots;
-	__u32 mask; /* number of slots - 1, a power of two; 0 when there is none */
+	__u32 mask; /* number of slots - 1, a power of two minus 1; 0: no slots */
 	__u32 used;
 };
 
 /* Makes room for one more id: 0 or -ENOMEM. Call it before a search that may end in an insert. */
 int idindex_reserve(struct idindex *x) __attribute__((warn_unused_result));
-/* There must be room, and the id must not be in yet. */
+/* There must be room, and the id must not be present yet. */
 void idindex_insert(struct idindex *x, __u32 hash, __u32 id);
 void idindex_free(struct idindex *x);
-/* Empties it, and keeps room for cnt ids; what is beyond that is given back where that is possible. */
+/* Empties it, but keeps room for cnt ids; frees more than that if possible. */
 void idindex_clear(struct idindex *x, __u32 cnt);
 
 __u32 idindex_hash_bytes(const void *data, size_t len, __u64 seed);

@@ -31,7 +31,7 @@ void idtable_free(struct idtable *t)
 	*t = (struct idtable){ 0 };
 }
 
-/* Both arrays have room for cap items, or stay large enough for those that are there. */
+/* Resizes both arrays to cap items, but never below the present ones. */
 static int resize(struct idtable *t, __u32 cap)
 {
 	void *items = reallocarray(t->items, cap, t->size);
@@ -83,7 +83,7 @@ void idtable_compact(struct idtable *t, __u32 *map)
 	}
 	t->cnt = kept;
 	idindex_clear(&t->index, kept);
-	/* More room than is needed does no harm. */
+	/* Failing to shrink does no harm. */
 	if (t->cap > IDTABLE_MIN_CAP && kept < t->cap / 4)
 		(void)resize(t, kept * 2 > IDTABLE_MIN_CAP ? kept * 2 : IDTABLE_MIN_CAP);
 }

@@ -6,7 +6,7 @@
 #include "profile/accounts.h"
 #include "util/printable.h"
 
-/* Where a process with that many losses goes; NULL where those that are there have more. */
+/* The place for a process with that many losses; NULL: all kept ones have more. */
 static struct process_loss *find_place(struct losses *l, __u64 lost)
 {
 	struct process_loss *least = l->list;

@@ -2,7 +2,7 @@
 /*
  * losses.h - which processes lost interrupts, and why.
  *
- * Must hold: bounded. Those that lost most are kept by name, the rest only as a sum.
+ * Must hold: bounded. Those that lost most are listed, the rest only summed up.
  */
 #ifndef KRAIT_PROFILE_LOSSES_H
 #define KRAIT_PROFILE_LOSSES_H
@@ -23,14 +23,14 @@ struct process_loss {
 };
 
 struct losses {
-	__u32 cnt, processes; /* kept, and in all */
-	__u64 others; /* interrupts lost by those that are not kept */
+	__u32 cnt, processes; /* listed, and in total */
+	__u64 others; /* interrupts lost by processes not listed */
 	struct process_loss list[LOSSES_MAX];
 };
 
-/* Takes a process in, if it has lost anything. */
+/* Adds a process, if it has lost anything. */
 void losses_add(struct losses *l, int pid, const char *comm, const __u64 reasons[REASON_CNT]);
-/* One line for each: "lost by 123 (python3): 4 of 90 (ring full 3, thread torn 1)". */
+/* Prints one line for each: "lost by 123 (python3): 4 of 90 (ring full 3, thread torn 1)". */
 void losses_print(const struct losses *l, FILE *out);
 
 #endif /* KRAIT_PROFILE_LOSSES_H */

@@ -33,7 +33,7 @@ void mark_waiters(char text[MARK_SIZE], __u32 cnt)
 {
 	__u32 shown = cnt;
 
-	/* Few different texts: each makes stacks of its own. */
+	/* Rounded to keep the number of texts small: each makes stacks of its own. */
 	for (__u32 power = 10; power <= cnt; power *= 10)
 		shown = power;
 	snprintf(text, MARK_SIZE, "[the first of %u%s tasks that await it]", shown,
@@ -53,7 +53,7 @@ bool mark_is(const char *frame, size_t len)
 	       !(len == sizeof(unknown) - 1 && !memcmp(frame, unknown, len));
 }
 
-/* The first that the text begins with. */
+/* The first entry that the text begins with applies. */
 static const struct {
 	const char *start, *meaning;
 } meanings[] = {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * marks.h - what krait says in a stack where code is missing: all texts in brackets, once.
+ * marks.h - all texts that krait puts in a stack where code is missing, in brackets.
  *
- * A recording, a capture that is read back and the page show the same text for the same thing. A text
- * that other files have stored (a capture's DSO, folded stacks) can only be added to.
+ * A recording, a capture that is read back and the page show the same text for the same thing.
+ * Existing texts must not change, because other files contain them (a capture's DSO, folded
+ * stacks); new ones may be added.
  */
 #ifndef KRAIT_PROFILE_MARKS_H
 #define KRAIT_PROFILE_MARKS_H
@@ -17,14 +18,14 @@
 /* Whole stacks. */
 #define MARK_NO_PYTHON "[no Python frame]"
 #define MARK_NO_STACK "[no room for the stack]"
-/* CPU time that the kernel has charged to the thread, and no tick found. */
+/* CPU time that the kernel has charged to the thread, but that no tick found. */
 #define MARK_NOT_SAMPLED "[not sampled]"
-/* Garbage is being collected: what is below ran before, what is above runs because of it. */
+/* Garbage collection: frames below ran before it, frames above run because of it. */
 #define MARK_GC "[GC]"
-/* Native frames that are missing: here; here and anywhere towards the root. */
+/* Missing native frames: just here; here and anywhere towards the root. */
 #define MARK_NATIVE_TRUNCATED "[truncated]"
 #define MARK_NATIVE_UNKNOWN "[unknown native frames]"
-/* Of asyncio tasks: what they await each other, and their frames. */
+/* About asyncio tasks: who awaits whom, and their frames. */
 #define MARK_TASKS_TORN "[truncated: tasks that were changing]"
 #define MARK_TASKS_LIMIT "[truncated: too many tasks]"
 #define MARK_GREENLETS_TORN "[truncated: greenlets that were changing]"
@@ -36,39 +37,48 @@
 #define MARK_TASKS_CYCLE "[tasks that await each other]"
 #define MARK_TASK_FOREIGN "[task without a coroutine of Python]"
 #define MARK_TASK_FRAMES "[truncated: frames of a coroutine]"
-/* An address that lies in nothing. */
+/* An address outside of all mappings. */
 #define MARK_UNKNOWN "[unknown]"
-/* A place in Python whose function the DSO had no room for. */
+/* A Python place whose function found no room in the DSO. */
 #define MARK_NO_FUNCTION "[no room for the function]"
-/* A place in Python whose DSO is missing: by its offset there. */
+/* A Python place whose DSO is missing: its offset there. */
 #define MARK_PYTHON_FORMAT "[python 0x%llx]"
 
-/* On the page, in place of subtrees that it does not have. */
+/* On the page, in place of subtrees that it does not contain. */
 #define MARK_SMALL "[small stacks, not kept in this page]"
 
-/* In place of a name that is empty; that nobody can read; of the kernel's code without a symbol. */
+/* In place of a name that is empty; that is unreadable; of kernel code without a symbol. */
 #define NAME_EMPTY "[unnamed]"
 #define NAME_UNREADABLE "<unknown function>"
 #define NAME_KERNEL "[kernel]"
-/* Behind the name of a function that has no code of its own there, as in perf. */
+/* Follows the name of an inlined function, as in perf. */
 #define NAME_INLINED " (inlined)"
-/* Of one that nobody names. */
+/* An inlined function without a name. */
 #define NAME_INLINE_UNKNOWN "[unknown]"
 
-/* The longest text that mark_truncated() makes, with its end. */
+/* The longest text of mark_truncated(), with its NUL. */
 #define MARK_SIZE 64
 
-/* What stands for a sample that has no Python frames for that reason; NULL where it has some. */
+/* The mark for a sample without Python frames for that reason; NULL if it has some. */
 const char *mark_of(enum reason reason);
-/* "[truncated: depth]": what lies at the root of a stack that was cut. */
+/* "[truncated: depth]": the mark at the root of a stack that was cut. */
 void mark_truncated(char text[MARK_SIZE], enum reason reason);
-/* "[the first of 3 tasks that await it]", larger numbers rounded: of several, a stack goes on with one. */
+/*
+ * "[the first of 3 tasks that await it]", larger numbers rounded: if several await it, the stack
+ * continues with one.
+ */
 void mark_waiters(char text[MARK_SIZE], __u32 cnt);
-/* What it says, in a sentence without its end; never NULL. The same words on the page and in report; docs/READING.md has more of them. */
+/*
+ * Its meaning, in a sentence without the full stop; never NULL. The page and report use the same
+ * words; docs/READING.md explains more.
+ */
 const char *mark_meaning(const char *text);
-/* Says that native frames are missing: makes no sense in a stack without any. */
+/* Does it say that native frames are missing? Then it makes no sense in a stack without any. */
 bool mark_is_native(const char *text);
-/* Folded text: is that frame, of len bytes, a mark? perf has "[unknown]" for a function without a name. */
+/*
+ * In folded text: is that frame, of len bytes, a mark? perf writes "[unknown]" for a function
+ * without a name.
+ */
 bool mark_is(const char *frame, size_t len);
 
 #endif /* KRAIT_PROFILE_MARKS_H */

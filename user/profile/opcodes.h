@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * opcodes.h - what an instruction of CPython's is called, and what kind of form it is: a number per minor version,
- * from tables that the interpreters themselves made (scripts/gen-opcodes).
+ * opcodes.h - what a CPython instruction is called, and which kind of form it is, by a number per
+ * minor version; the interpreters themselves made the tables (scripts/gen-opcodes).
  *
- * An opcode of a profile has its minor in it, so that one of 3.11 and one of 3.15 are two: frames, captures and
- * outputs carry that number. 0 is "unknown".
+ * An opcode in a profile includes its minor version, so one of 3.11 differs from one of 3.15:
+ * frames, captures and outputs use that number. 0 is "unknown".
  *
- * Must hold: any number has a name; one that no table has is shown as what it is.
+ * Must hold: any number has a name; a number in no table is shown as itself.
  */
 #ifndef KRAIT_PROFILE_OPCODES_H
 #define KRAIT_PROFILE_OPCODES_H
@@ -15,43 +15,44 @@
 
 #define OPCODE_MINOR_FIRST 8
 #define OPCODE_MINOR_LAST 15
-/* The name of an opcode that no table has, with its end. */
+/* The longest name of an opcode that is in no table, with its NUL. */
 #define OPCODE_NAME_SIZE 64
-/* All of them are below. */
+/* All opcodes are below. */
 #define OPCODE_LIMIT 4096
 
-/* What an instruction is by now. */
+/* The current form of an instruction. */
 enum opcode_form {
-	OPCODE_PLAIN, /* there is only this one */
-	OPCODE_GENERIC, /* there are forms for special cases, and it is in none */
-	OPCODE_SPECIAL, /* it is one of those */
-	OPCODE_INSTRUMENTED, /* sys.monitoring, a debugger or a coverage tool wants to know of it */
-	OPCODE_JIT, /* a trace of the JIT, or of its interpreter, begins here: what runs in it */
+	OPCODE_PLAIN, /* it has only this form */
+	OPCODE_GENERIC, /* it has specialised forms, but is not in one now */
+	OPCODE_SPECIAL, /* it is in one of these */
+	OPCODE_INSTRUMENTED, /* sys.monitoring, a debugger or a coverage tool watches it */
+	/* a trace of the JIT, or of its interpreter, begins here: time is spent in the trace */
+	OPCODE_JIT,
 	OPCODE_FORM_CNT
 };
 
 struct opcode_info {
-	const char *name; /* NULL: there is no such opcode */
-	__u8 base; /* what it is a form of: itself, if of nothing else */
-	__u8 caches; /* code units of inline cache behind it */
+	const char *name; /* NULL: no such opcode */
+	__u8 base; /* the opcode of which it is a form; itself if none */
+	__u8 caches; /* code units of inline cache that follow */
 	__u8 form; /* enum opcode_form */
 };
 
 /* By minor and opcode; opcode_tables.c. */
 extern const struct opcode_info *const opcode_tables[OPCODE_MINOR_LAST - OPCODE_MINOR_FIRST + 1];
 
-/* The number of an opcode of that version (PY_VERSION_HEX); 0: that version is not known, or the byte is none. */
+/* The number for an opcode byte of that version (PY_VERSION_HEX); 0: unknown version, or no opcode. */
 __u16 opcode_of(__u32 version, __u8 byte);
-/* NULL where no table has it. */
+/* NULL: in no table. */
 const struct opcode_info *opcode_info(__u16 opcode);
-/* "LOAD_ATTR_INSTANCE_VALUE", "opcode 3.11:255", or "" of 0; in buf, or a constant. */
+/* "LOAD_ATTR_INSTANCE_VALUE", "opcode 3.11:255", or "" for 0; in buf, or a constant. */
 const char *opcode_name(__u16 opcode, char buf[OPCODE_NAME_SIZE]);
-/* What it is a form of: "LOAD_ATTR". */
+/* The name of the instruction of which it is a form: "LOAD_ATTR". */
 const char *opcode_base_name(__u16 opcode, char buf[OPCODE_NAME_SIZE]);
-/* The minor version that it is of: 15; 0 of an unknown opcode. */
+/* Its minor version: 15; 0 for an unknown opcode. */
 unsigned opcode_minor(__u16 opcode);
 enum opcode_form opcode_form(__u16 opcode);
-/* "special", ...: what outputs call the form; of a plain one "". */
+/* "special", ...: the name of the form in outputs; "" for a plain one. */
 const char *opcode_form_name(enum opcode_form form);
 
 #endif /* KRAIT_PROFILE_OPCODES_H */

@@ -24,7 +24,7 @@ static bool starts_with(const char *text, const char *start)
 	return !strncmp(text, start, strlen(start));
 }
 
-/* What is behind the last "/site-packages/" or "/dist-packages/"; NULL none. */
+/* The text after the last "/site-packages/" or "/dist-packages/"; NULL: none. */
 static const char *in_packages(const char *file)
 {
 	static const char *const folders[] = { "/site-packages/", "/dist-packages/" };
@@ -40,7 +40,10 @@ static const char *in_packages(const char *file)
 	return found;
 }
 
-/* "numpy/core/x.so", "numpy.libs/libopenblas.so", "six.py", "_cffi.cpython-311.so": up to the first of these. */
+/*
+ * "numpy/core/x.so", "numpy.libs/libopenblas.so", "six.py", "_cffi.cpython-311.so": up to the first
+ * slash or dot.
+ */
 static void put_package(char ret[ORIGIN_NAME_SIZE], const char *file)
 {
 	put(ret, file, strcspn(file, "/."));
@@ -61,7 +64,7 @@ static bool is_stdlib(const char *file)
 	return *at == '/';
 }
 
-/* "libcrypto" of "/usr/lib/libcrypto.so.3", "libopenblas" of "libopenblas-r0-1234.3.so" */
+/* "libcrypto" for "/usr/lib/libcrypto.so.3", "libopenblas" for "libopenblas-r0-1234.3.so" */
 static void put_library(char ret[ORIGIN_NAME_SIZE], const char *base)
 {
 	const char *so = strstr(base, ".so");

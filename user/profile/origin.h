@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * origin.h - whose code a frame is, by where its file lies: "application", "stdlib", "interpreter", "libc",
- * "kernel", a package of site-packages (its Python and its C alike: "numpy"), or a library ("libcrypto").
+ * origin.h - whose code a frame is, judging by its file: "application", "stdlib", "interpreter",
+ * "libc", "kernel", a package of site-packages ("numpy", for both its Python and its C), or a
+ * library ("libcrypto").
  *
- * Must hold: it goes by paths alone, so a capture says the same wherever it is read.
+ * Must hold: uses only paths, so a capture gives the same result wherever it is read.
  */
 #ifndef KRAIT_PROFILE_ORIGIN_H
 #define KRAIT_PROFILE_ORIGIN_H
@@ -12,7 +13,7 @@
 
 #define ORIGIN_NAME_SIZE 64
 
-/* file, name: the frame's texts. A longer name is cut. */
+/* file, name: the frame's texts. A longer name is truncated. */
 void origin_name(char ret[ORIGIN_NAME_SIZE], enum frame_kind kind, const char *file,
 		 const char *name) __attribute__((nonnull));
 

@@ -64,7 +64,7 @@ void parts__clear(struct parts *p)
 	*p = (struct parts){ 0 };
 }
 
-/* Its frame, which no address tells from others in the same line. */
+/* The part's frame; within a line it is not distinguished by address. */
 static __u32 part_frame(struct dict *d, const struct native_place *place,
 			const struct part_line *line, bool is_inlined)
 {
@@ -132,7 +132,7 @@ int parts_expand(struct profile *p)
 		const struct profile_node *n = dict__node_at(d, i);
 		__u32 parent = nodes[n->parent];
 
-		/* Below one without room, too, all stays. */
+		/* If the parent found no room, everything below stays as well. */
 		if (parent || !n->parent)
 			nodes[i] = parts_child(d, parent, n->frame);
 	}

@@ -21,7 +21,7 @@ static int add_event(struct profile *p)
 	return 0;
 }
 
-/* The dictionary may be NULL for want of memory. */
+/* dict: NULL if it could not be allocated. */
 static struct profile *new_over(struct dict *dict, bool borrowed)
 {
 	struct profile *p = calloc(1, sizeof(*p));

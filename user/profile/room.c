@@ -6,10 +6,10 @@
 #include "util/quota.h"
 
 /*
- * At most 1.5 GiB of one event when all is full: 740 MiB of nodes (13 bytes, 16 of the index and 16 of
- * the event's counts), 290 MiB of frames (57 and 16), 50 MiB of code objects with 256 MiB of line
- * tables, 256 MiB of strings. Each further event adds 16 bytes a node. While an index grows it is there
- * twice: half as much of it again.
+ * At most 1.5 GiB for one event when everything is full: 740 MiB of nodes (13 bytes, 16 in the
+ * index and 16 in the event's counts), 290 MiB of frames (57 and 16), 50 MiB of code objects with
+ * 256 MiB of line tables, 256 MiB of strings. Each further event adds 16 bytes a node. While an
+ * index grows the old and new ones coexist: half as much again.
  */
 static const struct profile_limits defaults = { {
 	[PROFILE_NODES] = 16U << 20,
@@ -19,10 +19,10 @@ static const struct profile_limits defaults = { {
 	[PROFILE_STRING_BYTES] = 256U << 20,
 } };
 
-/* Of each, one part in so many is root's alone. */
+/* This fraction of each resource is reserved for root. */
 #define ROOT_RESERVE 8
 
-/* A build for tests has less room, in powers of two (Makefile). */
+/* A test build has less room, by a power of two (Makefile). */
 #ifndef PROFILE_ROOM_SHIFT
 #define PROFILE_ROOM_SHIFT 0
 #endif
@@ -60,7 +60,7 @@ int room_take(struct room *r, enum profile_resource resource, __u64 n)
 {
 	int err = quota__take(r->quotas[resource], r->owner, n);
 
-	/* A frame without a code object or lines is still a true one. */
+	/* A frame without a code object or lines is still correct. */
 	if (err && resource != PROFILE_CODES && resource != PROFILE_LINE_BYTES)
 		r->refused = true;
 	return err;

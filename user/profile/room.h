@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * room.h - how much a dictionary may hold, and who pays for what it holds (bpf/share.h).
+ * room.h - how much a dictionary may hold, and who pays for it (bpf/share.h).
  *
- * Must hold: whatever is in the dictionary was taken here before, and is given back when it is forgotten.
+ * Must hold: everything in the dictionary was paid for here first, and is given back when it is
+ * forgotten.
  */
 #ifndef KRAIT_PROFILE_ROOM_H
 #define KRAIT_PROFILE_ROOM_H
@@ -28,7 +29,8 @@ struct profile_limits {
 struct room {
 	struct quota *quotas[PROFILE_RESOURCE_CNT];
 	unsigned owner; /* who pays for what is added */
-	bool refused; /* since room_begin(): what was built is not the whole stack */
+	/* something was refused since room_begin(): what was built is not the whole stack */
+	bool refused;
 };
 
 /* In the file that has them: what a full dictionary takes. */
@@ -36,18 +38,18 @@ const struct profile_limits *profile_limits_default(void);
 /* "stack nodes" */
 const char *profile_resource_name(enum profile_resource resource);
 
-/* 0 or -ENOMEM; to be freed in any case. */
+/* Returns 0 or -ENOMEM; free it in either case. */
 int room_init(struct room *r, const struct profile_limits *limits)
 	__attribute__((warn_unused_result));
 void room_free(struct room *r);
 void room_begin(struct room *r, unsigned owner);
 
-/* For the owner that room_begin() named: 0 or -EDQUOT. */
+/* Charges the owner named by room_begin(). Returns 0 or -EDQUOT. */
 int room_take(struct room *r, enum profile_resource resource, __u64 n)
 	__attribute__((warn_unused_result));
-/* There was no memory for what had been taken. */
+/* Undoes room_take() when there was no memory. */
 void room_untake(struct room *r, enum profile_resource resource, __u64 n);
-/* What an owner had is forgotten. */
+/* Gives back what an owner's forgotten items took. */
 void room_give(struct room *r, enum profile_resource resource, unsigned owner, __u64 n);
 
 #endif /* KRAIT_PROFILE_ROOM_H */

@@ -42,7 +42,7 @@ static int compare(const void *x, const void *y, void *ctx)
 	return c ? c : compare_int(a->opcode, b->opcode);
 }
 
-/* Whether a spot comes before that line. */
+/* Does a spot come before that line? */
 static bool is_before(const struct spots *s, const struct spot *a, __u32 file, int line)
 {
 	int c = a->file == file ? 0 :
@@ -62,7 +62,7 @@ const struct spot *spots_of_line(const struct spots *s, __u32 file, int line, __
 	return end > first ? &s->list[first] : NULL;
 }
 
-/* Of a frame of the view or of the dictionary: of nobody's samples yet. */
+/* The spot of a frame (of the view or the dictionary), without counts. */
 #define spot_of(f)                                                                                 \
 	((struct spot){                                                                            \
 		.file = (f)->file,                                                                 \
@@ -75,7 +75,7 @@ const struct spot *spots_of_line(const struct spots *s, __u32 file, int line, __
 		.opcode = (f)->opcode,                                                             \
 	})
 
-/* What ends at a node is its own innermost place's, or its caller's. */
+/* Time that ends at a node belongs to its innermost Python place: its own, or its caller's. */
 static int give_self(struct spots *s, const struct view *v, const __u32 *spot_of_frame)
 {
 	cleanup_free __u32 *inner = calloc(v->node_cnt, sizeof(*inner));
@@ -108,7 +108,10 @@ static int compare_instructions(const struct spot *a, const struct spot *b, cons
 	return compare(&x, &y, (void *)dict);
 }
 
-/* Of one instruction those that have been counted, whatever it was then, else one that says what it is. */
+/*
+ * For one instruction keeps the spots with counts, whatever their form; otherwise one that names
+ * it.
+ */
 static void merge_instructions(struct spots *s)
 {
 	__u32 kept = 0, end;
@@ -128,7 +131,7 @@ static void merge_instructions(struct spots *s)
 	s->cnt = kept;
 }
 
-/* The instructions that the dictionary has, and nobody has counted. */
+/* Adds instructions that the dictionary has but nobody has counted. */
 static int add_instructions(struct spots *s)
 {
 	__u32 cnt = 0;

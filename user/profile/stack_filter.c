@@ -10,7 +10,7 @@
 
 struct stack_filter {
 	const char *pattern;
-	bool *wanted; /* by node, for those before known */
+	bool *wanted; /* by node, for nodes below known */
 	__u32 known, cap;
 };
 
@@ -55,7 +55,7 @@ static bool reserve(struct stack_filter *f, __u32 node)
 	return !vec_reserve(f->wanted, f->cap, node + 1);
 }
 
-/* A node is made after its parent, so answers can be found in the order of nodes. */
+/* A node is created after its parent, so answers can be computed in the order of nodes. */
 bool stack_filter__wants(struct stack_filter *f, const struct dict *dict, __u32 node)
 {
 	const struct profile_node *n;

@@ -21,7 +21,7 @@ struct strtab_block {
 int strtab_init(struct strtab *t)
 {
 	memset(t, 0, sizeof(*t));
-	/* Without randomness the seed is 0: slower at worst, never wrong. */
+	/* Without randomness the seed is 0: maybe slower, never wrong. */
 	if (getrandom(&t->seed, sizeof(t->seed), GRND_NONBLOCK) < 0)
 		t->seed = 0;
 	t->texts = calloc(STRTAB_MIN_CAP, sizeof(*t->texts));

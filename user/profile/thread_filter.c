@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* TASK_COMM_LEN, include/linux/sched.h, without its end. */
+/* TASK_COMM_LEN, include/linux/sched.h, without the NUL. */
 #define KERNEL_NAME 15
 /* PID_MAX_LIMIT, include/linux/threads.h. */
 #define TID_MAX (4 * 1024 * 1024)

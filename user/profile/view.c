@@ -21,13 +21,13 @@ struct draft {
 
 struct builder {
 	struct view *view;
-	__u32 *frame_map; /* frame of the dictionary -> view frame, 0 where its level is left out */
-	__u32 *node_map; /* its node -> draft */
+	__u32 *frame_map; /* dictionary frame -> view frame, 0 if its level is left out */
+	__u32 *node_map; /* dictionary node -> draft */
 	struct draft *drafts; /* [0] is the root */
 	__u32 draft_cnt;
-	__u32 *children; /* drafts grouped by parent, in order within a group */
+	__u32 *children; /* drafts grouped by parent, in order within each group */
 	__u32 *first_child; /* by draft: index into children; [draft_cnt] is the end */
-	__u32 *rank; /* view frame -> place in the order by name */
+	__u32 *rank; /* view frame -> rank by name */
 	struct idindex index;
 };
 
@@ -96,7 +96,7 @@ static bool level_shown(const struct view_options *o, enum frame_kind kind)
 	return true;
 }
 
-/* What remains of a frame when the view's options have been applied. */
+/* What remains of a frame after applying the view's options. */
 static struct view_frame project(const struct view_options *o, const struct profile_frame *f)
 {
 	bool task = f->kind == FRAME_PROCESS || f->kind == FRAME_THREAD;
@@ -106,7 +106,10 @@ static struct view_frame project(const struct view_options *o, const struct prof
 	return (struct view_frame){
 		.kind = f->kind,
 		.name = f->name,
-		/* The line of native code is one of its source, which the function is not called after. */
+		/*
+		 * A native frame's line belongs to its source file, which is not part of the
+		 * function's name.
+		 */
 		.file = native ? f->source : f->file,
 		.first_line = f->first_line > 0 ? f->first_line : -1,
 		.line = o->lines && !task && f->line > 0 && (native || !f->source) ? f->line : -1,
@@ -182,7 +185,10 @@ static __u32 draft_child(struct builder *b, __u32 parent, __u32 frame)
 	return b->draft_cnt++;
 }
 
-/* The function of the name that its caller, a wrapper, has already: what is in it is in that one. */
+/*
+ * Is this the function with the same name that its caller, a wrapper, calls? Then it is merged into
+ * the caller.
+ */
 static bool is_folded(const struct builder *b, const struct profile_node *n)
 {
 	const struct dict *d = b->view->dict;
@@ -235,7 +241,7 @@ static int compare_frame_ids(const void *a, const void *b, void *ctx)
 	return view_frame_compare(v, &v->frames[*(const __u32 *)a], &v->frames[*(const __u32 *)b]);
 }
 
-/* Siblings compare by one number instead of by strings. */
+/* Ranks names once, so that siblings are compared by number instead of by string. */
 static int rank_frames(struct builder *b)
 {
 	struct view *v = b->view;
@@ -265,7 +271,7 @@ static int compare_siblings(const void *a, const void *b, void *ctx)
 	return (rank_x > rank_y) - (rank_x < rank_y);
 }
 
-/* Not what has been left for the stacks of its parts. */
+/* Has it any counts left, after those of stacks with parts were moved? */
 static bool is_kept(const struct builder *b, const struct draft *d)
 {
 	return d->total || !dict__parts(b->view->dict)->nodes;
@@ -349,7 +355,10 @@ static int order_nodes(struct builder *b)
 	}
 }
 
-/* Self and total of every frame; a node below another of the same frame adds no total. */
+/*
+ * Self and total of every frame; a node below another one of the same frame adds nothing to the
+ * total.
+ */
 static int count_frames(struct view *v)
 {
 	cleanup_free __u32 *covered = calloc(v->frame_cnt, sizeof(*covered));

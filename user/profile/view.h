@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * view.h - counts as an output wants them: frames merged by function or by line, with or
- * without process and thread levels, children in a fixed order, totals and a flat table.
+ * view.h - counts as an output wants them: frames merged by function or by line, with or without
+ * process and thread levels, children in a fixed order, totals and a flat table.
  *
- * All outputs and the summary take their numbers from here, which is why they agree.
+ * All outputs and the summary take their numbers from here, so they agree.
  *
  * Nodes are in depth-first order: [0] is the root, a parent comes right before its first child, and
- * the descendants of node i are i + 1 .. end - 1. So an output is one loop with a stack of
- * ancestors at most; nothing here or there recurses, stacks are thousands deep.
+ * the descendants of node i are i + 1 .. end - 1. So an output is one loop, at most with a stack of
+ * ancestors; nothing recurses, because stacks are thousands deep.
  *
- * Numbers are in the unit of their shares: samples, or the events that these stand for.
+ * Numbers are in the unit of shares: samples, or the events that these stand for.
  *
- * Must hold: total of a node = its self + Σ total of its children; total of the root = Σ self over
- * all nodes = samples (or events) counted = Σ self over all functions + self of the root.
+ * Must hold: a node's total = its self + its children's totals; the root's total = the sum of self
+ * over all nodes = samples (or events) counted = the sum of self over all functions + the root's
+ * self.
  */
 #ifndef KRAIT_PROFILE_VIEW_H
 #define KRAIT_PROFILE_VIEW_H
@@ -23,33 +24,33 @@
 #include "profile/counts.h"
 
 enum view_order {
-	VIEW_BY_NAME, /* as strcmp() orders: the same profile gives the same text */
+	VIEW_BY_NAME, /* in strcmp() order, so the same profile gives the same text */
 	VIEW_BY_COUNT, /* largest total first */
 };
 
 struct view_options {
-	bool lines; /* one entry per line, not per function */
-	bool sources; /* with lines: those of native code, too, each in its source file */
+	bool lines; /* one entry per line instead of per function */
+	bool sources; /* with lines: also for native code, with its source files */
 	bool processes; /* keep the process level */
 	bool threads; /* keep the thread level */
-	bool ids; /* processes and threads of one name stay apart, by pid and tid */
-	bool tids; /* only threads do */
-	bool instructions; /* with lines: of Python one entry per instruction */
-	bool nodes; /* keep where each node of the dictionary has gone */
+	bool ids; /* keep processes and threads of the same name apart, by pid and tid */
+	bool tids; /* only threads */
+	bool instructions; /* with lines: one entry per Python instruction */
+	bool nodes; /* remember where each dictionary node went */
 	enum view_order order;
 };
 
-/* A function, or one line of it; also a process, a thread or a mark. */
+/* A function, or one of its lines; also a process, a thread or a mark. */
 struct view_frame {
 	enum frame_kind kind;
 	__u32 name, file; /* string ids of the dictionary */
 	int first_line; /* of the function; -1 unknown */
-	int line; /* -1 unless one entry per line */
-	int pid, tid; /* -1 unless ids */
-	/* As profile_frame has them; -1, and 0, unless one entry per instruction. */
+	int line; /* -1 unless there is one entry per line */
+	int pid, tid; /* -1 without ids */
+	/* As in profile_frame; -1, and 0, unless there is one entry per instruction. */
 	int column, end_column, unit;
 	__u16 opcode;
-	__u64 self; /* of the unit: what ends here */
+	__u64 self; /* what ends here, in the share unit */
 	__u64 total; /* what has it anywhere on the stack; recursion counts once */
 };
 
@@ -64,16 +65,16 @@ struct view_node {
 /* The counts and their dictionary must outlive the view and not change meanwhile. */
 struct view {
 	const struct counts *counts;
-	const struct dict *dict; /* theirs */
+	const struct dict *dict; /* of the counts */
 	struct view_options options;
 	struct view_node *nodes;
 	struct view_frame *frames; /* [0] stands for the root */
-	__u32 *node_of; /* by node of the dictionary, where options.nodes; 0 where nothing of it is counted */
-	__u32 node_cnt, frame_cnt; /* [0] included */
+	__u32 *node_of; /* by dictionary node, with options.nodes; 0 if it has no counts */
+	__u32 node_cnt, frame_cnt; /* including [0] */
 	__u32 max_depth;
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int view__new(struct view **ret, const struct counts *c, const struct view_options *options)
 	__attribute__((warn_unused_result));
 void view__free(struct view *v);
@@ -87,7 +88,10 @@ static inline void view_cleanup_(struct view **v)
 const char *view_name(const struct view *v, const struct view_frame *f);
 const char *view_file(const struct view *v, const struct view_frame *f);
 
-/* < 0, 0, > 0: by kind, name, file, first line, line, instruction, pid, tid; a total order of frames. */
+/*
+ * < 0, 0, > 0: by kind, name, file, first line, line, instruction, pid, tid; a total order of
+ * frames.
+ */
 int view_frame_compare(const struct view *v, const struct view_frame *a,
 		       const struct view_frame *b);
 

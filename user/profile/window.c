@@ -90,7 +90,7 @@ static int compare(const void *x, const void *y, void *ctx)
 
 	if (order)
 		return order;
-	/* Of a tick, the state is a part of no output: samples of one stack stay together. */
+	/* For ticks no output uses the state: samples of one stack stay together. */
 	if (a->state != b->state && !window__is_clock(w, a))
 		return DIFFER(a->state, b->state);
 	if (a->node != b->node)

@@ -39,7 +39,7 @@ static void forget(struct code_cache *cache, struct code_entry *e)
 	code_entry_free(e);
 }
 
-/* The oldest one that was not used since it was last looked at here. */
+/* Evicts the oldest entry that has not been used since it was last considered here. */
 static void evict(struct code_cache *cache)
 {
 	struct code_entry *e;

@@ -2,9 +2,9 @@
 /*
  * code_cache.h - code objects that were read, by address, in bounded memory.
  *
- * Owns the entries and decides which go; knows nothing of when an entry may be used. Entries go by
- * second chance in the order in which they came: as good as least recently used here, and a use
- * costs one store.
+ * Owns the entries and decides which ones go; does not know when an entry may be used. Eviction is
+ * second chance in order of arrival: as good as least recently used here, and a use costs one
+ * store.
  */
 #ifndef KRAIT_SYMBOL_CODE_CACHE_H
 #define KRAIT_SYMBOL_CODE_CACHE_H
@@ -23,15 +23,15 @@
 
 /* More than any program seen so far (Django with 6000 modules has about 50000). */
 #define CODE_CACHE_MAX 65536
-/* An entry is about 0.5 KB; the rest is for generated code with line tables of up to 4 MiB. */
+/* An entry takes about 0.5 KB; the rest is for generated code with line tables of up to 4 MiB. */
 #define CODE_CACHE_MAX_BYTES (128u << 20)
 
 struct code_entry {
 	__u64 code_addr; /* the key */
-	__u64 serial; /* given by the cache, never twice */
+	__u64 serial; /* assigned by the cache, never reused */
 	struct code_head head;
 	struct code_body body;
-	bool used; /* again after it came; set by whoever uses it */
+	bool used; /* since it was inserted; set by the caller that uses it */
 
 	/* The rest is the code reader's and the symbolizer's; the cache does not look at it. */
 	__u64 interp_addr; /* of the generations; 0 none */
@@ -56,8 +56,8 @@ struct code_cache {
 struct code_entry *code_cache_find(const struct code_cache *cache, __u64 code_addr);
 
 /*
- * Takes over e (from calloc), on failure too, in place of what had its address. 0 or -ENOMEM. Any
- * other entry may be gone afterwards.
+ * Takes over e (from calloc), on failure, too; replaces an entry with the same address. Returns 0
+ * or -ENOMEM. Any other entry may be gone afterwards.
  */
 int code_cache_insert(struct code_cache *cache, struct code_entry *e)
 	__attribute__((warn_unused_result));
@@ -65,7 +65,7 @@ int code_cache_insert(struct code_cache *cache, struct code_entry *e)
 void code_cache_clear(struct code_cache *cache);
 void code_entry_free(struct code_entry *e);
 
-/* Spreads addresses, of which the low bits say little. */
+/* Spreads addresses, whose low bits vary little. */
 static inline __u32 code_addr_hash(__u64 addr)
 {
 	return hash_word(addr >> 4);

@@ -13,12 +13,12 @@
 #include "object/py_string.h"
 #include "util/cleanup.h"
 
-/* The formats of line tables: co_lnotab before that of 3.10, which is before today's. */
+/* Formats of line tables: co_lnotab before 3.10, then 3.10's, then today's. */
 #define VERSION_3_10 0x030a0000
 #define VERSION_3_11 0x030b0000
 
 #define BYTES_HEADER_MAX 64
-/* Bytecode of one code object; a sane one has less than 1 MiB. */
+/* Largest bytecode of one code object; a sane one has less than 1 MiB. */
 #define CODE_MAX_SZ (64 << 20)
 
 static bool load(const __u8 *window, __s32 offset, void *ret, size_t len)
@@ -30,9 +30,9 @@ static bool load(const __u8 *window, __s32 offset, void *ret, size_t len)
 }
 
 /*
- * Free-threaded builds count the references of the thread that made the object (ob_ref_local, 32
- * bits) and those of all others (ob_ref_shared, signed, with two flags below it) in front of ob_type.
- * An object dies when the first are none and the second sum up to none.
+ * Free-threaded builds count the references of the creating thread (ob_ref_local, 32 bits)
+ * separately from those of all others (ob_ref_shared, signed, above two flag bits), both before
+ * ob_type. An object dies when the first count is zero and the second sums up to zero.
  */
 static bool is_shared_alive(const struct py_offsets *offsets, const __u8 *window)
 {
@@ -47,8 +47,8 @@ static bool is_shared_alive(const struct py_offsets *offsets, const __u8 *window
 
 /*
  * GIL builds have the count in the low half of the word before ob_type; from 3.14 on flags are in
- * the top 16 bits. CPython's allocator links free blocks through their first word, that of the C
- * library overwrites ob_type too.
+ * the top 16 bits. CPython's allocator links free blocks through their first word; that of the C
+ * library overwrites ob_type as well.
  */
 static bool is_alive(const struct py_offsets *offsets, const __u8 *window)
 {
@@ -128,7 +128,7 @@ int code_head_check_type(const struct memory *m, const struct py_offsets *offset
 	return memcmp(read, name, sizeof(name)) ? -EINVAL : 0;
 }
 
-/* *ret_size stays 0 if the object is not what a line table looks like. */
+/* *ret_size stays 0 if the object does not look like a line table. */
 static int read_bytes(const struct memory *m, const struct py_offsets *offsets, __u64 addr,
 		      __u8 **ret, __u32 *ret_size)
 {
@@ -157,7 +157,7 @@ static int read_bytes(const struct memory *m, const struct py_offsets *offsets, 
 	return 0;
 }
 
-/* Replaces the table of an older version by what it says in the format of 3.11. */
+/* Converts an older version's table to the format of 3.11. */
 static int translate(const struct memory *m, const struct py_offsets *offsets,
 		     const struct code_head *head, __u8 **bytes, __u32 *size)
 {
@@ -193,7 +193,7 @@ static int read_lines(const struct memory *m, const struct py_offsets *offsets,
 	err = read_bytes(m, offsets, head->linetable_addr, &bytes, &size);
 	if (!err && offsets->version < VERSION_3_11)
 		err = translate(m, offsets, head, &bytes, &size);
-	/* Where all code is on its first line, co_lnotab is empty. */
+	/* co_lnotab is empty if all code is on the first line. */
 	if (err == -EINVAL && offsets->version < VERSION_3_10)
 		err = translate(m, offsets, head, &bytes, &size);
 	return err ? err : linetable_init(ret, take_ptr(&bytes), size, head->first_line);
@@ -208,7 +208,7 @@ int code_body_read(const struct memory *m, const struct py_offsets *offsets,
 	err = py_string_read(m, offsets, head->qualname_addr, &body.qualname);
 	if (err)
 		return err;
-	/* A filename may be of any type: code.replace() does not look. */
+	/* A filename may be of any type: code.replace() does not check. */
 	err = py_string_read(m, offsets, head->filename_addr, &body.filename);
 	if (err == -EINVAL) {
 		body.filename = strdup("");

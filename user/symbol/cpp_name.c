@@ -6,18 +6,18 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Three bytes; what it takes the place of has at least as many. */
+/* Three bytes; never longer than what it replaces. */
 #define ELLIPSIS "…"
 
 #define OPERATOR "operator"
 
-/* Everything from one place up to the other goes. */
+/* Removes everything from one position up to the other. */
 static void cut(char *from, const char *to)
 {
 	memmove(from, to, strlen(to) + 1);
 }
 
-/* The shorter text takes the place of each of the longer one. */
+/* Replaces each occurrence of the longer text by the shorter one. */
 static void replace(char *name, const char *longer, const char *shorter)
 {
 	size_t gone = strlen(longer), kept = strlen(shorter);
@@ -45,7 +45,10 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* Behind "operator", where that word begins there: its sign is no bracket. Otherwise the same place. */
+/*
+ * If the word "operator" begins here, skips it and its symbol, which is not a bracket. Otherwise
+ * returns the same position.
+ */
 static char *skip_operator(char *name, char *at)
 {
 	if (strncmp(at, OPERATOR, strlen(OPERATOR)) || (at > name && is_word(at[-1])) ||
@@ -59,7 +62,7 @@ static char *skip_operator(char *name, char *at)
 	return at + strspn(at, "<>=-+*/%&|^!~,[]");
 }
 
-/* The place of what closes the bracket at that place; NULL none. */
+/* The position of the matching closing bracket; NULL: none. */
 static char *closing(char *at)
 {
 	int depth = 0;
@@ -82,8 +85,8 @@ static char *closing(char *at)
 }
 
 /*
- * The parameters go, and those of a function around what is named. *ret_name: where the name begins, behind
- * the type that is returned. False: that is no name as they usually are.
+ * Removes the parameters, and those of an enclosing function. *ret_name: where the name begins,
+ * after the return type. False: not the usual form of a name.
  */
 static bool cut_parameters(char *name, char **ret_name)
 {
@@ -103,7 +106,7 @@ static bool cut_parameters(char *name, char **ret_name)
 		}
 		if (*at == '(' && strncmp(at, "(anonymous namespace)", 21) &&
 		    strncmp(begin, "decltype", 8)) {
-			if (at == begin) /* a pointer to a function is returned */
+			if (at == begin) /* returns a pointer to a function */
 				return false;
 			end++;
 			end += strncmp(end, " const", 6) ? 0 : 6;
@@ -124,7 +127,7 @@ static bool cut_parameters(char *name, char **ret_name)
 	return *begin != '\0';
 }
 
-/* "f<…>::g<…>": what is between the outermost brackets, where that is longer than what says so. */
+/* "f<…>::g<…>": replaces what is between the outermost brackets, if that makes the name shorter. */
 static void cut_arguments(char *name)
 {
 	for (char *at = name; *at; at++) {
@@ -148,7 +151,7 @@ static void cut_arguments(char *name)
 	}
 }
 
-/* "vtable for X", "non-virtual thunk to X::f()": these words are no type. */
+/* "vtable for X", "non-virtual thunk to X::f()": these words are not a type. */
 static char *skip_special(char *name)
 {
 	static const char *const words[] = { " for ", " thunk to " };

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpp_name.h - a demangled C++ name without what readers skip: "void ns::sort<int>(int*, int*)" becomes
+ * cpp_name.h - shortens demangled C++ names: "void ns::sort<int>(int*, int*)" becomes
  * "ns::sort<int>".
  *
- * As perf and gdb do, parameters and the type that is returned go, and so do marks of the ABI and of clones.
- * What the standard library writes at length gets its everyday name, and template arguments of names that
- * are long all the same become "<…>".
+ * Like perf and gdb, it removes parameters and the return type, and marks of the ABI and of clones.
+ * The standard library's long spellings get their everyday names, and if a name is still long its
+ * template arguments become "<…>".
  */
 #ifndef KRAIT_SYMBOL_CPP_NAME_H
 #define KRAIT_SYMBOL_CPP_NAME_H
 
-/* From here on template arguments go: two names of that length fill a line of the report. */
+/* From this length on template arguments go: two such names fill a line of the report. */
 #define CPP_NAME_LONG 96
 
-/* In place. What it does not understand stays as it is. */
+/* In place. A name that it does not understand stays unchanged. */
 void cpp_name_shorten(char *name) __attribute__((nonnull));
 
 #endif /* KRAIT_SYMBOL_CPP_NAME_H */

@@ -8,11 +8,11 @@
 
 struct prefix {
 	const char *text;
-	const char *method; /* what the name itself does not say; "" nothing */
+	const char *method; /* what the symbol itself does not contain; "": nothing */
 	bool wrapper;
 };
 
-/* Where one begins as another one, the longer is first. */
+/* If one prefix begins with another, the longer one comes first. */
 static const struct prefix cython[] = {
 	{ "__pyx_pw_", "", true },
 	{ "__pyx_pf_", "", false },
@@ -41,7 +41,7 @@ static const struct prefix *find(const struct prefix *list, size_t cnt, const ch
 	return NULL;
 }
 
-/* "__pyx_fuse_0_1": of a function with fused types, which of its versions it is. */
+/* "__pyx_fuse_0_1": identifies the version of a function with fused types. */
 static const char *skip_fused(const char *name)
 {
 	static const char fused[] = "__pyx_fuse_";
@@ -54,7 +54,7 @@ static const char *skip_fused(const char *name)
 	return name;
 }
 
-/* "5etree_": the length of the name, which is *ret; 0 that is no scope. */
+/* The name in "5etree_", after its length. *ret: the name; returns 0 if it is not a scope. */
 static size_t scope_at(const char *name, const char **ret)
 {
 	char *end;
@@ -67,7 +67,7 @@ static size_t scope_at(const char *name, const char **ret)
 	return len;
 }
 
-/* Appends to what has room for it; a dot goes between. */
+/* Appends a name, after a dot; there is room. */
 static char *put(char *to, const char *begin, const char *name, size_t len)
 {
 	if (to > begin)
@@ -79,7 +79,7 @@ static char *put(char *to, const char *begin, const char *name, size_t len)
 
 static char *of_cython(const struct prefix *p, const char *name)
 {
-	/* A scope has a digit and "_" for its dot. */
+	/* A scope has a digit and "_" in the place of its dot. */
 	char *ret = malloc(strlen(name) + strlen(p->method) + 2), *to = ret;
 	const char *scope;
 	size_t len;
@@ -92,7 +92,7 @@ static char *of_cython(const struct prefix *p, const char *name)
 		to = put(to, ret, scope, len);
 		name = skip_fused(scope + len + 1);
 	}
-	/* The number that makes it unique. A name has no digit at its start. */
+	/* Skip the number that makes it unique: a name never begins with a digit. */
 	name += strspn(name, "0123456789");
 	name = skip_fused(name);
 	if (*name)
@@ -112,7 +112,7 @@ static char *of_mypyc(const char *name)
 	if (!ret)
 		return NULL;
 	while (*name) {
-		/* What was "___" in a name (mypyc/namegen.py exported_name()). */
+		/* Stands for "___" in a name (mypyc/namegen.py exported_name()). */
 		bool own = !strncmp(name, "___3_", 5);
 
 		if (own) {

@@ -12,7 +12,7 @@
 #include "symbol/rust_old.h"
 #include "util/cleanup.h"
 
-/* Longer ones are left alone: templates can make names that take minutes. */
+/* Longer names are left alone: templates can make names that take minutes. */
 #define MANGLED_MAX 4096
 
 typedef char *(*demangle_fn)(const char *name, char *buf, size_t *len, int *status);
@@ -32,7 +32,7 @@ static demangle_fn find_function(void)
 	return function;
 }
 
-/* C++ and Rust's older mangling; NULL: it is neither. LLVM's ".llvm.123" is no part of it. */
+/* C++ and Rust's older mangling; NULL: neither. LLVM's suffix ".llvm.123" is not part of the name. */
 static char *cpp_name(const char *name)
 {
 	demangle_fn function = find_function();
@@ -48,7 +48,7 @@ static char *cpp_name(const char *name)
 	return plain;
 }
 
-/* The length of "clock_gettime" of "clock_gettime@@GLIBC_2.17"; "memcpy@plt" is a name. */
+/* The length of "clock_gettime" in "clock_gettime@@GLIBC_2.17"; but "memcpy@plt" is a whole name. */
 static size_t unversioned(const char *name)
 {
 	size_t len = strcspn(name, "@");
@@ -69,7 +69,7 @@ char *demangle(const char *name, bool *ret_wrapper)
 		plain = rust_name(name);
 	if (!plain)
 		plain = strndup(name, unversioned(name));
-	/* Cython writes C++, too. */
+	/* Cython can generate C++, too. */
 	python = plain ? cython_name(plain, ret_wrapper) : NULL;
 	if (!python)
 		return plain;

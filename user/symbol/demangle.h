@@ -2,10 +2,10 @@
 /*
  * demangle.h - symbols of C++, Rust, Cython and mypyc as people write them.
  *
- * C++ and Rust's older mangling are undone by __cxa_demangle() of the C++ library, looked up at run time:
- * krait needs no C++ to be built or to run, and such names stay as they are in the file where there is
- * none. They lose what makes them long and not different (cpp_name.h). Rust's newer mangling is
- * rust_name.h's, the names of compilers from Python to C are those of Python (cython_name.h).
+ * __cxa_demangle() of the C++ library handles C++ and Rust's older mangling. It is looked up at run
+ * time: krait needs no C++ to be built or to run, and without the library such names stay as they
+ * are in the file. cpp_name.h then removes what only makes them long. Rust's newer mangling is
+ * handled by rust_name.h, and compilers from Python to C by cython_name.h.
  */
 #ifndef KRAIT_SYMBOL_DEMANGLE_H
 #define KRAIT_SYMBOL_DEMANGLE_H
@@ -13,8 +13,8 @@
 #include <stdbool.h>
 
 /*
- * Allocated; a copy of the name where it is not mangled. NULL when out of memory. *ret_wrapper: the function
- * only takes Python's arguments apart for another one that has the same name then.
+ * Allocated; a copy if the name is not mangled. NULL: out of memory. *ret_wrapper: the function
+ * only unpacks Python's arguments for another one, which then has the same name.
  */
 char *demangle(const char *name, bool *ret_wrapper) __attribute__((warn_unused_result, nonnull));
 

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-/* Longer ones are none, and the kernel's are shorter. */
+/* Longer paths are not accepted; the kernel's limit is only a little higher. */
 #define PATH_LEN_MAX 3900
-/* Of all that are open when one more is opened. */
+/* All halves together that are open when one more is opened. */
 #define HALVES_BYTES_MAX (64U << 20)
 
 void dwarf_halves_begin(struct dwarf_halves *h)
@@ -31,7 +31,7 @@ void dwarf_halves_free(struct dwarf_halves *h)
 	dwo_file_close(&h->package);
 }
 
-/* A free place: those that were used longest ago are closed. */
+/* A free place: closes the least recently used ones. */
 static struct dwarf_half *make_room(struct dwarf_halves *h)
 {
 	for (;;) {

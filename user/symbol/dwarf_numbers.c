@@ -6,7 +6,7 @@
 #include <gelf.h>
 #include <string.h>
 
-/* Bytes that are read one after the other; too few of them: it is over. */
+/* Bytes read in sequence; when there are too few it ends. */
 struct cursor {
 	const __u8 *at, *end;
 	bool over;
@@ -70,7 +70,7 @@ static const __u8 *section_of(Elf *elf, const char *name, size_t *ret_size)
 	return NULL;
 }
 
-/* From that base on, which an attribute of the skeleton says. */
+/* The section from that base on, which an attribute of the skeleton gives. */
 static const __u8 *section_from(Dwarf_Die *skeleton, const char *name, unsigned attribute,
 				unsigned gnu_attribute, size_t *ret_size)
 {
@@ -113,7 +113,10 @@ static bool address_at(const struct dwarf_numbers *n, __u64 number, Dwarf_Addr *
 
 /* ---- attributes -------------------------------------------------------------------------------- */
 
-/* libdw has found the attribute within its unit, not its value: a number that is cut ends with its unit's image. */
+/*
+ * libdw has located the attribute within its unit, but not checked its value: reading a truncated
+ * number stops at the end of the unit's image.
+ */
 static bool number_of(const Dwarf_Attribute *at, unsigned size, __u64 *ret)
 {
 	struct cursor c = { at->valp, at->valp + (size ? size : 10), false };
@@ -158,7 +161,7 @@ static bool number_of_address(const Dwarf_Attribute *at, __u64 *ret)
 
 typedef int (*piece_fn)(void *ctx, Dwarf_Addr start, Dwarf_Addr end);
 
-/* One of DW_RLE_*, behind its kind. False: the list is over. */
+/* One DW_RLE_* entry, after its kind. False: the list is over. */
 static bool take_piece(const struct dwarf_numbers *n, struct cursor *c, unsigned kind,
 		       Dwarf_Addr *base, Dwarf_Addr *start, Dwarf_Addr *end)
 {
@@ -194,7 +197,7 @@ static bool take_piece(const struct dwarf_numbers *n, struct cursor *c, unsigned
 	}
 }
 
-/* Of version 4, which has pairs: from the base on, or ~0 and a new base; two zeros are the end. */
+/* Version 4 has pairs: relative to the base, or ~0 and a new base; two zeros end the list. */
 static bool take_pair(struct cursor *c, Dwarf_Addr *base, Dwarf_Addr *start, Dwarf_Addr *end)
 {
 	*start = take_bytes(c, sizeof(*start));
@@ -233,10 +236,16 @@ static int list_pieces(const struct dwarf_numbers *n, __u64 offset, piece_fn fn,
 	return err;
 }
 
-/* The header of a table of lists: length, version, sizes, number of offsets, which count from behind it. */
+/*
+ * The header of a table of lists: length, version, sizes, number of offsets, which are relative to
+ * the end of the header.
+ */
 #define LISTS_HEADER 12U
 
-/* Where a list begins, by its number or its place. libdw would look for a section that the unit's image has not. */
+/*
+ * Where a list begins, from its number or its offset. libdw would look for a section that the
+ * unit's image lacks.
+ */
 static bool list_of(const struct dwarf_numbers *n, const Dwarf_Attribute *at, __u64 *ret)
 {
 	__u32 offset;
@@ -253,7 +262,7 @@ static bool list_of(const struct dwarf_numbers *n, const Dwarf_Attribute *at, __
 	return true;
 }
 
-/* From the first to the last address, or so many bytes. */
+/* A single range: from the first to the last address, or with a length. */
 static bool whole_piece(const struct dwarf_numbers *n, Dwarf_Die *die, Dwarf_Addr *start,
 			Dwarf_Addr *end)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dwarf_numbers.h - what the numbers in a unit of split DWARF stand for: addresses, which the program's own file has, and
- * lists of ranges, which it has in DWARF 4, and the .dwo in DWARF 5.
+ * dwarf_numbers.h - resolves the numbers in a unit of split DWARF: addresses, which are in the
+ * program's own file, and lists of ranges, which are there in DWARF 4, and in the .dwo in DWARF 5.
  *
- * Must hold: numbers, lengths and lists are anybody's, so nothing is taken from outside of what the files have, and a
- * list ends.
+ * Must hold: numbers, lengths and lists are untrusted, so nothing outside of the files' data is
+ * read, and every list ends.
  */
 #ifndef KRAIT_SYMBOL_DWARF_NUMBERS_H
 #define KRAIT_SYMBOL_DWARF_NUMBERS_H
@@ -14,28 +14,32 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Pieces of one function or unit. */
+/* Ranges of one function or unit. */
 #define DWARF_PIECES_MAX 100000U
 
 struct dwarf_numbers {
 	unsigned version;
-	Dwarf_Addr base; /* of the unit: ranges count from there */
+	Dwarf_Addr base; /* of the unit: ranges are relative to it */
 	const __u8 *addresses; /* the unit's, borrowed from the program's file; eight bytes each */
 	size_t addresses_size;
 	const __u8 *
-		lists; /* version 5: .debug_rnglists.dwo; 4: the unit's of .debug_ranges. Borrowed */
+		/*
+		 * version 5: .debug_rnglists.dwo; version 4: the unit's part of .debug_ranges.
+		 * Borrowed
+		 */
+		lists;
 	size_t lists_size;
 };
 
-/* As the skeleton says; in version 5 without lists, which its user adds. */
+/* Initialises from the skeleton; for version 5 the caller adds the lists. */
 void dwarf_numbers_begin(struct dwarf_numbers *n, Dwarf_Die *skeleton) __attribute__((nonnull));
 
-/* As dwarf_pieces() of a DIE of the split unit. */
+/* Like dwarf_pieces(), for a DIE of the split unit. */
 int dwarf_numbers_pieces(const struct dwarf_numbers *n, Dwarf_Die *die,
 			 int (*fn)(void *ctx, Dwarf_Addr start, Dwarf_Addr end), void *ctx)
 	__attribute__((nonnull(1, 2, 3)));
 
-/* Is the attribute's text one by number? */
+/* Is the attribute a text by number? */
 bool dwarf_number_of_text(const Dwarf_Attribute *at, __u64 *ret) __attribute__((nonnull));
 
 #endif /* KRAIT_SYMBOL_DWARF_NUMBERS_H */

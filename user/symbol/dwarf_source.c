@@ -8,13 +8,13 @@
 
 #include "symbol/dwarf_units.h"
 
-/* Blocks and inlined functions in each other. */
+/* Nested blocks and inlined functions. */
 #define LEVELS_MAX 128U
 
 struct dwarf_source {
-	struct dwarf_units units; /* its DWARF is NULL where there is none */
+	struct dwarf_units units; /* its DWARF is NULL if there is none */
 	Dwarf_Addr bias;
-	char *names[SOURCE_FRAMES_MAX]; /* of the last answer */
+	char *names[SOURCE_FRAMES_MAX]; /* for the last answer */
 };
 
 struct dwarf_source *dwarf_source__new(Dwfl_Module *module)
@@ -58,7 +58,7 @@ static int line_number(Dwarf_Word line)
 	return line < 1U << 30 ? (int)line : 0;
 }
 
-/* Where an inlined function was called, which is in what it is inlined in. */
+/* Fills in where an inlined function was called: a place in the function that contains it. */
 static void place_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct source_frame *outer)
 {
 	Dwarf_Word number = number_of(inlined, DW_AT_call_file);
@@ -88,7 +88,7 @@ static int has_address(void *ctx, Dwarf_Addr start, Dwarf_Addr end)
 	return *address >= start && *address < end;
 }
 
-/* The child that has the address, a block or an inlined function. */
+/* Descends to the child that contains the address: a block or an inlined function. */
 static bool step(const struct dwarf_split *split, Dwarf_Die *parent, Dwarf_Addr address,
 		 Dwarf_Die *ret)
 {
@@ -104,7 +104,7 @@ static bool step(const struct dwarf_split *split, Dwarf_Die *parent, Dwarf_Addr 
 	return false;
 }
 
-/* Files of calls are numbers of the file's own lines, where the rest is elsewhere, too. */
+/* File numbers of calls refer to the program's own line table, even if the rest is in another file. */
 unsigned dwarf_source__find(struct dwarf_source *s, Dwarf_Addr address, struct source_frame *ret,
 			    struct dwarf_wanted *ret_wanted)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dwarf_source.h - where in which source file an address is, and which functions were inlined there.
+ * dwarf_source.h - the source file and line of an address, and the functions inlined there.
  *
  * Must hold: as dwarf_units.h.
  */
@@ -15,14 +15,14 @@
 
 struct dwarf_source;
 
-/* Of a module that stays at least as long. NULL when out of memory. */
+/* For a module that outlives it. NULL: out of memory. */
 struct dwarf_source *dwarf_source__new(Dwfl_Module *module) __attribute__((warn_unused_result));
 void dwarf_source__free(struct dwarf_source *s);
 
 /*
- * Fills as many of ret[SOURCE_FRAMES_MAX] as it returns: from the outermost on; 0 where DWARF does not say, or where
- * something is wanted before it can. Names are as they are in the file, mangled; texts are valid until the next call.
- * address: with the module's bias.
+ * Fills as many of ret[SOURCE_FRAMES_MAX] as it returns, from the outermost on; 0 if DWARF has
+ * nothing, or something is wanted first. Names are mangled, as in the file; texts are valid until
+ * the next call. address: includes the module's bias.
  */
 unsigned dwarf_source__find(struct dwarf_source *s, Dwarf_Addr address, struct source_frame *ret,
 			    struct dwarf_wanted *ret_wanted) __attribute__((nonnull));

@@ -10,9 +10,9 @@
 #include "symbol/dwarf_numbers.h"
 #include "util/cleanup.h"
 
-/* Names that are longer are none. */
+/* Longer names are ignored. */
 #define NAME_MAX_LEN 4000U
-/* Units of one .dwo: link-time optimization leaves some hundreds in one. */
+/* Units of one .dwo: link-time optimization puts some hundreds in one. */
 #define UNITS_MAX 10000U
 
 struct dwarf_split {
@@ -21,15 +21,15 @@ struct dwarf_split {
 	struct dwarf_numbers numbers;
 	size_t bytes;
 	Elf *elf;
-	Dwarf *dwarf; /* of elf */
+	Dwarf *dwarf; /* reads elf */
 	Dwarf_Die unit;
-	__u8 *image; /* an ELF file of the unit alone */
+	__u8 *image; /* an ELF file with only this unit */
 	__u8 *lists;
 };
 
 /* ---- the unit as a file of its own -------------------------------------------------------------- */
 
-#define IMAGE_SECTIONS 4 /* none, the functions, how they are written, names of sections */
+#define IMAGE_SECTIONS 4 /* none, the functions, their abbreviations, names of sections */
 static const char image_names[] = "\0.debug_info\0.debug_abbrev\0.shstrtab";
 
 static void put_header(__u8 *image, const struct dwo_piece *info, const struct dwo_piece *abbrev,
@@ -71,7 +71,10 @@ static void put_header(__u8 *image, const struct dwo_piece *info, const struct d
 	memcpy(image + headers_at, headers, sizeof(headers));
 }
 
-/* What libdw reads beyond the end of a number that is cut lies in the image, too: names and headers are behind. */
+/*
+ * libdw may read beyond a truncated number; that stays within the image, because names and headers
+ * follow.
+ */
 static int make_image(struct dwarf_split *s, const struct dwo_piece *pieces)
 {
 	const struct dwo_piece info = { sizeof(Elf64_Ehdr), pieces[DWO_INFO].size };
@@ -92,7 +95,7 @@ static int make_image(struct dwarf_split *s, const struct dwo_piece *pieces)
 	return err;
 }
 
-/* The unit of that id. */
+/* Finds the unit with that id. */
 static int find_unit(struct dwarf_split *s, __u64 id)
 {
 	Dwarf_CU *unit = NULL;
@@ -114,7 +117,7 @@ static int find_unit(struct dwarf_split *s, __u64 id)
 
 /* ---- the other pieces ---------------------------------------------------------------------------- */
 
-/* DWARF 5 has a header before each: a length, the version, and what follows that. */
+/* In DWARF 5 each has a header: a length, the version, and more. */
 static void skip_header(const struct dwarf_split *s, struct dwo_piece *piece, __u64 size)
 {
 	if (s->numbers.version < 5)

@@ -11,7 +11,7 @@
 #include "util/search.h"
 #include "util/vec.h"
 
-/* Namespaces and types in each other, with functions in them. */
+/* Nested namespaces and types that contain functions. */
 #define DEPTH_MAX 32U
 void dwarf_units_begin(struct dwarf_units *u, Dwarf *dwarf)
 {
@@ -53,7 +53,7 @@ struct piece_list {
 	size_t max;
 };
 
-/* One at address 0 was thrown away by the linker. */
+/* The linker has discarded functions at address 0. */
 static int add_piece(void *ctx, Dwarf_Addr start, Dwarf_Addr end)
 {
 	struct piece_list *p = ctx;
@@ -67,12 +67,15 @@ static int add_piece(void *ctx, Dwarf_Addr start, Dwarf_Addr end)
 	return 0;
 }
 
-/* The last that begins at or before the address and has it: the innermost one. NULL none. */
+/*
+ * The last range that begins at or before the address and contains it: the innermost one. NULL:
+ * none.
+ */
 static const struct dwarf_range *find(const struct dwarf_range_list *l, Dwarf_Addr address)
 {
 	const size_t low = sorted_below(l->cnt, i, l->list[i].start <= address);
 
-	/* Those of a unit hardly ever overlap: a few steps back find what lies around another one. */
+	/* Ranges of a unit hardly ever overlap: a few steps back find an enclosing one. */
 	for (unsigned i = 0; i < DEPTH_MAX && low > i; i++) {
 		if (l->list[low - 1 - i].end > address)
 			return &l->list[low - 1 - i];
@@ -82,7 +85,7 @@ static const struct dwarf_range *find(const struct dwarf_range_list *l, Dwarf_Ad
 
 /* ---- units ------------------------------------------------------------------------------------ */
 
-/* Has the unit another half? Its id. */
+/* Has the unit another half? Then also returns its id. */
 static bool has_half(Dwarf_Die *die, uint8_t type, uint64_t *ret_id)
 {
 	return type == DW_UT_skeleton &&
@@ -207,7 +210,7 @@ int dwarf_units_add_half(struct dwarf_units *u, __u64 id, int fd)
 	return err;
 }
 
-/* True: there is nothing to wait for. NULL: the unit is whole, or has no more than its lines. */
+/* True: there is nothing to wait for. NULL half: the unit is whole, or only has lines. */
 static bool get_half(struct dwarf_units *u, struct dwarf_unit *unit, struct dwarf_place *ret)
 {
 	if (!unit->is_half || unit->missing)

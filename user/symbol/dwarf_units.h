@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dwarf_units.h - which compilation unit of a file, and which function of it, has an address.
+ * dwarf_units.h - finds the compilation unit, and the function in it, that contain an address.
  *
- * .debug_aranges would say, but clang and rustc leave it out, and libdw goes through all of a unit for each
- * address. So the ranges of all units, and of the functions in each that is asked for, are read once and sorted.
+ * .debug_aranges would help, but clang and rustc omit it, and libdw walks a whole unit for each
+ * address. So the ranges of all units, and of the functions in each unit that is asked about, are
+ * read once and sorted.
  *
- * Must hold: the file is anybody's, so this runs in a parser only; memory and depth are bounded. Nothing is opened here:
- * what else is wanted is asked for.
+ * Must hold: the file is untrusted, so this runs in a parser only; memory and depth are bounded.
+ * Nothing is opened here: other files are requested.
  */
 #ifndef KRAIT_SYMBOL_DWARF_UNITS_H
 #define KRAIT_SYMBOL_DWARF_UNITS_H
@@ -18,15 +19,15 @@
 
 #include "symbol/dwarf_halves.h"
 
-/* Of all units of a file; 24 bytes each. libtorch has 300,000. */
+/* All units of a file together; 24 bytes each. libtorch has 300,000. */
 #define DWARF_RANGES_MAX 4000000U
-/* Of functions that are kept, of all units together; units that were asked before are read again then. */
+/* Cached functions of all units together; beyond that, earlier units are read again when needed. */
 #define DWARF_FUNCTIONS_MAX 2000000U
 
 struct dwarf_range {
 	Dwarf_Addr start, end;
 	Dwarf_Off die;
-	__u32 depth; /* functions within functions come behind those that have them */
+	__u32 depth; /* nested functions come after those that contain them */
 };
 
 struct dwarf_range_list {
@@ -37,8 +38,9 @@ struct dwarf_range_list {
 struct dwarf_unit {
 	Dwarf_Off die;
 	__u64 id;
-	bool is_half; /* its functions are in another file: split DWARF leaves addresses and lines here */
-	bool missing; /* the other half is, for good */
+	/* its functions are in another file; this one has only addresses and lines (split DWARF) */
+	bool is_half;
+	bool missing; /* the other half is missing, for good */
 	bool read;
 	struct dwarf_range_list functions;
 };
@@ -49,26 +51,27 @@ struct dwarf_units {
 	struct dwarf_range_list ranges; /* die: number of the unit */
 	struct dwarf_unit *units;
 	size_t cnt, cap;
-	size_t function_cnt; /* of all */
+	size_t function_cnt; /* over all units */
 	struct dwarf_halves halves;
-	size_t wanting; /* number of the unit whose half was wanted last: another may have the same id */
+	size_t wanting; /* the unit whose half was last requested: another may have the same id */
 };
 
 struct dwarf_place {
 	Dwarf_Die unit, function;
-	bool known; /* there is a function (assembler has lines, and no functions) */
-	struct dwarf_split *split; /* it is from there; NULL: from the file */
+	bool known; /* a function is known (assembler has lines, but no functions) */
+	struct dwarf_split *split; /* the function's half; NULL: it is in the file itself */
 	struct dwarf_wanted wanted;
 };
 
 /* dwarf: borrowed; NULL: there is none. */
 void dwarf_units_begin(struct dwarf_units *u, Dwarf *dwarf) __attribute__((nonnull(1)));
-/* What is at that address; false where there is no unit. Valid until the next call. */
+/* What is at that address; false if no unit contains it. Valid until the next call. */
 bool dwarf_units_find(struct dwarf_units *u, Dwarf_Addr address, struct dwarf_place *ret)
 	__attribute__((warn_unused_result, nonnull));
 /*
- * What was wanted; the descriptor stays the caller's, -1: there is none. 0; -ENOENT: no unit wants it; -ESTALE: the file
- * is of another unit; -errno: it is of no use. Whatever comes of it, the same is not wanted again.
+ * Supplies what was wanted; the caller keeps the descriptor; -1: it does not exist. Returns 0;
+ * -ENOENT: no unit wants it; -ESTALE: the file is another unit's; -errno: it is unusable. In any
+ * case the same is not requested again.
  */
 int dwarf_units_add_package(struct dwarf_units *u, int fd)
 	__attribute__((warn_unused_result, nonnull));

@@ -22,7 +22,7 @@ static const char *const section_names[DWO_SECTION_CNT] = {
 
 /* ---- sections --------------------------------------------------------------------------------- */
 
-/* Of all that were unpacked before, too. 0, -E2BIG or -errno. */
+/* Together with all that were unpacked before. Returns 0, -E2BIG or -errno. */
 static int unpack(struct dwo_file *f, unsigned number, Elf_Scn *section)
 {
 	size_t all = 0;
@@ -38,7 +38,7 @@ static int unpack(struct dwo_file *f, unsigned number, Elf_Scn *section)
 	data = elf_compress(section, 0, 0) < 0 ? NULL : elf_rawdata(section, NULL);
 	if (!data || !data->d_buf || data->d_size > DWO_UNPACKED_MAX - all)
 		return -ENOEXEC;
-	/* Of none of its bytes there is a copy: another section of that name may follow, and be larger. */
+	/* Without any bytes there must be no copy: another, larger section of that name may follow. */
 	if (!data->d_size)
 		return 0;
 	f->unpacked[number] = malloc(data->d_size);
@@ -49,7 +49,7 @@ static int unpack(struct dwo_file *f, unsigned number, Elf_Scn *section)
 	return 0;
 }
 
-/* The first of each name counts. */
+/* The first section of each name counts. */
 static int note_section(struct dwo_file *f, Elf_Scn *section, const GElf_Shdr *header,
 			const char *name, __u64 file_size)
 {
@@ -75,7 +75,7 @@ static int read_sections(struct dwo_file *f, Elf *elf, __u64 file_size)
 	size_t names;
 	int err = 0;
 
-	/* krait attaches to nothing but programs of its own kind. */
+	/* krait attaches only to programs of its own kind. */
 	if (elf_kind(elf) != ELF_K_ELF || !ident || ident[EI_CLASS] != ELFCLASS64 ||
 	    ident[EI_DATA] != ELFDATA2LSB || elf_getshdrstrndx(elf, &names))
 		return -ENOEXEC;
@@ -167,15 +167,16 @@ char *dwo_file_text(const struct dwo_file *f, __u64 at, size_t max)
 /* ---- packages --------------------------------------------------------------------------------- */
 
 /*
- * DWARF 5, 7.3.5.3; version 2 is GNU's for DWARF 4. A hash table of ids, one of numbers of rows in the same order, and
- * tables of offsets and of sizes, with a row for each unit and a column for each kind of section.
+ * DWARF 5, 7.3.5.3; version 2 is GNU's for DWARF 4. A hash table of ids, a parallel table of row
+ * numbers, and tables of offsets and of sizes, with a row for each unit and a column for each kind
+ * of section.
  */
 struct package_index {
 	__u32 version, columns, units, slots;
 };
 
 #define COLUMNS_MAX 16U
-/* A table is full to two thirds at most. */
+/* A table is at most two thirds full. */
 #define PROBES_MAX 4096U
 #define SLOTS_MAX (1U << 30)
 
@@ -209,7 +210,7 @@ static int find_row(const struct dwo_file *f, const struct package_index *x, __u
 	return 0;
 }
 
-/* DW_SECT_*: what a column is of. DWO_SECTION_CNT: of something that nobody reads. */
+/* DW_SECT_*: the section that a column describes. DWO_SECTION_CNT: one that nobody reads. */
 static enum dwo_section section_of(__u32 version, __u32 kind)
 {
 	switch (kind) {
@@ -220,7 +221,7 @@ static enum dwo_section section_of(__u32 version, __u32 kind)
 	case 6:
 		return DWO_STR_OFFSETS;
 	case 8:
-		/* Macros in version 2. */
+		/* In version 2 these are macros. */
 		return version == 5 ? DWO_RNGLISTS : DWO_SECTION_CNT;
 	default:
 		return DWO_SECTION_CNT;

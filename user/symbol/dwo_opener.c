@@ -24,11 +24,14 @@
 #include "worker/channel.h"
 
 #define OWN_FD 3
-/* Children that were given up and have not ended; and those that have died. Then nothing is opened any more. */
+/*
+ * Abandoned children that have not ended, and children that died. Beyond this many nothing is
+ * opened any more.
+ */
 #define GIVEN_UP_MAX 16U
 #define DIED_MAX 16U
 
-/* How often a child that gets no processor is waited for again. */
+/* How often to wait again for a child that gets no processor. */
 #define STARVED_MAX 10U
 
 struct dwo_opener {
@@ -40,7 +43,7 @@ struct dwo_opener {
 
 struct question {
 	struct stat of;
-	char path[PATH_MAX]; /* only what it has is sent */
+	char path[PATH_MAX]; /* only the used part is sent */
 };
 
 /* ---- in the child ----------------------------------------------------------------------------- */
@@ -49,7 +52,7 @@ int dwo_opener_check(const struct stat *file, const struct stat *of)
 {
 	mode_t others = S_IWOTH;
 
-	/* Who may write to the program's file may say what was inlined in it. */
+	/* Anyone who may write to the program's file can decide what was inlined in it anyway. */
 	if (!(of->st_mode & S_IWGRP) || file->st_gid != of->st_gid)
 		others |= S_IWGRP;
 	if (file->st_mode & others)
@@ -59,7 +62,10 @@ int dwo_opener_check(const struct stat *file, const struct stat *of)
 	return !file->st_uid && file->st_mode & S_IROTH ? 0 : -EPERM;
 }
 
-/* What the kernel makes up: in /proc/self that would be of this very process. A file system that cannot say is another. */
+/*
+ * Files that the kernel makes up: in /proc/self they would describe this very process. If the file
+ * system is unknown, it is not one of them.
+ */
 static bool is_made_up(int fd)
 {
 	struct statfs fs;
@@ -85,7 +91,10 @@ static int open_checked(const struct question *q)
 	return err ? err : open_file_read(path);
 }
 
-/* Of krait's it keeps the one descriptor; with krait's end it has none to answer to. */
+/*
+ * Keeps only this one of krait's descriptors; when krait's end closes, there is nobody left to
+ * answer.
+ */
 static void become_child(int fd, pid_t parent, struct sudo_user_scope *scope)
 {
 	const struct sched_param ordinary = { 0 };
@@ -93,7 +102,10 @@ static void become_child(int fd, pid_t parent, struct sudo_user_scope *scope)
 	if (dup2(fd, OWN_FD) < 0 || syscall(SYS_close_range, OWN_FD + 1, ~0U, 0))
 		_exit(1);
 	sched_setscheduler(0, SCHED_OTHER, &ordinary);
-	/* Other ids would make the kernel forget with whom it ends (commit_creds(), kernel/cred.c). */
+	/*
+	 * Changing ids makes the kernel forget the parent-death signal (commit_creds(),
+	 * kernel/cred.c).
+	 */
 	if (sudo_user_enter(scope) || prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(1);
 }
@@ -137,7 +149,7 @@ static void end_child(struct dwo_opener *o)
 	o->child = 0;
 }
 
-/* One that waits for a file cannot be waited for: it ends once it can. */
+/* A child that waits for a file cannot be reaped now: it ends once it can. */
 static void give_up_child(struct dwo_opener *o)
 {
 	close(o->channel);
@@ -146,7 +158,7 @@ static void give_up_child(struct dwo_opener *o)
 	o->child = 0;
 }
 
-/* Those that were given up and have ended count no longer. */
+/* Abandoned children that have ended no longer count. */
 static void reap(struct dwo_opener *o)
 {
 	unsigned kept = 0;
@@ -202,7 +214,7 @@ static int ask(struct dwo_opener *o, const struct question *q, size_t len)
 	unsigned fd_cnt = 0, starved = 0;
 	ssize_t n = channel_send(o->channel, q, len, NULL, 0);
 
-	/* One that waits for a processor is kept by no file. */
+	/* A child that waits for a processor is not blocked by a file. */
 	do {
 		fd_cnt = 1;
 		if (!n || n == -ETIMEDOUT)

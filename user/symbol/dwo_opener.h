@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dwo_opener.h - opens files of split DWARF, whose names a program's file says, or which lie beside it.
+ * dwo_opener.h - opens files of split DWARF, which a program's file names, or which lie beside it.
  *
- * A name from anybody's file leads to wherever its author likes: a child opens it, with the caller's rights, and is
- * given up when that takes long. It opens regular files only, none of /proc or /sys, and reads nothing of them.
+ * A name from an untrusted file leads wherever its author likes. So a child opens it, with the
+ * caller's rights, and is abandoned if that takes long. It opens regular files only, none of /proc
+ * or /sys, and reads nothing from them.
  *
- * Must hold: a file is used only for one that its owner could have written anyway (as in target/debug_file.h): it belongs
- * to the owner of the program's file, or to root and everybody may read it; nobody else may write to it, but for a group
- * that may write to the program's file, too.
+ * Must hold: a file is used only for a program whose owner could have written it anyway (as in
+ * target/debug_file.h): it belongs to the owner of the program's file, or to root and is
+ * world-readable; nobody else may have write access, except a group that may also write to the
+ * program's file.
  */
 #ifndef KRAIT_SYMBOL_DWO_OPENER_H
 #define KRAIT_SYMBOL_DWO_OPENER_H
@@ -24,14 +26,15 @@ struct dwo_opener *dwo_opener__new(void) __attribute__((warn_unused_result));
 void dwo_opener__free(struct dwo_opener *o);
 
 /*
- * of: what the program's file is. A descriptor for reading; -EPERM: it is somebody else's; -EREMOTE: who serves it could
- * keep root's parser waiting; -ENOEXEC: no regular file of a disk; -ETIMEDOUT: that took too long; -EAGAIN: there can be no child, or
- * too many were given up and have not ended; -errno.
+ * of: the program's file. Returns a descriptor for reading; -EPERM: it is somebody else's;
+ * -EREMOTE: its server could block root's parser; -ENOEXEC: not a regular file on a disk;
+ * -ETIMEDOUT: it took too long; -EAGAIN: no child could be started, or too many abandoned ones have
+ * not ended; -errno.
  */
 int dwo_opener__open(struct dwo_opener *o, const char *path, const struct stat *of)
 	__attribute__((warn_unused_result, nonnull));
 
-/* May it be used for that program's file? Both as stat() says. */
+/* May the file be used for that program's file? Both from stat(). */
 int dwo_opener_check(const struct stat *file, const struct stat *of) __attribute__((nonnull));
 
 #endif /* KRAIT_SYMBOL_DWO_OPENER_H */

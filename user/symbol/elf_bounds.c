@@ -10,7 +10,7 @@
 
 #include "util/cleanup.h"
 
-/* Of the list at the end of what xz has packed: 16 bytes for each block, and there are few. */
+/* The index at the end of xz data: 16 bytes per block, and there are few. */
 #define INDEX_MAX 65536
 #define INDEX_MEMORY_MAX (4ULL << 20)
 
@@ -19,7 +19,7 @@ static bool read_all(int fd, void *buf, size_t len, __u64 at)
 	return pread(fd, buf, len, (off_t)at) == (ssize_t)len;
 }
 
-/* Bytes that it has unpacked, as it says; ~0 where that is unknown. Whoever lies meets RLIMIT_AS. */
+/* The unpacked size that it claims; ~0 if unknown. A false claim runs into RLIMIT_AS. */
 static __u64 unpacked_size(int fd, __u64 at, __u64 size)
 {
 	cleanup_free __u8 *list = NULL;

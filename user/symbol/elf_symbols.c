@@ -16,7 +16,7 @@
 struct elf_symbols {
 	struct dwfl_file file;
 	struct symbol_ranges parts;
-	struct plt *plt; /* NULL before it is needed */
+	struct plt *plt; /* created on first use */
 	struct dwarf_source *source; /* likewise */
 };
 
@@ -49,7 +49,7 @@ void elf_symbols__free(struct elf_symbols *s)
 	free(s);
 }
 
-/* The address that the file gives to what is at that offset. */
+/* The file's address for that offset. */
 static bool address_of(Elf *elf, __u64 offset, GElf_Addr *ret)
 {
 	GElf_Phdr phdr;
@@ -67,7 +67,7 @@ static bool address_of(Elf *elf, __u64 offset, GElf_Addr *ret)
 	return false;
 }
 
-/* The name and start of the stub at an address of the file; NULL none. */
+/* The name and start of the stub at an address of the file; NULL: none. */
 static const char *ask_plt(struct elf_symbols *s, Elf *elf, GElf_Addr address, GElf_Addr *ret_start)
 {
 	if (!s->plt)
@@ -75,7 +75,7 @@ static const char *ask_plt(struct elf_symbols *s, Elf *elf, GElf_Addr address, G
 	return s->plt ? plt__find(s->plt, address, ret_start) : NULL;
 }
 
-/* Every address of the file that lies in one piece with this one, as an offset of the file. */
+/* All addresses in the same segment as this offset, as offsets of the file. */
 static bool load_range(Elf *elf, __u64 offset, struct elf_place *ret)
 {
 	GElf_Phdr phdr;
@@ -86,7 +86,7 @@ static bool load_range(Elf *elf, __u64 offset, struct elf_place *ret)
 	for (size_t i = 0; i < cnt; i++) {
 		if (gelf_getphdr(elf, (int)i, &phdr) && phdr.p_type == PT_LOAD &&
 		    offset >= phdr.p_offset && offset - phdr.p_offset < phdr.p_filesz) {
-			/* A hostile file may claim to go on beyond the last offset that there is. */
+			/* A hostile file may claim to extend beyond the last possible offset. */
 			if (phdr.p_filesz > ~0ULL - phdr.p_offset)
 				return false;
 			ret->start = phdr.p_offset;
@@ -97,7 +97,7 @@ static bool load_range(Elf *elf, __u64 offset, struct elf_place *ret)
 	return false;
 }
 
-/* Both are in the same piece: the range of addresses becomes one of offsets. */
+/* Narrows the place to a range of addresses, converted to offsets: both are in the same segment. */
 static void narrow(struct elf_place *place, __u64 offset, GElf_Addr address, GElf_Addr start,
 		   GElf_Addr end)
 {
@@ -115,7 +115,7 @@ void elf_symbols__place(struct elf_symbols *s, __u64 file_offset, struct elf_pla
 
 	*ret = (struct elf_place){ .start = file_offset, .end = file_offset + 1 };
 	if (!ret->end) {
-		/* The last offset that there is: no file has it. */
+		/* The last possible offset: no file has it. */
 		ret->start--;
 		ret->end--;
 	}
@@ -124,7 +124,7 @@ void elf_symbols__place(struct elf_symbols *s, __u64 file_offset, struct elf_pla
 	ret->name = ask_plt(s, elf, address, &start);
 	if (ret->name)
 		ret->symbol_start = file_offset - (address - start);
-	/* Stubs are alike in nothing. */
+	/* Each stub is different. */
 	if (s->plt && plt__covers(s->plt, address)) {
 		ret->start = file_offset;
 		ret->end = file_offset + 1;

@@ -2,12 +2,12 @@
 /*
  * elf_symbols.h - names of the code in one ELF file, by offset in that file.
  *
- * elfutils finds them: the symbol table, the one inside .gnu_debugdata, and that of a separate debug
- * file. Nothing is opened here: both files come as descriptors, and nothing is fetched. Stubs for
- * functions of other files are "memcpy@plt" (plt.h).
+ * elfutils finds them: in the symbol table, the one inside .gnu_debugdata, and that of a separate
+ * debug file. Nothing is opened or fetched here: both files come as descriptors. Stubs for
+ * functions of other files are named "memcpy@plt" (plt.h).
  *
- * Must hold: the file is anybody's. It may be cut while it is mapped, and make the parser run for long or
- * crash it, so krait calls this in a parser only (parser_jobs.h); fuzzers and tests may.
+ * Must hold: the file is untrusted. It may be truncated while it is mapped, and make the parser run
+ * for long or crash, so krait calls this in a parser only (parser_jobs.h); fuzzers and tests may.
  */
 #ifndef KRAIT_SYMBOL_ELF_SYMBOLS_H
 #define KRAIT_SYMBOL_ELF_SYMBOLS_H
@@ -23,39 +23,39 @@
 struct elf_symbols;
 
 /*
- * Of an open file; debug_fd: one with its debug information, used if it has the same build ID, or -1.
- * Both stay the caller's. 0; -ENOEXEC: no ELF file, or one that is too large; -errno.
+ * For an open file; debug_fd: a file with its debug information, used if it has the same build ID,
+ * or -1. The caller keeps both. Returns 0; -ENOEXEC: not an ELF file, or too large; -errno.
  */
 int elf_symbols__new(struct elf_symbols **ret, int fd, int debug_fd)
 	__attribute__((warn_unused_result, nonnull));
 void elf_symbols__free(struct elf_symbols *s);
 
-/* What all offsets from start up to end have in common. */
+/* What is the same for all offsets from start up to end. */
 struct elf_place {
 	__u64 start, end;
-	const char *name; /* as it is in the file, NULL none; valid until free */
-	__u64 symbol_start; /* of what has the name */
+	const char *name; /* as in the file; NULL: none; valid until free */
+	__u64 symbol_start; /* start of the symbol with that name */
 };
 
-/* What is at that offset; at least that offset itself is between start and end. */
+/* What is at that offset; [start, end) always contains it. */
 void elf_symbols__place(struct elf_symbols *s, __u64 file_offset, struct elf_place *ret)
 	__attribute__((nonnull));
 
-/* The symbol that covers the offset, as it is in the file, or NULL; valid until free. */
+/* The symbol that covers the offset, as in the file, or NULL; valid until free. */
 const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *ret_start)
 	__attribute__((nonnull));
 
 /* Source lines and inlined functions at that offset, as dwarf_source__find(). */
 unsigned elf_symbols__source(struct elf_symbols *s, __u64 file_offset, struct source_frame *ret,
 			     struct dwarf_wanted *ret_wanted) __attribute__((nonnull));
-/* What that wanted, as dwarf_source__add(). */
+/* Supplies what that wanted, as dwarf_source__add(). */
 int elf_symbols__add(struct elf_symbols *s, enum dwarf_want what, __u64 id, int fd)
 	__attribute__((warn_unused_result, nonnull));
 
-/* The file has a symbol table of its own. */
+/* Has the file its own symbol table? */
 bool elf_symbols__has_table(struct elf_symbols *s) __attribute__((nonnull));
 
-/* Bytes of the build ID, up to BUILD_ID_MAX; 0 none. */
+/* The build ID, up to BUILD_ID_MAX bytes. Returns its length; 0: none. */
 unsigned elf_symbols__build_id(struct elf_symbols *s, __u8 ret[BUILD_ID_MAX])
 	__attribute__((nonnull));
 

@@ -12,7 +12,7 @@
 
 #define STEP_NS 5000000L
 
-/* A descriptor, or negative. */
+/* Returns a descriptor, or a negative error. */
 static int await(struct fetch *fetch, __u64 end_ns, char *why, size_t why_size)
 {
 	const struct timespec step = { .tv_nsec = STEP_NS };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fetched_symbols.h - symbols of a stripped file from a debuginfod server, for who reads a capture and has time.
+ * fetched_symbols.h - symbols of stripped files from a debuginfod server, for commands that read a
+ * capture and have time.
  *
- * Must hold: it ends. A file is waited for FETCH_FILE_NS at most, all together FETCH_ALL_NS; a recording
- * never comes here.
+ * Must hold: bounded waits: at most FETCH_FILE_NS per file, FETCH_ALL_NS in total; a recording
+ * never calls this.
  */
 #ifndef KRAIT_SYMBOL_FETCHED_SYMBOLS_H
 #define KRAIT_SYMBOL_FETCHED_SYMBOLS_H
@@ -16,12 +17,12 @@
 struct module;
 struct native_files;
 
-/* All zero at first. */
+/* All zero initially. */
 struct fetched_symbols {
 	__u64 spent_ns;
 };
 
-/* If the file, which is open, has no symbols and a server has them, it has those from now on. */
+/* If the open file has no symbols but a server does, the file has those from now on. */
 void fetched_symbols_add(struct fetched_symbols *s, struct native_files *files,
 			 struct module *module) __attribute__((nonnull));
 

@@ -14,27 +14,30 @@
 
 /* A kernel has about 200,000, and its modules as many again. */
 #define SYMBOLS_MAX (4U << 20)
-/* For a text of 5 MB: memory that is not written to costs nothing. */
+/* Enough for a text of 5 MB: memory that is never written costs nothing. */
 #define TEXT_FIRST (8UL << 20)
 #define TEXT_MAX (1UL << 30)
 
-/* The kernel has some 100,000; only the few hundred that a recording meets get a struct kernel_symbol. */
+/*
+ * The kernel has some 100,000; only the few hundred that a recording meets get a struct
+ * kernel_symbol.
+ */
 struct symbol {
 	__u64 start;
-	__u32 name; /* in text; behind it the module's */
+	__u32 name; /* in text; the module's name follows */
 	__u32 found; /* index + 1, or 0 */
 };
 
 struct kernel_symbols {
 	char *path;
 	bool loaded;
-	char *text; /* the names; while it is read, the lines */
+	char *text; /* the names; while reading, the lines */
 	struct symbol *list; /* by start */
 	size_t cnt, cap;
 	struct kernel_symbol **found;
 	size_t found_cnt, found_cap;
-	__u64 text_start, text_end; /* of the kernel's own code; 0 not known */
-	kernel_tap_fn tap; /* NULL none */
+	__u64 text_start, text_end; /* of the kernel's own code; 0 unknown */
+	kernel_tap_fn tap; /* may be NULL */
 	void *tap_ctx;
 };
 
@@ -64,7 +67,7 @@ void kernel_symbols__free(struct kernel_symbols *s)
 	free(s);
 }
 
-/* The length of the text; what is behind it is zero. */
+/* The length of the text; zeroes follow. */
 static ssize_t read_text(struct kernel_symbols *s)
 {
 	cleanup_close int fd = open(s->path, O_RDONLY | O_CLOEXEC);
@@ -90,7 +93,7 @@ static ssize_t read_text(struct kernel_symbols *s)
 	return n < 0 ? -EIO : (ssize_t)len;
 }
 
-/* The names go to the front of the text, where lines were that have been read: they are shorter than their line. */
+/* Names move to the front of the text, over lines already parsed: each is shorter than its line. */
 static int add(struct kernel_symbols *s, const struct kernel_symbol *symbol, char **end)
 {
 	size_t name_size = strlen(symbol->name) + 1, module_size = strlen(symbol->module) + 1;
@@ -106,7 +109,7 @@ static int add(struct kernel_symbols *s, const struct kernel_symbol *symbol, cha
 	return 0;
 }
 
-/* The kernel writes small letters; strtoull() takes three times as long. */
+/* The kernel writes lower-case digits; strtoull() takes three times as long. */
 static __u64 parse_hex(const char *at, const char **ret_end)
 {
 	__u64 value = 0;
@@ -163,15 +166,15 @@ static int compare(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* The first that is beyond the address. */
+/* The index of the first symbol beyond the address. */
 static size_t after(const struct kernel_symbols *s, size_t cnt, __u64 addr)
 {
 	return sorted_below(cnt, i, s->list[i].start <= addr);
 }
 
 /*
- * The first ones are in order: nearly all, the kernel's own. What is behind them, of modules and BPF programs,
- * goes to the end of them or among their last.
+ * The first ones, nearly all, are the kernel's own and already in order. The rest, of modules and
+ * BPF programs, goes after them or among their last.
  */
 static void sort(struct kernel_symbols *s, size_t sorted)
 {
@@ -186,7 +189,7 @@ static void sort(struct kernel_symbols *s, size_t sorted)
 		qsort(s->list + first, s->cnt - first, sizeof(*s->list), compare);
 }
 
-/* What is not used goes back to the kernel. */
+/* Returns unused memory to the kernel. */
 static void shrink(struct kernel_symbols *s, size_t names_size)
 {
 	char *text = realloc(s->text, names_size ? names_size : 1);
@@ -200,7 +203,7 @@ static void shrink(struct kernel_symbols *s, size_t names_size)
 static void load(struct kernel_symbols *s)
 {
 	struct kernel_symbol symbol = { 0 };
-	size_t sorted = 0; /* so many are in order */
+	size_t sorted = 0; /* the first ones that are in order */
 	ssize_t len;
 	char *line, *end, *text_end, *names_end;
 
@@ -245,7 +248,7 @@ int kernel_symbols__text(struct kernel_symbols *s, __u64 *ret_start, __u64 *ret_
 	return 0;
 }
 
-/* NULL without memory for it. */
+/* NULL: out of memory. */
 static struct kernel_symbol *found(struct kernel_symbols *s, struct symbol *symbol)
 {
 	struct kernel_symbol *ret;

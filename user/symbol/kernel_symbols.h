@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * kernel_symbols.h - names of the kernel's code, from /proc/kallsyms as it is when first asked.
+ * kernel_symbols.h - names of the kernel's code, from /proc/kallsyms at the time of the first
+ * query.
  *
- * The kernel puts that file together as it is read, which takes it 40 ms: it is read once, for all who
- * ask, and not before there is something to ask for.
+ * The kernel generates that file during the read, which takes 40 ms, so it is read once for
+ * everybody, and not before the first query.
  */
 #ifndef KRAIT_SYMBOL_KERNEL_SYMBOLS_H
 #define KRAIT_SYMBOL_KERNEL_SYMBOLS_H
@@ -18,22 +19,25 @@ struct kernel_symbol {
 	__u64 start;
 	const char *name;
 	const char *module; /* "" for the kernel itself */
-	__u64 tag; /* the consumer's; 0 at first */
+	__u64 tag; /* the consumer's; initially 0 */
 };
 
-/* Of a file like /proc/kallsyms, read at the first look-up. NULL and errno on failure. */
+/* For a file like /proc/kallsyms, read at the first look-up. NULL and errno on failure. */
 struct kernel_symbols *kernel_symbols__new(const char *path);
 void kernel_symbols__free(struct kernel_symbols *s);
 
-/* Each one that is found from then on, before its finder gets it; fn: NULL nobody. */
+/* The tap gets each symbol found from then on, before its finder does; fn may be NULL. */
 typedef void (*kernel_tap_fn)(void *ctx, __u64 start, const char *name, const char *module);
 void kernel_symbols__tap(struct kernel_symbols *s, kernel_tap_fn fn, void *ctx)
 	__attribute__((nonnull(1)));
 
-/* NULL where it is not known, or hidden from us (kptr_restrict). Valid until free. */
+/* NULL if unknown, or hidden from us (kptr_restrict). Valid until free. */
 struct kernel_symbol *kernel_symbols__find(struct kernel_symbols *s, __u64 addr);
 
-/* Where the kernel's own code is, from _text to _etext. 0, or -EACCES where that is hidden from us. */
+/*
+ * Where the kernel's own code is, from _text to _etext. Returns 0, or -EACCES if that is hidden
+ * from us.
+ */
 int kernel_symbols__text(struct kernel_symbols *s, __u64 *ret_start, __u64 *ret_size)
 	__attribute__((warn_unused_result));
 

@@ -2,8 +2,8 @@
 /*
  * linetable.c - decoder and index; see linetable.h.
  *
- * An entry's first byte has bit 7 set, the form in bits 6..3 and the number of units less one in
- * bits 2..0. InternalDocs/code_objects.md of CPython has the forms.
+ * An entry's first byte has bit 7 set, the form in bits 6..3 and the number of units minus one in
+ * bits 2..0. InternalDocs/code_objects.md of CPython describes the forms.
  */
 #include "symbol/linetable.h"
 #include "util/search.h"
@@ -37,7 +37,7 @@ static bool read_byte(struct linetable_cursor *c, __u32 *ret)
 	return true;
 }
 
-/* 6 bits a byte, least significant first, bit 6 says that more follows. At most 32 bits. */
+/* 6 bits per byte, least significant first; bit 6: more follows. At most 32 bits. */
 static bool read_varint(struct linetable_cursor *c, __u32 *ret)
 {
 	__u64 value = 0;
@@ -144,7 +144,7 @@ bool linetable_next(struct linetable_cursor *c, struct linetable_entry *ret_entr
 	return true;
 }
 
-/* Every entry but the last has at most one mark per stride, and no entry is shorter than a byte. */
+/* An entry takes at least a byte, so there are at most size / LINETABLE_STRIDE marks. */
 static int add_marks(struct linetable *t)
 {
 	__u32 cap = t->size / LINETABLE_STRIDE;
@@ -189,7 +189,7 @@ void linetable_deinit(struct linetable *t)
 	*t = (struct linetable){ 0 };
 }
 
-/* The last mark whose unit is not beyond the one wanted; NULL for the start of the table. */
+/* The last mark at or before the unit; NULL: the start of the table. */
 static const struct linetable_mark *find_mark(const struct linetable *t, __u32 unit)
 {
 	size_t cnt = sorted_below(t->mark_cnt, i, t->marks[i].unit <= unit);

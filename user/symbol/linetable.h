@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * linetable.h - co_linetable (CPython 3.11+) to source positions.
+ * linetable.h - from co_linetable (CPython 3.11+) to source positions.
  *
  * A table is a run of variable-length entries, each for 1 to 8 code units, with lines relative to
- * the entry before, so a position can only be had by decoding everything in front of it. Tables of
- * 20 to 60 KB are ordinary in generated code, and every frame of every sample asks: struct
- * linetable keeps a mark (where decoding may resume) each LINETABLE_STRIDE entries, so that a
- * lookup is a binary search and at most that many entries.
+ * the entry before, so finding a position means decoding everything before it. Tables of 20 to 60
+ * KB are normal in generated code, and every frame of every sample asks. So struct linetable keeps
+ * a mark (where decoding may resume) every LINETABLE_STRIDE entries: a lookup is a binary search
+ * plus at most that many entries.
  *
  * Positions are exactly those of code.co_positions() (Objects/codeobject.c,
  * advance_with_locations); None is -1.
  *
  * Must hold: the bytes come from the target and may be anything. Nothing outside of them is read,
- * every loop ends with them, and what is malformed or cut ends the table there.
+ * every loop ends with them, and malformed or truncated data ends the table there.
  */
 #ifndef KRAIT_SYMBOL_LINETABLE_H
 #define KRAIT_SYMBOL_LINETABLE_H
@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* 1-based lines, 0-based byte columns as code.co_positions() gives them; -1 where unknown. */
+/* 1-based lines, 0-based byte columns as in code.co_positions(); -1: unknown. */
 struct source_position {
 	int line, end_line, column, end_column;
 };
@@ -49,7 +49,7 @@ struct linetable_mark {
 	__s64 line;
 };
 
-/* An indexed table; owns both arrays. All zero is an empty table. */
+/* An indexed table; owns both arrays. All zero: an empty table. */
 struct linetable {
 	__u8 *bytes;
 	__u32 size;
@@ -61,18 +61,18 @@ struct linetable {
 void linetable_cursor_init(struct linetable_cursor *c, const __u8 *bytes, __u32 size,
 			   int first_line);
 
-/* Decodes one entry. False, with *ret_entry untouched, at the end or where it makes no sense. */
+/* Decodes one entry. False, with *ret_entry untouched, at the end or if it is malformed. */
 bool linetable_next(struct linetable_cursor *c, struct linetable_entry *ret_entry);
 
 /*
- * Takes over bytes (malloc'ed; may be NULL if size is 0), on failure too. 0 or -ENOMEM, which
- * leaves an empty table.
+ * Takes over bytes (malloc'ed; may be NULL if size is 0), on failure, too. Returns 0 or -ENOMEM,
+ * which leaves an empty table.
  */
 int linetable_init(struct linetable *t, __u8 *bytes, __u32 size, int first_line)
 	__attribute__((warn_unused_result));
 void linetable_deinit(struct linetable *t);
 
-/* Position of one code unit (2 bytes of bytecode); all -1 where the table has none. */
+/* Position of one code unit (2 bytes of bytecode); all -1 if the table has none. */
 struct source_position linetable_lookup(const struct linetable *t, __u32 unit);
 
 /* Code units that the table covers. */

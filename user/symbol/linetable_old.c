@@ -8,12 +8,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Of an entry's first byte: bit 7, the form in bits 6..3, units less one in bits 2..0. */
+/* An entry's first byte: bit 7, the form in bits 6..3, units minus one in bits 2..0. */
 #define HEAD(form, units) ((__u8)(0x80 | (form) << 3 | ((units)-1)))
 #define FORM_NO_COLUMNS 13
 #define FORM_NONE 15
 #define UNITS_MAX 8
-/* Head, and a number of 32 bits in pieces of 6. */
+/* The first byte, and a number of 32 bits in groups of 6. */
 #define ENTRY_MAX 7
 #define NO_LINE (-128)
 
@@ -21,7 +21,7 @@ struct writer {
 	__u8 *bytes;
 	size_t size, cap;
 	__u32 unit; /* where the next entry begins */
-	__s64 line, written; /* relative to the first: running, and as of the last entry */
+	__s64 line, written; /* relative to the first line: current, and at the last entry */
 	bool failed; /* out of memory */
 	bool full;
 };
@@ -54,7 +54,7 @@ static void put_delta(struct writer *w, __s64 delta)
 	w->bytes[w->size++] = (__u8)value;
 }
 
-/* The units up to end have the running line, or none. */
+/* Gives the units up to end the current line, or none. */
 static void put_until(struct writer *w, __u32 end, bool has_line)
 {
 	while (w->unit < end && reserve(w)) {
@@ -80,7 +80,7 @@ static int finish(struct writer *w, __u8 **ret, __u32 *ret_size)
 	return 0;
 }
 
-/* A unit has two bytes, and the line of its first one. */
+/* A unit has two bytes, and the line of its first byte. */
 static __u32 unit_at(__u64 address)
 {
 	return (__u32)((address + 1) / 2);
@@ -98,7 +98,7 @@ int linetable_from_lnotab(const __u8 *bytes, __u32 size, __u32 code_size, __u8 *
 		address += bytes[i];
 		if (address > code_size)
 			address = code_size;
-		/* Long steps come in pieces without lines; they are one entry here. */
+		/* Long steps are split into pieces without lines; here they become one entry. */
 		if (lines)
 			put_until(&w, unit_at(address), true);
 		w.line += lines;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * look_budget.h - how many looks into targets' memory are allowed: a number at once, and a number a second
- * from then on.
+ * look_budget.h - a budget for looks into targets' memory: a burst, refilled at a number per
+ * second.
  */
 #ifndef KRAIT_SYMBOL_LOOK_BUDGET_H
 #define KRAIT_SYMBOL_LOOK_BUDGET_H
@@ -12,7 +12,7 @@
 #include "util/clock.h"
 
 struct look_budget {
-	__u32 max, per_sec, left; /* max: 0 unbounded */
+	__u32 max, per_sec, left; /* max 0: unlimited */
 	__u64 added_ns; /* when looks were last added */
 };
 
@@ -21,7 +21,7 @@ static inline struct look_budget look_budget_of(__u32 at_once, __u32 per_sec)
 	return (struct look_budget){ .max = at_once, .per_sec = per_sec, .left = at_once };
 }
 
-/* Is one more allowed now? look_budget_take() counts it. */
+/* Is one more allowed now? look_budget_take() consumes it. */
 static inline bool look_budget_has(struct look_budget *b)
 {
 	__u64 now_ns, more;

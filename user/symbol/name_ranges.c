@@ -64,7 +64,7 @@ struct native_symbol *name_ranges_rest(struct name_ranges *n)
 	return n->rest ? &n->rest->symbol : NULL;
 }
 
-/* The function that starts there, which has that name. NULL where there is no room for more. */
+/* The function that starts there and has that name. NULL: no more room. */
 static struct native_function *function_at(struct name_ranges *n, const struct parser_place *place,
 					   const char *name, __u32 *symbol_cnt)
 {
@@ -85,7 +85,7 @@ static struct native_function *function_at(struct name_ranges *n, const struct p
 
 /* ---- ranges ----------------------------------------------------------------------------------- */
 
-/* Index of the first range that ends behind the offset. */
+/* Index of the first range that ends after the offset. */
 static size_t range_index(const struct name_ranges *n, __u64 offset)
 {
 	return sorted_below(n->range_cnt, i, n->ranges[i].end <= offset);
@@ -98,7 +98,7 @@ const struct name_range *name_ranges_at(const struct name_ranges *n, __u64 offse
 	return i < n->range_cnt && n->ranges[i].start <= offset ? &n->ranges[i] : NULL;
 }
 
-/* Places it between its neighbours, which it may touch but not cover. NULL where there is no room. */
+/* Inserts it between its neighbours, which it may touch but not overlap. NULL: no room. */
 static struct name_range *add_range(struct name_ranges *n, const struct name_range *new,
 				    __u64 offset)
 {

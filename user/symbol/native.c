@@ -14,7 +14,7 @@
 #include "util/hash.h"
 
 /* Answers by address; 48 KiB a process. */
-/* Of slots: at first, and at most. Most processes of many are in few places. */
+/* Slots of the cache: at first, and at most. Most of many processes are in few places. */
 #define CACHE_BITS_MIN 7
 #define CACHE_BITS_MAX 11
 
@@ -26,36 +26,36 @@ enum cached_role {
 };
 
 struct cached {
-	__u64 ip : 62; /* what has more bits is in no code */
+	__u64 ip : 62; /* an address with more bits is not code */
 	__u64 role : 2; /* enum cached_role */
-	struct native_symbol *symbol; /* NULL: not asked for */
+	struct native_symbol *symbol; /* NULL: not looked up */
 	__u64 tag; /* the consumer's */
 };
 
-/* Until a process that did not come back is asked for a file again. */
+/* Pause before a process that did not answer is asked for a file again. */
 #define OPEN_PAUSE_NS 1000000000ULL
 
-/* A power of two; the JIT gives each piece of code pages of its own. */
+/* A power of two; the JIT puts each piece of code on its own pages. */
 #define JIT_PAGES 128
 #define JIT_PAGE_SHIFT 12
 
 struct native {
 	struct native_files *files;
 	struct space *space;
-	__u64 digest; /* of the space that the answers are of */
+	__u64 digest; /* of the space that the answers are for */
 	__u64 open_ns; /* when files may be opened again */
-	__u64 pause_ns; /* until they are read again for a doubtful address */
+	__u64 pause_ns; /* until mappings are read again because of a doubtful address */
 	__u64 ran_pause_ns; /* the same for code that ran */
-	__u64 now_ns; /* as it was said last */
-	struct cached *cache; /* NULL until it is asked: most processes sleep */
-	unsigned cache_bits, displaced; /* displaced: answers that others took the slot of */
-	/* Memory in which the interpreter's JIT has been seen; of each the number of its page, 0 none. */
+	__u64 now_ns; /* from the last call */
+	struct cached *cache; /* NULL until first used: most processes sleep */
+	unsigned cache_bits, displaced; /* displaced: answers whose slots others took */
+	/* Memory in which the interpreter's JIT has been seen: page numbers, 0: none. */
 	__u64 jit_pages[JIT_PAGES];
 };
 
 /* ---- files ------------------------------------------------------------------------------------ */
 
-/* A file with symbols for that one: here, or in the root of the process. */
+/* Opens a separate file with symbols for that one: here, or in the root of the process. */
 static void open_debug(struct native *n, struct module *module)
 {
 	unsigned size;
@@ -72,7 +72,7 @@ static void open_debug(struct native *n, struct module *module)
 		native_files__add_debug(n->files, module, fd);
 }
 
-/* Through a prober. What does not come now may come later. */
+/* Opens through a prober. What does not come now may come later. */
 static void open_probed(struct native *n, const struct mapping *m, __u64 now_ns)
 {
 	const struct probe_mapping at = { .start = m->start, .end = m->end, .offset = m->offset };
@@ -92,7 +92,10 @@ static void open_probed(struct native *n, const struct mapping *m, __u64 now_ns)
 	}
 }
 
-/* Tries the mapping's own link, the name in the process's root, and the name in ours if the process is gone. */
+/*
+ * Tries the mapping's own link, the name in the process's root, and the name in ours if the process
+ * is gone.
+ */
 static void open_file(struct native *n, const struct mapping *m, __u64 now_ns)
 {
 	char link[64], root[32], path[64 + MAPS_LINE_MAX];
@@ -169,7 +172,7 @@ static struct cached *slot_in(struct cached *cache, unsigned bits, __u64 ip)
 	return &cache[hash_step(0, ip) >> (64 - bits)];
 }
 
-/* Doubles the slots, or makes the first ones. Without memory nothing changes. */
+/* Doubles the slots, or allocates the first ones. Without memory nothing changes. */
 static void grow_cache(struct native *n)
 {
 	unsigned bits = n->cache ? n->cache_bits + 1 : CACHE_BITS_MIN;
@@ -187,14 +190,14 @@ static void grow_cache(struct native *n)
 	n->displaced = 0;
 }
 
-/* NULL when out of memory. */
+/* NULL: out of memory. */
 static struct cached *cache_slot(struct native *n, __u64 ip)
 {
 	if (!n->cache)
 		grow_cache(n);
 	if (!n->cache)
 		return NULL;
-	/* Whoever has changed the mappings. */
+	/* Somebody has changed the mappings. */
 	if (n->digest != space__digest(n->space)) {
 		memset(n->cache, 0, sizeof(*n->cache) << n->cache_bits);
 		memset(n->jit_pages, 0, sizeof(n->jit_pages));
@@ -203,7 +206,10 @@ static struct cached *cache_slot(struct native *n, __u64 ip)
 	return slot_in(n->cache, n->cache_bits, ip);
 }
 
-/* Assigns the slot to the address. The cache grows after a quarter of its entries displaced others. */
+/*
+ * Assigns the slot to the address. The cache grows once a quarter of its entries have displaced
+ * others.
+ */
 static struct cached *take_slot(struct native *n, __u64 ip)
 {
 	struct cached *c = cache_slot(n, ip);
@@ -218,7 +224,7 @@ static struct cached *take_slot(struct native *n, __u64 ip)
 	return c;
 }
 
-/* Until the mappings are read again for the sake of that address. */
+/* The pause until the mappings are read again because of that address. */
 static __u64 pause_of(const struct native *n, __u64 ip, bool ran)
 {
 	if (ran)
@@ -228,7 +234,7 @@ static __u64 pause_of(const struct native *n, __u64 ip, bool ran)
 	return space__is_data(n->space, ip) ? NATIVE_REFRESH_DATA_NS : n->pause_ns;
 }
 
-/* The mapping of code that has that address, with what may have been mapped meanwhile. */
+/* The mapping of code that contains the address, including recent ones. */
 static const struct mapping *mapping_at(struct native *n, __u64 ip, __u64 now_ns, bool ran)
 {
 	const struct mapping *m = space__find(n->space, ip);
@@ -267,7 +273,7 @@ static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, bool
 		open_symbols(n, m, now_ns);
 	}
 	symbol = native_files__find(n->files, m->module, ip - m->start + m->offset);
-	/* The mappings, and with them the answers, may be others by now. */
+	/* The mappings, and so the answers, may have changed by now. */
 	c = symbol ? take_slot(n, ip) : NULL;
 	if (c) {
 		c->symbol = symbol;
@@ -328,7 +334,7 @@ void native__catch_up(struct native *n, __u64 now_ns)
 		refresh(n, now_ns, NATIVE_OUTDATED_NS);
 }
 
-/* Whether the code has that role. Callers ask only about code that can have no other. */
+/* Has the code that role? Callers ask only about code that can have no other. */
 static bool has_role(struct native *n, __u64 ip, enum cached_role role)
 {
 	struct cached *c = cache_slot(n, ip);

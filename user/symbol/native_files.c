@@ -17,32 +17,32 @@
 #include "util/short_path.h"
 #include "util/vec.h"
 
-/* Processes that a file could not be opened through. */
+/* Number of processes through which opening a file may fail. */
 #define FAILURES_MAX 8
 
-/* Evaluates a frame (Python/ceval.c, since 3.6), and parts of it: "….cold". */
+/* Evaluates a frame (Python/ceval.c, since 3.6); also parts of it: "….cold". */
 #define EVAL_NAME "_PyEval_EvalFrameDefault"
-/* A part of it, mangled or not (greenlet 3.0+). */
+/* A substring of its name, mangled or not (greenlet 3.0+). */
 #define EXPOSER_NAME "expose_frames"
 
 struct native_file {
 	struct native_files *files;
 	struct module *module;
 	bool tried; /* to open it */
-	unsigned failures; /* to do so */
-	bool read; /* its symbols; a file is open for its rows alone, too */
+	unsigned failures; /* failed attempts */
+	bool read; /* its symbols; a file may also be open just for its rows */
 	bool wants_debug; /* it has no symbols of its own, and none were found elsewhere */
-	__u64 used; /* when it was asked last */
+	__u64 used; /* when it was last asked about */
 	struct symbol_file symbols;
 	struct name_ranges names;
 };
 
 struct native_files {
 	struct modules *modules;
-	struct native_file **list; /* by the module's number; NULL: not asked for yet */
+	struct native_file **list; /* indexed by the module's number; NULL: not asked about yet */
 	__u32 cap;
 	struct symbol_reader *reader;
-	__u64 now; /* questions so far */
+	__u64 now; /* number of questions so far */
 	__u32 open_cnt, symbol_cnt;
 	bool skip_interpreter;
 	bool starving; /* native_files__starve() */
@@ -149,7 +149,7 @@ static bool reserve(struct native_files *f, __u32 number)
 	return true;
 }
 
-/* NULL when out of memory. */
+/* NULL: out of memory. */
 static struct native_file *file_of(struct native_files *f, const struct module *module)
 {
 	__u32 number = module__number(module);
@@ -189,7 +189,7 @@ void native_files__note_failure(struct native_files *f, struct module *module)
 		file->tried = ++file->failures == FAILURES_MAX;
 }
 
-/* The file that was asked longest ago may be opened again when it is asked. */
+/* Closes the least recently asked file, which may be opened again. */
 static void close_oldest(struct native_files *f)
 {
 	struct native_file *oldest = NULL;
@@ -208,7 +208,10 @@ static void close_oldest(struct native_files *f)
 	f->open_cnt--;
 }
 
-/* Reads what the file is, and once more with debug information: that may be too much for a parser. */
+/*
+ * Reads the file's properties; tries once more without debug information, which may be too much for
+ * a parser.
+ */
 static void read_file(struct native_files *f, struct native_file *file)
 {
 	struct symbol_file *s = &file->symbols;
@@ -221,7 +224,7 @@ static void read_file(struct native_files *f, struct native_file *file)
 		s->bad = false;
 		err = symbol_reader__open(f->reader, s, &opened);
 	}
-	/* Or it is read when it is asked again. */
+	/* After -EAGAIN it is read at the next question. */
 	file->read = err != -EAGAIN;
 	if (err)
 		return;
@@ -271,7 +274,7 @@ void native_files__open_fd(struct native_files *f, struct module *module, int fd
 		close_oldest(f);
 	f->open_cnt++;
 	file->symbols.fd = fd;
-	/* Whoever serves it lets a parser wait: not with root's other files. */
+	/* Its server could block a parser, so it must not share one with root's other files. */
 	file->symbols.owner = remote && !st.st_uid ? SYMBOL_OWNER_NOBODY : st.st_uid;
 	file->symbols.size = (__u64)st.st_size;
 }
@@ -324,7 +327,7 @@ void native_files__open(struct native_files *f, struct module *module, const cha
 
 /* ---- names ------------------------------------------------------------------------------------ */
 
-/* What a parser says of an offset of which nothing is known; kept unless there is no answer now. */
+/* A parser's answer about an unknown offset; kept unless there is no answer for now. */
 static const struct name_range *ask(struct native_files *f, struct native_file *file, __u64 offset)
 {
 	const struct parser_found *found;
@@ -367,7 +370,7 @@ struct native_symbol *native_files__find(struct native_files *f, struct module *
 	return symbol_of(file, r);
 }
 
-/* One question and what comes of it; the next of these offsets that is to be asked for, or -errno. */
+/* Asks one question and takes the answers in. Returns the next offset to ask about, or -errno. */
 static int ask_some(struct native_files *f, struct native_file *file, const __u64 *offsets,
 		    __u32 cnt)
 {
@@ -377,7 +380,7 @@ static int ask_some(struct native_files *f, struct native_file *file, const __u6
 	if (err)
 		return err;
 	for (__u32 i = 0; i < found->cnt && i < cnt; i++) {
-		/* An answer before may be of it, too. */
+		/* An earlier answer may cover it, too. */
 		if (!name_ranges_at(&file->names, offsets[i]))
 			name_ranges_add(&file->names, offsets[i], &found->places[i], found->names,
 					&f->symbol_cnt);
@@ -426,7 +429,7 @@ struct native_symbol *native_files__unnamed(struct native_files *f, struct modul
 	return file ? name_ranges_rest(&file->names) : NULL;
 }
 
-/* What the function at that offset is called; NULL: nobody knows. */
+/* The function's name at that offset; NULL: unknown. */
 static const char *function_name(struct native_files *f, struct module *module, __u64 offset)
 {
 	struct native_file *file = file_of(f, module);

@@ -22,8 +22,8 @@ _Static_assert(PARSER_HALVES_MAX == DWARF_HALVES_MAX + 1, "too few descriptors f
 
 struct parser_jobs {
 	struct elf_symbols *files[PARSER_FILES_MAX];
-	int debug_fds[PARSER_FILES_MAX]; /* borrowed by the symbols; -1 none */
-	struct row_table rows; /* of the file asked last */
+	int debug_fds[PARSER_FILES_MAX]; /* borrowed by the symbols; -1: none */
+	struct row_table rows; /* of the file last asked about */
 };
 
 struct parser_jobs *parser_jobs__new(void)
@@ -64,8 +64,8 @@ static int open_file(struct parser_jobs *jobs, __u32 i, const int *fds, unsigned
 	if (!fd_cnt)
 		return -EBADF;
 	if (fd_cnt > 1)
-		jobs->debug_fds[i] =
-			fcntl(fds[1], F_DUPFD_CLOEXEC, 0); /* the sandbox has no dup() */
+		/* the sandbox forbids dup() */
+		jobs->debug_fds[i] = fcntl(fds[1], F_DUPFD_CLOEXEC, 0);
 	err = elf_symbols__new(&jobs->files[i], fds[0], jobs->debug_fds[i]);
 	if (err) {
 		jobs->files[i] = NULL;
@@ -79,7 +79,7 @@ static int open_file(struct parser_jobs *jobs, __u32 i, const int *fds, unsigned
 	return 0;
 }
 
-/* The name of a place, demangled and cut; false where there is no room. */
+/* Stores the demangled, truncated name of a place; false: no room. */
 static bool put_name(struct parser_found *found, struct parser_place *place, const char *name)
 {
 	bool is_wrapper;
@@ -137,7 +137,7 @@ static int find(struct parser_jobs *jobs, const struct parser_request *r,
 
 /* ---- sources ----------------------------------------------------------------------------------- */
 
-/* Where that text is in the answer, once; PARSER_NO_NAME where there is no room, or it is too long. */
+/* Stores a text once, and returns its offset in the answer; PARSER_NO_NAME: no room, or too long. */
 static __u32 put_text(struct parser_sources *s, const char *text)
 {
 	size_t len = strnlen(text, PARSER_NAME_MAX + 1) + 1;
@@ -156,7 +156,7 @@ static __u32 put_text(struct parser_sources *s, const char *text)
 	return at;
 }
 
-/* False: one of its texts has found no room. */
+/* False: no room for one of its texts. */
 static bool put_source(struct parser_sources *s, const struct source_frame *f,
 		       struct parser_source_frame *ret)
 {
@@ -171,7 +171,10 @@ static bool put_source(struct parser_sources *s, const struct source_frame *f,
 	return (!name || ret->name != PARSER_NO_NAME) && (!f->file || ret->file != PARSER_NO_NAME);
 }
 
-/* What the first offset needs: there is room for both texts, which are no longer than names (dwarf_halves.c). */
+/*
+ * What the first offset needs: there is always room for both texts, which are limited like names
+ * (dwarf_halves.c).
+ */
 static void put_wanted(const struct dwarf_wanted *wanted, struct parser_sources *s)
 {
 	s->half = wanted->what == DWARF_WANT_PACKAGE ? PARSER_HALF_PACKAGE : PARSER_HALF_UNIT;
@@ -180,7 +183,7 @@ static void put_wanted(const struct dwarf_wanted *wanted, struct parser_sources 
 	s->name = wanted->name ? put_text(s, wanted->name) : PARSER_NO_NAME;
 }
 
-/* The frames at one offset; false where there is no room for them, unless it is the first, or something is wanted. */
+/* Stores the frames at one offset; false: no room, unless it is the first, or something is wanted. */
 static bool put_sources(struct elf_symbols *symbols, __u64 offset, struct parser_sources *s)
 {
 	struct source_frame frames[SOURCE_FRAMES_MAX];
@@ -242,7 +245,7 @@ static int dwarf(const struct parser_request *r, const int *fds, unsigned fd_cnt
 			-EBADF;
 }
 
-/* A piece of the table as it would be in one line of words, from number begin on. */
+/* Copies a piece of the table, seen as one sequence of words, from number begin on. */
 static void put_words(struct parser_rows *ret, const __u32 *words, __u64 cnt, __u64 begin)
 {
 	__u64 next = (__u64)ret->at + ret->word_cnt, left = PARSER_ROW_WORDS - ret->word_cnt;
@@ -339,7 +342,7 @@ size_t parser_jobs__answer(struct parser_jobs *jobs, const void *message, size_t
 
 /* ---- the process ------------------------------------------------------------------------------ */
 
-/* In the sandbox. What is no request ends it: krait sends none. */
+/* Runs in the sandbox. Ends on anything that is not a request: krait sends nothing else. */
 static void serve(int channel_fd)
 {
 	struct parser_jobs *jobs = parser_jobs__new();
@@ -365,7 +368,7 @@ static void serve(int channel_fd)
 
 int parser_serve(int channel_fd)
 {
-	/* What it takes from libraries is loaded while there are files. */
+	/* Load what it needs from libraries while it can still open files. */
 	demangle_prepare();
 	return parser_starter_serve(channel_fd, serve);
 }

@@ -12,9 +12,9 @@
 #include "util/vec.h"
 
 #define SECTIONS_MAX 3
-/* Bytes of relocations and symbols that one file may make krait look at: five times what any has. */
+/* Bytes of relocations and symbols to examine per file: five times what any known file has. */
 #define LOOK_MAX (256ULL << 20)
-/* Stubs are as long as their section says, within these, or else the longest. */
+/* The section says how long its stubs are, within these limits; otherwise the longest is assumed. */
 #define STUB_MIN 8
 #define STUB_MAX 16
 /* Bytes of "mov $n, %r11d". */
@@ -29,8 +29,8 @@ struct stubs {
 /* A word of the global offset table. */
 struct word {
 	GElf_Addr address;
-	size_t strings, symbol; /* the section with the symbol's name, and where in it */
-	char *name; /* of the stub; NULL before anybody asked */
+	size_t strings, symbol; /* section and offset of the symbol's name */
+	char *name; /* of the stub; NULL until requested */
 };
 
 struct plt {
@@ -38,7 +38,7 @@ struct plt {
 	struct stubs sections[SECTIONS_MAX];
 	unsigned section_cnt;
 	bool words_read;
-	GElf_Xword looked; /* bytes, of LOOK_MAX */
+	GElf_Xword looked; /* bytes examined, of LOOK_MAX */
 	struct word *words; /* by address */
 	size_t word_cnt, word_capacity;
 };
@@ -117,7 +117,7 @@ static struct word *new_word(struct plt *p)
 	return &p->words[p->word_cnt++];
 }
 
-/* Sections may overlap and name each other as they like: what is looked at has a limit. */
+/* Sections may overlap and refer to each other in any way, so what is examined is limited. */
 static Elf_Data *look_at(struct plt *p, Elf_Scn *section, GElf_Shdr *ret_shdr)
 {
 	if (!section || !gelf_getshdr(section, ret_shdr) ||
@@ -127,7 +127,7 @@ static Elf_Data *look_at(struct plt *p, Elf_Scn *section, GElf_Shdr *ret_shdr)
 	return elf_getdata(section, NULL);
 }
 
-/* The dynamic loader writes the address of a symbol there. */
+/* Each relocation says where the dynamic loader stores the address of a symbol. */
 static void read_relocations(struct plt *p, Elf_Scn *section)
 {
 	GElf_Shdr shdr, symbol_shdr;
@@ -168,7 +168,7 @@ static void read_words(struct plt *p)
 
 	p->words_read = true;
 	while ((section = elf_nextscn(p->elf, section))) {
-		/* Those that are loaded: others are for linkers and debuggers. */
+		/* Only loaded sections: others are for linkers and debuggers. */
 		if (gelf_getshdr(section, &shdr) && shdr.sh_type == SHT_RELA &&
 		    (shdr.sh_flags & SHF_ALLOC))
 			read_relocations(p, section);
@@ -180,8 +180,8 @@ static void read_words(struct plt *p)
 /* ---- stubs ------------------------------------------------------------------------------------ */
 
 /*
- * "jmp *displacement(%rip)" is what all kinds of stubs have in common; before it may be endbr64, the
- * number of the symbol (mold: "mov $n, %r11d"), and bnd.
+ * All kinds of stubs contain "jmp *displacement(%rip)"; endbr64, the number of the symbol (mold:
+ * "mov $n, %r11d"), and bnd may precede it.
  */
 static bool jumps_through(const unsigned char *code, size_t size, GElf_Addr address, GElf_Addr *ret)
 {

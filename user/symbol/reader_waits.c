@@ -4,16 +4,16 @@
 #include "util/clock.h"
 
 /*
- * What krait waits for an owner: at first, and then one part in SHARE of the time. For all but root
- * together, since whoever has subordinate ids is many owners: one part in SHARE_ALL.
+ * How long krait waits for an owner: an initial amount, and then a fraction 1/SHARE of the time.
+ * All owners but root together, since anyone with subordinate ids is many owners: 1/SHARE_ALL.
  */
 #define WAIT_FIRST_NS (5 * NS_PER_SEC)
 #define SHARE 10
 #define WAIT_ALL_FIRST_NS (2 * WAIT_FIRST_NS)
 #define SHARE_ALL 3
 /*
- * For parsers that get no processor: at first, and one part in SHARE of the time, and then a little longer for
- * those that answer at once.
+ * For parsers that get no processor: an initial amount, and a fraction 1/SHARE of the time, and
+ * then a little longer for those that answer at once.
  */
 #define STARVED_FIRST_NS (NS_PER_SEC / 2)
 #define STARVED_LAST_NS (NS_PER_SEC / 4)

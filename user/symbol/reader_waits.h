@@ -2,9 +2,9 @@
 /*
  * reader_waits.h - for whom and for how long krait waits while parsers read symbols.
  *
- * Must hold: an owner of files other than root, and all of them together, take no more than a share of krait's
- * time. A recording, which has to end in time, waits no longer than for a share of it for parsers that get no
- * processor.
+ * Must hold: an owner of files other than root, and all of them together, take no more than a share
+ * of krait's time. A recording, which has to end in time, spends no more than a share of it waiting
+ * for parsers that get no processor.
  */
 #ifndef KRAIT_SYMBOL_READER_WAITS_H
 #define KRAIT_SYMBOL_READER_WAITS_H
@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Owners remembered; the one for whom krait has waited least is dropped. */
+/* Owners to remember; the one for whom krait has waited least is dropped. */
 #define READER_OWNERS_MAX 256
-/* Between two looks at how a parser gets on. */
+/* How often to check a parser's progress. */
 #define READER_LOOK_MS 20U
 
 struct reader_wait {
@@ -24,7 +24,7 @@ struct reader_wait {
 };
 
 struct reader_waits {
-	bool hurries; /* it is a recording: the user's to set */
+	bool hurries; /* it is a recording; set by the caller */
 	__u64 begin_ns;
 	struct reader_wait owners[READER_OWNERS_MAX];
 	unsigned owner_cnt;
@@ -34,18 +34,18 @@ struct reader_waits {
 
 void reader_waits_begin(struct reader_waits *w, __u64 now_ns) __attribute__((nonnull));
 
-/* Has that owner had its share? */
+/* Has that owner used up its share? */
 bool reader_waits_refuse(struct reader_waits *w, uid_t owner, __u64 now_ns)
 	__attribute__((nonnull));
-/* krait has waited for a job with a file of that owner. */
+/* krait has waited that long for a job with a file of that owner. */
 void reader_waits_note(struct reader_waits *w, uid_t owner, __u64 ns) __attribute__((nonnull));
 
 /*
- * How long to wait for an answer at once: READER_LOOK_MS, and then look again; less: no longer than that, since
- * there has been too much waiting for parsers without a processor.
+ * How long to wait for an answer at once: READER_LOOK_MS, and then check again. If less, wait no
+ * longer than that: there has been too much waiting for parsers without a processor.
  */
 unsigned reader_waits_ms(const struct reader_waits *w, __u64 now_ns) __attribute__((nonnull));
-/* A parser that krait waited for was kept from working. */
+/* A parser that krait waited for got no processor for that long. */
 void reader_waits_note_starved(struct reader_waits *w, __u64 ns) __attribute__((nonnull));
 
 #endif /* KRAIT_SYMBOL_READER_WAITS_H */

@@ -9,21 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A name that would be longer ends there. */
+/* A longer name is cut there. */
 #define OUT_MAX 2048U
-/* One that has more in it has been made to take time: a part may stand for others again and again. */
+/* A name that needs more steps was made to take time: a part may refer to others again and again. */
 #define STEPS_MAX 4096U
 #define DEPTH_MAX 64U
 
 struct reader {
-	const char *begin; /* behind "_R" */
+	const char *begin; /* after "_R" */
 	const char *at;
 	char out[OUT_MAX];
 	size_t len;
 	unsigned steps, depth;
-	unsigned quiet; /* what is read now is not written */
+	unsigned quiet; /* > 0: parse without writing */
 	bool bad, full;
-	bool brief; /* without the arguments of what is called */
+	bool brief; /* without the arguments of functions */
 };
 
 static void path(struct reader *r, bool in_type);
@@ -80,13 +80,13 @@ static __u64 base_62(struct reader *r)
 	return value + 1;
 }
 
-/* How many of the same name come before it: 0 without that. */
+/* The disambiguator: how many of the same name come before; 0 if absent. */
 static __u64 disambiguator(struct reader *r)
 {
 	return take(r, 's') ? base_62(r) + 1 : 0;
 }
 
-/* Its text, *ret bytes; names of other scripts stay encoded. */
+/* The text of a name, *ret bytes; names in other scripts stay encoded. */
 static const char *name(struct reader *r, size_t *ret)
 {
 	const char *text;
@@ -95,7 +95,7 @@ static const char *name(struct reader *r, size_t *ret)
 	take(r, 'u');
 	if (*r->at < '0' || *r->at > '9')
 		r->bad = true;
-	/* No number but 0 begins with it: "00" is two. */
+	/* Only 0 itself begins with 0: "00" is two numbers. */
 	if (!take(r, '0')) {
 		while (*r->at >= '0' && *r->at <= '9' && len < OUT_MAX)
 			len = len * 10 + (size_t)(*r->at++ - '0');
@@ -118,7 +118,7 @@ static void binder(struct reader *r)
 
 /* ---- parts ------------------------------------------------------------------------------------ */
 
-/* False: it is too much, or makes no sense. */
+/* False: too much, or malformed. */
 static bool enter(struct reader *r)
 {
 	if (++r->steps > STEPS_MAX || ++r->depth > DEPTH_MAX || r->full)
@@ -126,7 +126,7 @@ static bool enter(struct reader *r)
 	return !r->bad && !r->full;
 }
 
-/* What was read before, once more. */
+/* Parses an earlier part once more. */
 static void again(struct reader *r, void (*part)(struct reader *r))
 {
 	const char *from = r->at - 1, *next;
@@ -152,7 +152,7 @@ static void path_of_type(struct reader *r)
 	path(r, true);
 }
 
-/* A truth value, or a number; a character is one. */
+/* A boolean, or a number; characters count as numbers. */
 static void constant(struct reader *r)
 {
 	const char *digits;
@@ -190,7 +190,7 @@ static void constant(struct reader *r)
 	put(r, kind != 'b' ? text : *text == '0' ? "false" : "true");
 }
 
-/* "<T, 3>"; nothing where only lifetimes are in it. */
+/* "<T, 3>"; nothing if it contains only lifetimes. */
 static void arguments(struct reader *r, const char *open)
 {
 	bool any = false;
@@ -211,7 +211,7 @@ static void arguments(struct reader *r, const char *open)
 		put(r, ">");
 }
 
-/* Where an impl is: that is in its type already. */
+/* Where an impl is: its type says so already. */
 static void skip_impl(struct reader *r)
 {
 	(void)disambiguator(r);
@@ -354,7 +354,7 @@ static void traits(struct reader *r)
 		if (!first)
 			put(r, " + ");
 		path(r, true);
-		/* "Iterator<Item = u8>": what it is made with does not tell functions apart often. */
+		/* "Iterator<Item = u8>": associated types rarely distinguish functions. */
 		while (!r->bad && !r->full && take(r, 'p')) {
 			(void)name(r, &len);
 			r->quiet++;
@@ -430,7 +430,7 @@ static void type(struct reader *r)
 	r->depth--;
 }
 
-/* What comes behind is the crate it was made in, and what LLVM has appended. */
+/* What follows is the crate in which it was instantiated, and what LLVM has appended. */
 static void read_symbol(struct reader *r, const char *symbol, bool brief)
 {
 	*r = (struct reader){ .begin = symbol + 2, .at = symbol + 2, .brief = brief };

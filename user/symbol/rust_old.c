@@ -16,7 +16,7 @@ static char *find_hash(char *name)
 	return NULL;
 }
 
-/* The sign that a word between dollars stands for, and how long that is; 0 none. */
+/* The character that a word between dollars stands for, and the word's length; 0: none. */
 static size_t sign_of(const char *text, char *ret)
 {
 	static const struct {
@@ -53,7 +53,7 @@ static void put_signs(char *name)
 			*to++ = ':';
 			at += 2;
 		} else if (*at == '_' && at[1] == '$' && (at == name || at[-1] == ':')) {
-			at++; /* so that it begins as a name may */
+			at++; /* so that it begins like a name */
 		} else {
 			*to++ = *at++;
 		}

@@ -5,14 +5,14 @@
 #ifndef KRAIT_SYMBOL_SOURCE_FRAME_H
 #define KRAIT_SYMBOL_SOURCE_FRAME_H
 
-/* Functions in each other at one address; more are left out, towards the leaf. */
+/* Nested functions at one address; more are left out, towards the leaf. */
 #define SOURCE_FRAMES_MAX 32U
 
-/* One function at an address; the first is that which has the symbol, the others are inlined in it. */
+/* One function at an address; the first has the symbol, the others are inlined in it. */
 struct source_frame {
-	const char *name; /* NULL of the first, and where nobody says */
-	const char *file; /* NULL unknown */
-	int line; /* where it is, or where the next one was inlined; 0 unknown */
+	const char *name; /* NULL for the first, and if unknown */
+	const char *file; /* NULL: unknown */
+	int line; /* current line, or the line where the next function was inlined; 0: unknown */
 };
 
 #endif /* KRAIT_SYMBOL_SOURCE_FRAME_H */

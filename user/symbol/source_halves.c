@@ -56,10 +56,13 @@ static bool is_whole(int len)
 	return len >= 0 && len < PATH_MAX;
 }
 
-/* The number of places to look at: where it was made, then beside the program's file, as when both were moved. */
+/*
+ * Places to look: the folder where it was made, then beside the program's file, as if both were
+ * moved.
+ */
 #define PLACES 3U
 
-/* Place number i; false: it is none. */
+/* Place number i; false: there is no such place. */
 static bool place_at(unsigned i, const char *file, const char *folder, const char *name,
 		     char ret[PATH_MAX])
 {
@@ -86,7 +89,7 @@ static const char *text_of(const struct parser_sources *a, __u32 at)
 	return at == PARSER_NO_NAME ? NULL : a->names + at;
 }
 
-/* A descriptor, or why not: where one is there that may not be used, that. */
+/* Returns a descriptor, or why not: if a file exists but may not be used, that reason. */
 static int open_half(struct source_halves *h, const struct module *module, const struct stat *of,
 		     const struct parser_sources *a)
 {
@@ -147,7 +150,7 @@ int source_halves__give(struct source_halves *h, struct symbol_file *f, const st
 	fd = *asked >= SOURCE_HALVES_MAX ? -E2BIG : open_half(h, module, &of, answer);
 	(*asked)++;
 	symbol_reader__note_wait(h->reader, f, clock_monotonic_ns() - begin_ns);
-	/* The answer is the reader's until its next job. */
+	/* The answer belongs to the reader until its next job. */
 	err = symbol_reader__half(h->reader, f, what, id, fd);
 	count(h, what, fd, err);
 	if (fd < 0 && fd != -ENOENT)

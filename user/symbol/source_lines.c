@@ -14,16 +14,16 @@
 
 struct source_file {
 	struct symbol_file symbols;
-	__u32 halves; /* that were asked for */
+	__u32 halves; /* requested so far */
 };
 
 struct source_lines {
 	struct native_files *files;
 	struct symbol_reader *reader;
 	struct source_halves *halves;
-	struct source_file **list; /* by the module's number; NULL: not asked for yet */
+	struct source_file **list; /* indexed by the module's number; NULL: not requested yet */
 	__u32 cnt, cap;
-	const struct parser_sources *answer; /* the last one; the reader's */
+	const struct parser_sources *answer; /* the last one; it belongs to the reader */
 };
 
 struct source_lines *source_lines__new(struct native_files *files)
@@ -75,7 +75,7 @@ static int reserve(struct source_lines *s, __u32 number)
 	return 0;
 }
 
-/* With descriptors of its own: the others may be closed when there are many. NULL: it is not open. */
+/* Has its own descriptors: the shared ones may be closed when there are many. NULL: it is not open. */
 static struct source_file *file_of(struct source_lines *s, const struct module *module)
 {
 	__u32 number = module__number(module);
@@ -98,7 +98,7 @@ static struct source_file *file_of(struct source_lines *s, const struct module *
 	return f;
 }
 
-/* An offset wants a package and a file at most, and the same again where a parser was started anew. */
+/* An offset wants a package and a file at most, and both again if the parser was restarted. */
 #define GIVEN_MAX(cnt) (4 * (cnt) + 4)
 
 int source_lines__find(struct source_lines *s, const struct module *module, const __u64 *offsets,

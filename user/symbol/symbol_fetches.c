@@ -19,7 +19,7 @@ struct wanted {
 	bool over;
 };
 
-/* In the order in which they were wanted: those before first_left are over. */
+/* In the order in which they were requested: those before first_left are over. */
 struct symbol_fetches {
 	struct native_files *files;
 	struct wanted list[SYMBOL_FETCHES_MAX];

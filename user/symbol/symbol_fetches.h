@@ -2,10 +2,11 @@
 /*
  * symbol_fetches.h - symbols of stripped files from debuginfod servers, while krait records.
  *
- * A file is asked for when somebody wants names of it, once; a few at a time. Its names are worth waiting for until
- * the answer is there (symbol_fetches__may_come()).
+ * A file is requested once, when somebody wants names from it; a few at a time. Its names are worth
+ * waiting for until the answer arrives (symbol_fetches__may_come()).
  *
- * Must hold: nothing here waits. At most SYMBOL_FETCHES_MAX files are asked for, each for as long as fetcher.h says.
+ * Must hold: nothing here waits. At most SYMBOL_FETCHES_MAX files are requested, each for as long
+ * as fetcher.h says.
  */
 #ifndef KRAIT_SYMBOL_SYMBOL_FETCHES_H
 #define KRAIT_SYMBOL_SYMBOL_FETCHES_H
@@ -18,16 +19,19 @@ struct module;
 struct native_files;
 struct symbol_fetches;
 
-/* NULL when out of memory. */
+/* NULL: out of memory. */
 struct symbol_fetches *symbol_fetches__new(struct native_files *files)
 	__attribute__((warn_unused_result, nonnull));
-/* Ends what is under way. */
+/* Stops pending requests. */
 void symbol_fetches__free(struct symbol_fetches *s);
 
-/* Of a file whose own symbols are read: may better ones still come? That they are wanted is noted here. */
+/*
+ * For a file whose own symbols have been read: may better ones still come? Also notes that they are
+ * wanted.
+ */
 bool symbol_fetches__may_come(struct symbol_fetches *s, struct module *module)
 	__attribute__((nonnull));
-/* Takes answers, and asks for what is next. */
+/* Takes answers, and sends the next requests. */
 void symbol_fetches__step(struct symbol_fetches *s) __attribute__((nonnull));
 /* Files whose answers are still to come. */
 unsigned symbol_fetches__left(const struct symbol_fetches *s) __attribute__((nonnull));

@@ -6,7 +6,7 @@
 
 #include "util/log.h"
 
-/* Of all files that one parser has open: they are mapped, and it may have 1 GiB of addresses. */
+/* All files that one parser has open: they are mapped, and it may have 1 GiB of address space. */
 #define OPEN_BYTES_MAX (640ULL << 20)
 
 void symbol_parser_end(struct symbol_parser *p)
@@ -29,7 +29,7 @@ void symbol_parser_forget(struct symbol_parser *p, __u32 number)
 	p->bytes -= p->files[number]->size;
 	p->files[number]->parser = NULL;
 	p->files[number] = NULL;
-	/* One that has a job takes no other. */
+	/* A parser with a job takes no other. */
 	if (p->process && (p->is_late || parser__ask(p->process, &request, NULL, 0)))
 		symbol_parser_end(p);
 }
@@ -89,7 +89,7 @@ int symbol_parser_drop_late(struct symbol_parser *p)
 	return -EAGAIN;
 }
 
-/* How many go with the job. */
+/* The number of descriptors that go with the job. */
 static unsigned fd_cnt(const struct symbol_file *f, const struct parser_request *request)
 {
 	switch (request->job) {

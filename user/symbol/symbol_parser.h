@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * symbol_parser.h - a parser and the files that it has open, as symbol_reader.c, which gives it jobs, sees them.
+ * symbol_parser.h - a parser and the files that it has open, as seen by symbol_reader.c, which
+ * gives it jobs.
  *
- * Must hold: a file that is open in a parser knows it (symbol_file.parser), and one that is not knows none; the files
- * of one parser fit into its address space.
+ * Must hold: an open file refers to its parser (symbol_file.parser), and a closed one to none; the
+ * files of one parser fit into its address space.
  */
 #ifndef KRAIT_SYMBOL_SYMBOL_PARSER_H
 #define KRAIT_SYMBOL_SYMBOL_PARSER_H
@@ -16,39 +17,42 @@
 #include "target/parser.h"
 
 struct symbol_parser {
-	struct parser *process; /* NULL: none runs */
+	struct parser *process; /* NULL: not running */
 	uid_t owner;
 	__u64 used_ns; /* CLOCK_MONOTONIC: its last job */
-	__u64 used; /* when, in jobs */
+	__u64 used; /* in jobs */
 	__u64 bytes; /* of the open files */
 	struct symbol_file *files[PARSER_FILES_MAX];
 	__u64 files_used[PARSER_FILES_MAX];
-	/* The job whose answer was not waited for any longer. It is taken when the same is asked again. */
+	/* We stopped waiting for its job's answer. It is taken when the same is asked again. */
 	bool is_late;
 	struct symbol_file *late; /* whose job that is; NULL: it was closed meanwhile */
 	struct parser_request asked;
 };
 
-/* Its files stay known, and are opened again when they are asked. */
+/* Its files stay known, and are opened again when they are needed. */
 void symbol_parser_end(struct symbol_parser *p) __attribute__((nonnull));
 /* The parser closes that file. */
 void symbol_parser_forget(struct symbol_parser *p, __u32 number) __attribute__((nonnull));
 /*
- * Nobody wants the answer that is late any more; is it there, so that another job can be done? 0; -EAGAIN: not yet, or
- * the parser has ended.
+ * Nobody wants the late answer any more; has it arrived, so that another job can be sent? Returns
+ * 0; -EAGAIN: not yet, or the parser has ended.
  */
 int symbol_parser_drop_late(struct symbol_parser *p) __attribute__((warn_unused_result, nonnull));
-/* A number for a file of that size: a free one, or that of the file that was asked longest ago. It must not be late. */
+/*
+ * A number for a file of that size: a free one, or that of the least recently used file. Not while
+ * its answer is late.
+ */
 __u32 symbol_parser_make_room(struct symbol_parser *p, __u64 size) __attribute__((nonnull));
 
-/* A job is given to it; what it was asked before, and nobody waited for, is dropped. 0; -EAGAIN: not now. */
+/* Gives it a job; an earlier one that nobody waited for is dropped. Returns 0; -EAGAIN: not now. */
 int symbol_parser_ask(struct symbol_parser *p, struct symbol_file *f,
 		      const struct parser_request *request)
 	__attribute__((warn_unused_result, nonnull));
-/* That very job is what it is at, or has done meanwhile. */
+/* Is that the job it is doing, or has finished meanwhile? */
 bool symbol_parser_is_asked(const struct symbol_parser *p, const struct symbol_file *f,
 			    const struct parser_request *request) __attribute__((nonnull));
-/* It has ended, or taken too long, in a job of that file, which is not asked again. err. */
+/* It has ended, or taken too long, in a job for that file, which is not used again. Returns err. */
 int symbol_parser_fail(struct symbol_parser *p, struct symbol_file *f, int err)
 	__attribute__((nonnull));
 

@@ -6,26 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 32 bytes each in up to two parts, and 32 for a while; a library with more symbols is not asked at all. */
+/*
+ * 32 bytes each in up to two ranges, plus 32 temporarily; a library with more symbols gets no names
+ * here.
+ */
 #define SYMBOLS_MAX 1000000
 /* Boundaries of sections; libraries have 30 sections. */
 #define SECTIONS_MAX 1024
 
-/* Of a symbol that other files cannot see. */
+/* For a symbol that other files cannot see. */
 #define RANK_LOCAL 1U
 
 /* A symbol that may name code. Higher ranks win. */
 struct candidate {
-	GElf_Addr start, end; /* the same: it has no size */
+	GElf_Addr start, end; /* equal: it has no size */
 	const char *name;
 	__u32 rank;
-	int number; /* in the table: of two that are alike the first counts */
+	int number; /* position in the table: of two equal ones the first wins */
 };
 
-/* What there is to work with while the parts are made. */
+/* Data needed while the ranges are built. */
 struct builder {
 	Dwfl_Module *module;
-	struct symbol_range *list; /* by start, each once; the first is at 0 */
+	struct symbol_range *list; /* sorted by start, unique; the first is at 0 */
 	size_t cnt;
 	struct candidate *symbols;
 	size_t symbol_cnt;
@@ -33,7 +36,11 @@ struct builder {
 		GElf_Addr start, end;
 	} sections[SECTIONS_MAX / 2];
 	size_t section_cnt;
-	__u32 *next; /* by part: itself while it has no name, else one that is nearer to one without */
+	/*
+	 * for each range: itself while it has no name, else a later one that is nearer to one
+	 * without
+	 */
+	__u32 *next;
 };
 
 static int compare(const void *a, const void *b)
@@ -43,7 +50,7 @@ static int compare(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* What wins comes first. */
+/* Winners sort first. */
 static int compare_candidates(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
@@ -75,7 +82,7 @@ static __u32 rank_of(const GElf_Sym *symbol)
 	}
 }
 
-/* As libdwfl's search_table(). One in a section that is not loaded has no address. */
+/* As libdwfl's search_table(). A symbol in a section that is not loaded has no address. */
 static bool is_candidate(const char *name, const GElf_Sym *symbol, GElf_Word section)
 {
 	int type = GELF_ST_TYPE(symbol->st_info);
@@ -89,7 +96,10 @@ static void add_boundary(struct builder *b, GElf_Addr start, bool is_edge)
 	b->list[b->cnt++] = (struct symbol_range){ .start = start, .is_edge = is_edge };
 }
 
-/* The linker's own symbols (__ehdr_start) may be of a section that they are not in: they are no code. */
+/*
+ * The linker's own symbols (__ehdr_start) may name a section that does not contain them: they are
+ * not code.
+ */
 static bool is_in_its_section(const struct builder *b, GElf_Word number, GElf_Addr address)
 {
 	GElf_Addr bias;
@@ -141,7 +151,7 @@ static void add_sections(struct builder *b)
 	}
 }
 
-/* Sorted, each once; the first is at 0, so that every address is in a part. */
+/* Sorts and removes duplicates; the first is at 0, so that every address is in a range. */
 static void sort_boundaries(struct builder *b)
 {
 	size_t kept = 0;
@@ -156,13 +166,13 @@ static void sort_boundaries(struct builder *b)
 	b->cnt = kept + 1;
 }
 
-/* Index of the part that has the address; there is one. */
+/* Index of the range that contains the address; there always is one. */
 static size_t part_at(const struct symbol_range *list, size_t cnt, GElf_Addr address)
 {
 	return sorted_below(cnt, i, list[i].start <= address) - 1;
 }
 
-/* The first part from there on that has no name; every step makes the next search shorter. */
+/* The first range from there on without a name; every step shortens the next search. */
 static __u32 find_free(struct builder *b, __u32 i)
 {
 	while (b->next[i] != i) {
@@ -179,7 +189,7 @@ static void give_name(struct builder *b, __u32 i, const struct candidate *c)
 	b->next[i] = i + 1;
 }
 
-/* All parts between its start and its end that have no name yet. */
+/* Names all ranges between its start and its end that have no name yet. */
 static void paint(struct builder *b, const struct candidate *c)
 {
 	__u32 i = find_free(b, (__u32)part_at(b->list, b->cnt, c->start));
@@ -188,7 +198,7 @@ static void paint(struct builder *b, const struct candidate *c)
 		give_name(b, i, c);
 }
 
-/* The linker's own symbols, "__ehdr_start", lie where nothing is. */
+/* The linker's own symbols, "__ehdr_start", lie outside of all sections. */
 static bool is_in_section(const struct builder *b, GElf_Addr address)
 {
 	for (size_t i = 0; i < b->section_cnt; i++) {
@@ -198,7 +208,7 @@ static bool is_in_section(const struct builder *b, GElf_Addr address)
 	return false;
 }
 
-/* Up to what has a name, or the end of the section. */
+/* Up to the next name, or the end of the section. */
 static void paint_sizeless(struct builder *b, const struct candidate *c)
 {
 	size_t i = part_at(b->list, b->cnt, c->start);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * symbol_ranges.h - the parts of a module in which every address has the same symbol: they begin where a
- * symbol begins or ends.
+ * symbol_ranges.h - splits a module into ranges whose addresses all have the same symbol: they
+ * begin where a symbol begins or ends.
  *
- * Of symbols that cover an address the one counts that libdwfl's dwfl_module_addrinfo() would mostly take:
- * those that other files can see before those that they cannot, of these the one that begins last, and
- * where that is the same, by binding and then by size. One without a size (hand-written code) counts up to
- * the next symbol, or the end of its section, where none with a size is. elfutils goes through all symbols for
- * each address (0.188); here a file of 200,000 symbols and any number of addresses costs one sort.
+ * Of several symbols that cover an address we choose the one that libdwfl's dwfl_module_addrinfo()
+ * would mostly choose: those visible to other files come first, among these the one that begins
+ * last, then by binding and by size. A symbol without a size (hand-written code) extends to the
+ * next symbol, or the end of its section, where no symbol with a size is. elfutils goes through all
+ * symbols for each address (0.188); here a file of 200,000 symbols and any number of addresses
+ * costs one sort.
  */
 #ifndef KRAIT_SYMBOL_SYMBOL_RANGES_H
 #define KRAIT_SYMBOL_SYMBOL_RANGES_H
@@ -15,17 +16,17 @@
 #include <elfutils/libdwfl.h>
 #include <stdbool.h>
 
-/* A symbol without a size is believed for so many bytes. */
+/* A symbol without a size is believed for this many bytes. */
 #define SYMBOL_SIZELESS 4096U
 
 struct symbol_range {
-	GElf_Addr start; /* up to the next one's */
+	GElf_Addr start; /* up to the start of the next range */
 	bool is_edge; /* a section begins or ends there */
-	const char *name; /* as it is in the file; NULL none */
+	const char *name; /* as in the file; NULL: none */
 	GElf_Addr symbol_start;
 };
 
-/* All zero at first. */
+/* All zero initially. */
 struct symbol_ranges {
 	struct symbol_range *list;
 	size_t cnt;
@@ -33,8 +34,8 @@ struct symbol_ranges {
 };
 
 /*
- * The part of an address, and where the next one begins; NULL where there are no parts: too many
- * symbols, or no memory. The module stays the same.
+ * The range of an address, and where the next one begins; NULL: no ranges, because of too many
+ * symbols or no memory. Always call with the same module.
  */
 struct symbol_range *symbol_ranges_find(struct symbol_ranges *p, Dwfl_Module *module,
 					GElf_Addr address, GElf_Addr *ret_end);

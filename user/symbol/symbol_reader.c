@@ -20,12 +20,15 @@
 
 struct symbol_reader {
 	struct parsers *parsers;
-	__u64 now; /* jobs so far */
+	__u64 now; /* number of jobs so far */
 	struct symbol_parser list[SYMBOL_PARSERS]; /* the first is root's */
 	struct reader_waits waits;
 	__u64 late_cnt;
-	__u32 *words; /* the rows that were read last */
-	/* Of them more is to come, from a parser that is late: of which file, what is known of them. */
+	__u32 *words; /* the rows last read */
+	/*
+	 * More of these rows is to come, from a parser that is late: for which file, and the known
+	 * part.
+	 */
 	const struct symbol_file *part_of;
 	struct unwind_rows part;
 	__u64 part_all;
@@ -86,13 +89,13 @@ void symbol_reader__rest(struct symbol_reader *r, __u64 idle_ns)
 	for (int i = 0; i < SYMBOL_PARSERS; i++) {
 		struct symbol_parser *p = &r->list[i];
 
-		/* One that is at work has somebody who will ask for it. */
+		/* A parser with a job will be asked again by whoever gave it. */
 		if (p->process && !p->is_late && now_ns - p->used_ns >= idle_ns)
 			symbol_parser_end(p);
 	}
 }
 
-/* The parser of an owner: its own, or the one that has been idle longest. Running, or NULL. */
+/* The parser of an owner: its own, or the least recently used one. Running, or NULL. */
 static struct symbol_parser *parser_of(struct symbol_reader *r, uid_t owner)
 {
 	struct symbol_parser *p = &r->list[0];
@@ -115,7 +118,7 @@ static struct symbol_parser *parser_of(struct symbol_reader *r, uid_t owner)
 
 /* ---- jobs ------------------------------------------------------------------------------------- */
 
-/* -EINPROGRESS: it gets no processor, and has been waited for long enough. */
+/* -EINPROGRESS: it gets no processor, and we have waited long enough. */
 static int await(struct symbol_reader *r, struct symbol_parser *p, const struct parser_answer **ret)
 {
 	__u64 idle_ns = parser__idle_ns(p->process), cpu_ns = parser__cpu_ns(p->process);
@@ -138,7 +141,7 @@ static int await(struct symbol_reader *r, struct symbol_parser *p, const struct 
 	return err;
 }
 
-/* One job and its answer. If the parser was gone before we asked, the file is not to blame. */
+/* One job and its answer. If the parser had died before we asked, the file is not to blame. */
 static int do_job(struct symbol_reader *r, struct symbol_parser *p, struct symbol_file *f,
 		  const struct parser_request *request, const struct parser_answer **ret)
 {
@@ -168,7 +171,10 @@ static int open_file(struct symbol_reader *r, struct symbol_file *f,
 	if (p->is_late && p->late == f && p->asked.job == PARSER_OPEN) {
 		request.file = p->asked.file;
 	} else {
-		/* Before there is a number: what is late may come right now, and the job be done after all. */
+		/*
+		 * Before allocating a number: the late answer may arrive right now and finish this
+		 * job after all.
+		 */
 		err = symbol_parser_drop_late(p);
 		if (err)
 			return err;
@@ -202,7 +208,7 @@ static int find(struct symbol_reader *r, struct symbol_file *f, struct parser_re
 	return do_job(r, f->parser, f, request, ret);
 }
 
-/* Counts what it takes, and starts once more where the parser was gone. */
+/* Accounts for the time, and retries once if the parser had died. */
 static int run(struct symbol_reader *r, struct symbol_file *f, struct parser_request *request,
 	       const struct parser_answer **ret)
 {
@@ -312,8 +318,8 @@ static void place_rows(const struct symbol_reader *r, const struct parser_rows *
 }
 
 /*
- * Goes on where the parser was late with a part, so that rows of a large file come on a busy machine, too: from the
- * beginning they may never.
+ * Continues where the parser was late with a part, so that rows of a large file arrive even on a
+ * busy machine: starting over, they might never.
  */
 static void resume_rows(const struct symbol_reader *r, const struct symbol_parser *p,
 			const struct symbol_file *f, struct parser_request *request, __u64 *all,
@@ -380,7 +386,7 @@ static int ask_rows(struct symbol_reader *r, struct symbol_file *f, __u32 job,
 		if (p)
 			err = read_rows(r, p, f, job, ret);
 	}
-	/* What is late of memory, which may say other things by then, nobody asks for again. */
+	/* A late answer about memory, which may have changed by then, is never asked for again. */
 	if (job == PARSER_ROWS_MADE && p && p->late == f)
 		p->late = NULL;
 	reader_waits_note(&r->waits, f->owner, clock_monotonic_ns() - begin_ns);

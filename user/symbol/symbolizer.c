@@ -9,17 +9,17 @@
 #include "symbol/look_budget.h"
 #include "symbol/snapshot.h"
 
-/* Unreadable addresses remembered; a healthy program has none. */
+/* Unreadable addresses to remember; a healthy program has none. */
 #define REFUSED_CNT 64
-/* Then look again: at 1 kHz once a second. */
+/* Then try again: at 1 kHz once a second. */
 #define REFUSALS_MAX 1024
 
-/* A query that could not be answered for want of readable memory. */
+/* A query that could not be answered because memory was unreadable. */
 struct refused {
 	__u64 code_addr;
 	__u64 generation;
 	__u32 fingerprint;
-	__u32 left; /* refusals until the next attempt; 0 for an empty element */
+	__u32 left; /* refusals until the next attempt; 0: empty element */
 };
 
 struct symbolizer {
@@ -27,7 +27,7 @@ struct symbolizer {
 	struct code_cache cache;
 	struct refused refused[REFUSED_CNT];
 	struct look_budget looks;
-	struct look_budget *owner_looks; /* of all processes of its owner; NULL none */
+	struct look_budget *owner_looks; /* shared by all processes of its owner; NULL: none */
 	struct symbolizer_stats stats;
 };
 
@@ -86,7 +86,7 @@ static void refuse(struct symbolizer *s, const struct code_query *q)
 		(struct refused){ q->code_addr, q->code_generation, q->fingerprint, REFUSALS_MAX };
 }
 
-/* Whether one more look is allowed now. */
+/* Is one more look allowed now? Consumes it. */
 static bool take_look(struct symbolizer *s)
 {
 	if (!look_budget_has(&s->looks) || (s->owner_looks && !look_budget_has(s->owner_looks)))
@@ -180,7 +180,7 @@ void symbolizer__define(struct symbolizer *s, const struct record_code *record)
 	if (e && e->head.fingerprint == record->fingerprint)
 		return;
 	e = new_entry(s, record, read_snapshot);
-	/* A line table that was too long for a record may still be read from the target. */
+	/* A line table too long for a record may still be readable in the target. */
 	if (!record->has_lines && take_look(s))
 		now = new_entry(s, record, code_reader_read_defined);
 	if (now && (!e || agrees(now, e))) {
@@ -210,7 +210,7 @@ void symbolizer__inherit(struct symbolizer *s, struct symbolizer *parent,
 		s->reader.type_addr = parent->reader.type_addr = head.type_addr;
 }
 
-/* Two bytes a unit; what is below 0 is beyond any table as unsigned. */
+/* Two bytes per unit; a negative offset, as unsigned, is beyond any table. */
 static struct source_position position_of(const struct code_entry *e, __s32 instr_off)
 {
 	int line = e->head.first_line;

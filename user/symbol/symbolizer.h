@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * symbolizer.h - (code object, instruction offset) of one process to name, file and position.
+ * symbolizer.h - from (code object, instruction offset) in one process to name, file and position.
  *
- * One symbolizer per process. Code objects are read once from the target and cached by address.
- * Addresses of code objects are reused, so a cached one is good only while
+ * There is one symbolizer per process. Code objects are read once from the target and cached by
+ * address. Addresses of code objects are reused, so a cached one is valid only while
  *  - code_generation (3.14+) is what it was when it was read or last confirmed, or
- *  - its fingerprint, taken by the kernel in the same interrupt, is the cached one's.
+ *  - its fingerprint, taken by the kernel in the same interrupt, equals the cached one's.
+ *
  * What cannot be proved is "unknown", never a guess.
  *
- * Must hold: bounded memory (least recently used code objects go), no trust in any length read.
+ * Must hold: bounded memory (least recently used code objects go), no length that was read is
+ * trusted.
  */
 #ifndef KRAIT_SYMBOL_SYMBOLIZER_H
 #define KRAIT_SYMBOL_SYMBOLIZER_H
@@ -23,14 +25,14 @@
 struct look_budget;
 struct symbolizer;
 
-/* A code object as names; owned by the symbolizer, valid until the next call that resolves. */
+/* The names of a code object; owned by the symbolizer, valid until the next call that resolves. */
 struct code_symbol {
 	const char *qualname; /* UTF-8, never NULL */
-	const char *filename; /* UTF-8, never NULL, "" unknown */
+	const char *filename; /* UTF-8, never NULL, "": unknown */
 	int first_line;
 	__u64 serial; /* unique per distinct code object in this symbolizer, never reused, > 0 */
 	const struct linetable *lines; /* never NULL, may be empty */
-	__u64 *tag; /* the consumer's, 0 at first; forgotten when the code object is */
+	__u64 *tag; /* the consumer's, initially 0; forgotten together with the code object */
 };
 
 enum symbol_status {
@@ -41,7 +43,7 @@ enum symbol_status {
 
 struct symbolizer_stats {
 	__u64 hits, reads, revalidations, evictions, unreadable, stale;
-	__u64 defined; /* by snapshots */
+	__u64 defined; /* from snapshots */
 };
 
 /* Copies *offsets; borrows *memory's ctx until free. NULL and errno on failure. */
@@ -50,48 +52,49 @@ void symbolizer__free(struct symbolizer *s);
 /* PY_VERSION_HEX of the interpreter. */
 __u32 symbolizer__version(const struct symbolizer *s);
 /*
- * Limits looks into the target's memory (some reads each): at_once as a burst, per_sec from then on, and no more than
- * owner has left, the budget shared by all processes of its owner (borrowed; NULL: none). Beyond that, code that the
- * kernel has not described is SYMBOL_UNREADABLE. Unlimited before this call.
+ * Limits looks into the target's memory (some reads each): at_once as a burst, refilled at per_sec,
+ * and no more than is left in owner, the budget shared by all processes of its owner (borrowed; may
+ * be NULL). Beyond that, code that the kernel has not described is SYMBOL_UNREADABLE. Unlimited
+ * before this call.
  */
 void symbolizer__bound_looks(struct symbolizer *s, __u32 at_once, __u32 per_sec,
 			     struct look_budget *owner);
 
 /*
  * Resolves one frame. SYMBOL_OK fills both; otherwise neither is touched. *ret_position has -1 for
- * what the line table does not say; NULL: it is not wanted.
+ * what the line table does not say; NULL: not wanted.
  */
 enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_query *query,
 				       struct code_symbol *ret_code,
 				       struct source_position *ret_position);
 
 /*
- * Under a class that is called, the interpreter keeps a frame of its own which only checks that
- * __init__ gave None (_Py_InitCleanup, Python/specialize.c, 3.13+). No source has
- * it, and CPython shows it nowhere. Its code starts at line 0, as no compiled function does.
+ * When a class is called, the interpreter puts a frame of its own below __init__, which only checks
+ * that __init__ returned None (_Py_InitCleanup, Python/specialize.c, 3.13+). It is in no source,
+ * and CPython never shows it. Its code starts at line 0, as no compiled function does.
  */
 bool code_symbol_is_internal(const struct code_symbol *code);
 
 /*
  * Takes in what the kernel saw of a code object, in the interrupt of a sample that follows. A
- * snapshot that makes no sense changes nothing: the object is then read from the target as any
- * other. One without line table gives names without lines, if the target is gone.
+ * malformed snapshot changes nothing: the object is then read from the target like any other. One
+ * without a line table gives names without lines if the target is gone.
  */
 void symbolizer__define(struct symbolizer *s, const struct record_code *record);
 /*
- * A forked child's: what code objects look like there is known from its parent. Called again while
- * the parent lives, with an object that is about to be defined: a snapshot cannot show the type's
- * name, which is in a page of a file that a new child has not in its page tables, but the parent
- * has it at the same address.
+ * For a forked child: its parent shows what code objects look like there. Call again while the
+ * parent lives, before an object is defined: the child's snapshot may lack the type's name, which
+ * is in a page of a file that a new child does not have in its page tables yet, but the parent has
+ * it at the same address.
  */
 void symbolizer__inherit(struct symbolizer *s, struct symbolizer *parent,
 			 const struct record_code *record);
 
-/* The most code units whose opcodes are read. */
+/* Most code units whose opcodes are read. */
 #define SYMBOLIZER_UNITS_MAX 32768U
 /*
- * The opcodes of a code object that was resolved just now, a byte for each of its units, as they are by now. 0; -ENOENT: another
- * object is there, or the budget for looks is used up; -errno.
+ * The current opcodes of a code object that was just resolved, a byte for each of its units.
+ * Returns 0; -ENOENT: another object is there, or the budget for looks is used up; -errno.
  */
 int symbolizer__opcodes(struct symbolizer *s, __u64 code_addr, __u8 *ret, __u32 unit_cnt)
 	__attribute__((warn_unused_result, nonnull));

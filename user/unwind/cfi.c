@@ -79,7 +79,7 @@ void cfi_begin(struct cfi_machine *m, const struct cfi_common *common, __u64 pc,
 	m->pc = pc;
 }
 
-/* The place of a register that is followed, NULL of any other. */
+/* The place of a tracked register; NULL for any other. */
 static struct cfi_place *place_of(struct cfi_machine *m, struct cfi_state *s, __u64 reg)
 {
 	if (reg == CFI_REG_FP)
@@ -97,7 +97,7 @@ static void set_place(struct cfi_machine *m, __u64 reg, enum cfi_how how, __s64 
 		*p = (struct cfi_place){ .how = (__u8)how, .off = off };
 }
 
-/* The value is in another register, of the machine's general ones. */
+/* The value is in another general register. */
 static void set_register(struct cfi_machine *m, __u64 reg, __u64 other)
 {
 	struct cfi_place *p = place_of(m, &m->state, reg);
@@ -109,7 +109,7 @@ static void set_register(struct cfi_machine *m, __u64 reg, __u64 other)
 		*p = (struct cfi_place){ .how = CFI_IN_REG, .reg = (__u8)other };
 }
 
-/* Modulo 2^64, as unwinders compute; what comes out of range is unknown in the end. */
+/* Modulo 2^64, as unwinders compute; a value out of range becomes unknown in the end. */
 static __s64 factored(const struct cfi_machine *m, __u64 value)
 {
 	return (__s64)(value * (__u64)m->common->data_align);
@@ -155,7 +155,7 @@ static void set_cfa(struct cfi_machine *m, __u64 reg, __s64 off)
 	m->state.cfa_add = 0;
 }
 
-/* Only where the CFA is a register and an offset already may one of both change alone. */
+/* Changes one or both; only allowed while the CFA is a register plus an offset. */
 static bool change_cfa(struct cfi_machine *m, const __u64 *reg, const __s64 *off)
 {
 	if (m->state.cfa != UNWIND_CFA_REG)
@@ -180,7 +180,7 @@ static bool take_back(struct cfi_machine *m)
 	return true;
 }
 
-/* One that takes no part in pc. false: it makes no sense. */
+/* Runs an instruction that does not change pc. false: it makes no sense. */
 static bool run_one(struct cfi_machine *m, __u8 op, struct cfi_cursor *c)
 {
 	__u64 reg;
@@ -264,7 +264,7 @@ static bool run_one(struct cfi_machine *m, __u8 op, struct cfi_cursor *c)
 	}
 }
 
-/* How far pc goes; 0 for an instruction of another kind. */
+/* How far the instruction advances pc; 0 for other instructions. */
 static bool advance(const struct cfi_machine *m, __u8 op, struct cfi_cursor *c, __u64 *ret)
 {
 	switch (op) {
@@ -368,7 +368,7 @@ static void set_fp_rule(struct unwind_rule *r, const struct cfi_place *fp)
 	r->fp_off = (__s16)fp->off;
 }
 
-/* Relative to what the return address is relative to. */
+/* Relative to the same base as the return address. */
 static __s16 base_rule(const struct unwind_rule *r, const struct cfi_place *base)
 {
 	bool by_sp = base->how == CFI_AT_REG && base->reg == CFI_REG_SP && r->ra == UNWIND_RA_SP;
@@ -385,10 +385,10 @@ struct unwind_rule cfi_rule(const struct cfi_state *s, bool signal)
 {
 	struct unwind_rule r = { 0 };
 
-	/* The outermost frame needs no address: it has no caller. */
+	/* The outermost frame needs no CFA: it has no caller. */
 	if (!set_ra_rule(&r, &s->ra) || (!set_cfa_rule(&r, s) && r.ra != UNWIND_RA_UNDEFINED))
 		return (struct unwind_rule){ 0 };
-	/* Where longjmp() goes on has another stack pointer, too. */
+	/* longjmp()'s target has another stack pointer as well. */
 	if (r.ra == UNWIND_RA_REG && (r.cfa != UNWIND_CFA_REG || r.reg != CFI_REG_SP))
 		return (struct unwind_rule){ 0 };
 	if (r.ra == UNWIND_RA_UNDEFINED) {

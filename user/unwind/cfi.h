@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cfi.h - runs call frame instructions (DWARF 5, 6.4.2), as far as unwinding to callers needs them:
- * of the registers, the canonical frame address, the return address, the frame pointer and the one
- * register that a few functions address their frame by.
+ * cfi.h - runs call frame instructions (DWARF 5, 6.4.2), as far as finding callers needs them. It
+ * tracks only the canonical frame address, the return address, the frame pointer and the one
+ * register by which a few functions address their frame.
  *
- * The machine's register numbers and the form of its stubs are here; nothing else of the decoder
- * knows the machine.
+ * The machine's register numbers and the form of its stubs are here; the rest of the decoder does
+ * not depend on the machine.
  *
- * Must hold: reads only what the cursor has, and ends: every instruction takes at least one byte, and
- * one unit of the budget. What krait has no rule for becomes "unknown" and never something else.
+ * Must hold: reads only what the cursor covers, and ends: every instruction takes at least one
+ * byte, and one unit of the budget. Anything that krait has no rule for becomes "unknown", never
+ * something else.
  */
 #ifndef KRAIT_UNWIND_CFI_H
 #define KRAIT_UNWIND_CFI_H
@@ -33,28 +34,28 @@
 #define CFI_REGS 16
 #endif
 
-/* What is left to read: of a section, an entry, or its instructions. */
+/* What is left to read, of a section, an entry, or its instructions. */
 struct cfi_cursor {
 	const __u8 *pos, *end;
-	bool bad; /* more was asked for than is there; everything reads as 0 from then on */
+	bool bad; /* a read went beyond the end; everything reads as 0 from then on */
 };
 
 __u64 cfi_fixed(struct cfi_cursor *c, unsigned size);
 __u64 cfi_uleb(struct cfi_cursor *c);
 __s64 cfi_sleb(struct cfi_cursor *c);
-/* So many bytes, or NULL and it is bad. */
+/* That many bytes; or NULL, and c->bad is set. */
 const __u8 *cfi_bytes(struct cfi_cursor *c, __u64 len);
 
 /* Nested remember_state: compilers make two. */
 #define CFI_STATES_MAX 16
 
 enum cfi_how {
-	CFI_SAME, /* the register's own value; of the return address: as at entry */
+	CFI_SAME, /* the register is unchanged; for the return address: as at entry */
 	CFI_AT_CFA, /* [CFA + off] */
 	CFI_AT_REG, /* [reg + off] */
-	CFI_IN_REG, /* of the return address only: in another register */
+	CFI_IN_REG, /* only the return address: in another register */
 	CFI_UNDEFINED,
-	CFI_UNKNOWN, /* in a form that krait does not know */
+	CFI_UNKNOWN, /* in a form that krait does not support */
 };
 
 struct cfi_place {
@@ -70,7 +71,7 @@ struct cfi_state {
 	struct cfi_place fp, ra, base;
 };
 
-/* What a CIE, the entry common to several functions, says about their instructions. */
+/* What a CIE, the entry shared by several functions, says about their instructions. */
 struct cfi_common {
 	__u64 code_align;
 	__s64 data_align;
@@ -85,24 +86,25 @@ struct cfi_machine {
 	struct cfi_state state;
 	struct cfi_state saved[CFI_STATES_MAX];
 	unsigned saved_cnt;
-	__u64 *budget; /* instructions that may still be run */
-	__u64 pc; /* from where the state holds */
+	__u64 *budget; /* how many more instructions may be run */
+	__u64 pc; /* address from which the state holds */
 };
 
 enum cfi_step {
-	CFI_ADVANCED, /* to another pc: the state before holds up to there */
+	CFI_ADVANCED, /* to another pc: the earlier state holds up to there */
 	CFI_END,
 	CFI_BAD, /* the instructions make no sense, or the budget is used up */
 };
 
 void cfi_begin(struct cfi_machine *m, const struct cfi_common *common, __u64 pc, __u64 *budget);
 /*
- * Runs instructions up to the next change of pc. set_loc, which compilers do not use, is bad. A CIE's own
- * instructions run with that CIE, whose initial state is then what the machine's convention says.
+ * Runs instructions up to the next change of pc. set_loc, which compilers do not use, is bad. A
+ * CIE's own instructions run with that CIE, whose initial state then comes from the machine's
+ * calling convention.
  */
 enum cfi_step cfi_run(struct cfi_machine *m, struct cfi_cursor *c);
 
-/* The state as a rule that the kernel follows. */
+/* Converts the state to a rule for the kernel. */
 struct unwind_rule cfi_rule(const struct cfi_state *s, bool signal);
 
 #endif /* KRAIT_UNWIND_CFI_H */

@@ -3,7 +3,7 @@
 
 #include <dwarf.h>
 
-/* "register plus offset" at the start of an expression. */
+/* Parses "register plus offset" at the start of an expression. */
 static bool take_breg(struct cfi_cursor *c, __u64 *ret_reg, __s64 *ret_off)
 {
 	__u8 op = (__u8)cfi_fixed(c, 1);
@@ -23,7 +23,7 @@ static bool take_op(struct cfi_cursor *c, __u8 op)
 	return cfi_fixed(c, 1) == op && !c->bad;
 }
 
-/* A literal from 0 to 31; -1 where there is none. */
+/* A literal from 0 to 31; -1: none. */
 static int take_literal(struct cfi_cursor *c)
 {
 	__u8 op = (__u8)cfi_fixed(c, 1);
@@ -46,7 +46,7 @@ struct cfi_place cfi_expression_place(struct cfi_cursor body)
 	return (struct cfi_place){ .how = CFI_AT_REG, .reg = (__u8)reg, .off = off };
 }
 
-/* breg deref, and perhaps a number to add. */
+/* breg deref, optionally plus a number. */
 static bool take_deref(struct cfi_cursor c, struct cfi_state *s)
 {
 	__u64 add = 0;
@@ -67,8 +67,8 @@ static bool take_deref(struct cfi_cursor c, struct cfi_state *s)
 
 #ifdef __x86_64__
 /*
- * What linkers write for .plt (bfd/elfxx-x86.c; lld and mold do the same): sp + 8 + ((ip & 15) >= n) * 8,
- * where n is the number of a byte behind the push.
+ * What linkers write for .plt (bfd/elfxx-x86.c; the same in lld and mold): sp + 8 + ((ip & 15) >=
+ * n) * 8, where n is the offset of the instruction after the push.
  */
 static bool take_plt(struct cfi_cursor c, struct cfi_state *s)
 {

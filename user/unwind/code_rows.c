@@ -13,29 +13,30 @@
 #ifdef __x86_64__
 #include "unwind/x86_insn.h"
 
-/* Where a function begins. */
+/* Alignment of functions. */
 #define ALIGNMENT 16
 #define PAGE 4096U
-/* Per function; with more it gets no rows. A long trace of CPython's JIT has a thousand. */
+/* Per function; with more rows it gets none. A long trace of CPython's JIT has a thousand. */
 #define ROWS_MAX 2048
 #define TARGETS_MAX 2048
-/* Steps for all functions together: code built to take long gets no rows. */
+/* Steps for all functions together: code made to take long gets no rows. */
 #define LOOKS_MAX (1U << 27)
 struct target {
 	__u64 at;
 	struct code_state state;
 	bool met;
-	bool guessed; /* who goes there was reached by a guess only */
+	bool guessed; /* only a guess leads there */
 };
 
 /*
- * Behind a jump, with branches that lead further on: mostly the end of a loop, which something further on goes back
- * to. Taken to have the state of the jump, until a branch from elsewhere has proved it.
+ * Code after a jump, when some branch leads further on: usually the end of a loop, to which a later
+ * branch goes back. It is assumed to have the state at the jump, until a branch from elsewhere
+ * proves it.
  */
 #define GUESSES_MAX 64
-/* It is proved within so many bytes, or not at all. */
+/* It must be proved within this many bytes. */
 #define GUESS_REACH 1024
-/* At once: loops within loops. */
+/* Guesses pending at once: loops within loops. */
 #define UNPROVED_MAX 8
 struct guess {
 	__u64 at;
@@ -46,7 +47,7 @@ struct function {
 	const __u8 *code;
 	__u64 size, pos;
 	struct code_state state;
-	bool reached; /* by what comes before */
+	bool reached; /* by the preceding code */
 	bool returns;
 	struct target targets[TARGETS_MAX];
 	unsigned target_cnt;
@@ -56,15 +57,16 @@ struct function {
 	} rows[ROWS_MAX];
 	unsigned row_cnt;
 	struct guess guesses[GUESSES_MAX];
-	unsigned guess_cnt, proved_cnt; /* the first of them that are proved */
-	bool guessing; /* nothing but a guess has led to pos */
+	unsigned guess_cnt, proved_cnt; /* proved_cnt: the leading ones that are proved */
+	bool guessing; /* only a guess leads to pos */
 	__u64 begin;
-	__u64 called; /* what was called last of what comes later; ~0 nothing */
-	bool is_inner; /* called from the function before, on terms of their own: rbx is anybody's */
+	__u64 called; /* target of the last forward call; ~0: none */
+	/* called only from the previous function, without the usual convention: rbx may be anything */
+	bool is_inner;
 	__u32 looks;
 };
 
-/* As at the call. */
+/* Is the state as at the call? */
 static bool is_left(const struct function *f)
 {
 	struct code_state s = f->state;
@@ -76,7 +78,7 @@ static bool is_left(const struct function *f)
 
 /* ---- branches --------------------------------------------------------------------------------- */
 
-/* What holds at a place that was passed already. */
+/* The known state at a position that was already passed. */
 static const struct code_state *passed(struct function *f, __u64 at)
 {
 	const struct code_state *s = NULL;
@@ -87,7 +89,7 @@ static const struct code_state *passed(struct function *f, __u64 at)
 	return s;
 }
 
-/* What was a guess is proved by who knows. */
+/* If the source of the branch is certain, a guess at its target is proved. */
 static bool branch_back(struct function *f, __u64 to)
 {
 	f->looks += f->guess_cnt;
@@ -101,7 +103,10 @@ static bool branch(struct function *f, __s64 to)
 {
 	struct target *t;
 
-	/* Out of this code: a tail call. Into other parts of it: this was a part of a function, and its stack another. */
+	/*
+	 * A jump out of this code is a tail call. A jump to another part of it means that this was
+	 * only part of a function, with an unknown stack.
+	 */
 	if (to < 0 || to >= (__s64)f->size)
 		return is_left(f);
 	if (to < (__s64)f->begin)
@@ -121,7 +126,7 @@ static bool branch(struct function *f, __s64 to)
 	return true;
 }
 
-/* Ways that come from above. False: they do not agree. */
+/* Merges the branches that lead here. False: their states differ. */
 static bool meet(struct function *f)
 {
 	f->looks += f->target_cnt;
@@ -140,7 +145,7 @@ static bool meet(struct function *f)
 	return true;
 }
 
-/* All of it has been passed, and somewhere it returns. */
+/* Has all of it been passed, and does it return somewhere? */
 static bool is_whole(const struct function *f)
 {
 	for (unsigned i = 0; i < f->target_cnt; i++)
@@ -154,7 +159,7 @@ static bool is_whole(const struct function *f)
 
 /* ---- instructions ----------------------------------------------------------------------------- */
 
-/* Of one instruction. False: it makes no sense here. */
+/* Applies one instruction. False: it makes no sense here. */
 static bool step(struct function *f, const struct x86_insn *x)
 {
 	struct code_state *s = &f->state;
@@ -222,13 +227,13 @@ static bool note(struct function *f)
 	return true;
 }
 
-/* After a call that does not return there is only padding up to other code. */
+/* After a call that never returns there is only padding up to other code. */
 static bool comes_back(const struct function *f)
 {
 	return x86_insn(f->code + f->pos, f->size - f->pos).kind != X86_NOP;
 }
 
-/* One byte or instruction that fills room. False: it is something else. */
+/* Skips one byte or instruction of padding. False: it is something else. */
 static bool skip_filling(struct function *f)
 {
 	struct x86_insn x = { .kind = X86_NOP, .len = 1 };
@@ -241,7 +246,10 @@ static bool skip_filling(struct function *f)
 	return true;
 }
 
-/* The code at pos, which nothing has led to, goes on as that before: to be proved. */
+/*
+ * Assumes that the code at pos, which nothing leads to, continues with the preceding state; that
+ * must be proved later.
+ */
 static bool guess(struct function *f)
 {
 	if (f->guess_cnt == GUESSES_MAX || f->guess_cnt - f->proved_cnt == UNPROVED_MAX)
@@ -251,7 +259,7 @@ static bool guess(struct function *f)
 	return true;
 }
 
-/* The first that is not proved should be by now. */
+/* Should the first unproved guess have been proved by now? */
 static bool has_guessed_wrong(struct function *f)
 {
 	while (f->proved_cnt < f->guess_cnt && f->guesses[f->proved_cnt].proved)
@@ -259,7 +267,10 @@ static bool has_guessed_wrong(struct function *f)
 	return f->proved_cnt < f->guess_cnt && f->pos - f->guesses[f->proved_cnt].at > GUESS_REACH;
 }
 
-/* Nothing leads to pos. 1: the function has ended; 0: continue at pos, which has moved; -1: contradiction. */
+/*
+ * Nothing leads to pos. Returns 1: the function has ended; 0: continue at pos, which has moved; -1:
+ * contradiction.
+ */
 static int pass_gap(struct function *f)
 {
 	if (is_whole(f))
@@ -269,7 +280,7 @@ static int pass_gap(struct function *f)
 	return f->target_cnt && guess(f) ? 0 : -1;
 }
 
-/* From f->pos on, which is behind it then. False: it does not add up. */
+/* Reads the function at f->pos, and moves pos behind it. False: it is inconsistent. */
 static bool read_function(struct function *f)
 {
 	f->begin = f->pos;
@@ -304,7 +315,7 @@ static bool read_function(struct function *f)
 		if (code_state_is_lost(&f->state))
 			return false;
 	}
-	/* It goes on where nobody can look. */
+	/* It continues where we cannot look. */
 	return !f->reached && is_whole(f);
 }
 
@@ -347,7 +358,7 @@ static void put_rows(const struct function *f, __u64 offset, struct row_table *t
 	row_table_put_none(t, offset + f->pos);
 }
 
-/* Behind the end of a function, and what fills the room up to the next one. */
+/* Skips padding after the end of a function. */
 static void skip_padding(struct function *f)
 {
 	while (f->pos < f->size && skip_filling(f))
@@ -355,8 +366,9 @@ static void skip_padding(struct function *f)
 }
 
 /*
- * What CPython's JIT begins each trace with (3.13, 3.14): a function that saves what the trace may change. It has
- * pages of its own, which the kernel makes one mapping with others, and ends with data.
+ * How CPython's JIT begins each trace (3.13, 3.14): a function that saves what the trace may
+ * change. It has its own pages, which the kernel merges with neighbours into one mapping, and ends
+ * with data.
  */
 static bool is_trace(const struct function *f, __u64 at)
 {
@@ -365,7 +377,7 @@ static bool is_trace(const struct function *f, __u64 at)
 	return f->size - at >= sizeof(pushes) && !memcmp(f->code + at, pushes, sizeof(pushes));
 }
 
-/* In the middle of something: to where it ends, if that can be told. */
+/* In the middle of something: skips to its end, if that can be determined. */
 static void skip_unknown(struct function *f, __u64 offset)
 {
 	while (f->pos < f->size) {
@@ -383,7 +395,7 @@ static void skip_unknown(struct function *f, __u64 offset)
 	}
 }
 
-/* A trace of CPython's JIT (3.13, 3.14) lies right behind the function that calls it. */
+/* A trace of CPython's JIT (3.13, 3.14) directly follows the function that calls it. */
 static bool may_begin(const struct function *f, __u64 offset)
 {
 	return !((offset + f->pos) % ALIGNMENT) || f->pos == f->called;
@@ -402,7 +414,7 @@ void code_rows(const __u8 *code, __u64 size, __u64 offset, struct row_table *t)
 			put_rows(&f, offset, t);
 			continue;
 		}
-		/* What was guessed may have been another function. */
+		/* The guessed code may have been another function. */
 		if (f.guess_cnt) {
 			f.looks += f.pos - f.guesses[0].at;
 			f.pos = f.guesses[0].at;
@@ -416,7 +428,7 @@ void code_rows(const __u8 *code, __u64 size, __u64 offset, struct row_table *t)
 	}
 }
 #else
-/* Frame pointers are kept everywhere. */
+/* On this machine frame pointers are kept everywhere. */
 #define ALIGNMENT 16
 
 void code_rows(const __u8 *code, __u64 size, __u64 offset, struct row_table *t)
@@ -424,7 +436,7 @@ void code_rows(const __u8 *code, __u64 size, __u64 offset, struct row_table *t)
 }
 #endif
 
-/* The shortest is a stub of the PLT. */
+/* The shortest function is a PLT stub. */
 #define FUNCTION_MIN 6
 
 int code_rows_fit(__u64 offset, __u64 size)

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #ifdef __x86_64__
-/* Deeper than any frame that somebody has written by hand. */
+/* Deeper than any hand-written frame. */
 #define DEPTH_MAX (1 << 20)
 
 static bool copies_same(const struct code_copy *a, const struct code_copy *b)
@@ -20,7 +20,7 @@ bool code_state_same(const struct code_state *a, const struct code_state *b)
 	       a->rbx.place == b->rbx.place && a->rbx.at == b->rbx.at;
 }
 
-/* As at the call: a jump from here is one to another function. */
+/* Is the state as at the call? Then a jump goes to another function. */
 bool code_state_is_left(const struct code_state *s)
 {
 	return s->depth == 8 && s->by == X86_RSP && s->rbp.place != LOST && s->rbx.place != LOST;
@@ -46,7 +46,7 @@ __s32 code_state_cfa(const struct code_state *s)
 	return s->by == X86_RBP ? s->fp.depth : s->by == X86_RBX ? s->base.depth : s->depth;
 }
 
-/* It has another value now. */
+/* The register now has another value. */
 void code_state_overwrite(struct code_state *s, __u8 reg)
 {
 	struct code_kept *k = kept_of(s, reg);
@@ -67,7 +67,7 @@ void code_state_copy_sp(struct code_state *s, __u8 reg)
 		*copy = (struct code_copy){ .is = true, .depth = s->depth };
 }
 
-/* Of [rsp + value]: which place that is, and where. */
+/* Classifies [rsp + value]: the kind of place, and its offset. */
 static enum code_place place_of(const struct code_state *s, __s64 value, __s64 *ret_at)
 {
 	*ret_at = value - (s->by == X86_RSP ? s->depth : s->below);
@@ -84,7 +84,10 @@ void code_state_store(struct code_state *s, __u8 reg, __s64 value)
 		*k = (struct code_kept){ .place = place, .at = (__s32)at };
 }
 
-/* From where it was saved: it is the caller's again. Else it is some other value. */
+/*
+ * Loaded from where it was saved, the register has the caller's value again. Otherwise it has some
+ * other value.
+ */
 void code_state_load(struct code_state *s, __u8 reg, __s64 value)
 {
 	struct code_kept *k = kept_of(s, reg);
@@ -105,7 +108,7 @@ static bool set_depth(struct code_state *s, __s64 depth)
 	return true;
 }
 
-/* rsp = rsp + value. Above where it was aligned it is nowhere. */
+/* rsp = rsp + value. Beyond the point where it was aligned its position is unknown. */
 bool code_state_move_sp(struct code_state *s, __s64 value)
 {
 	__s64 below = s->below - value;
@@ -118,7 +121,7 @@ bool code_state_move_sp(struct code_state *s, __s64 value)
 	return true;
 }
 
-/* rsp is somewhere else: what was found from there is not any more. */
+/* rsp moves elsewhere: positions relative to it are no longer known. */
 static void leave_below(struct code_state *s)
 {
 	s->below = 0;

@@ -10,7 +10,7 @@
 
 #define AUGMENTATION_MAX 16
 
-/* A CIE, and how its functions' entries are written. */
+/* A CIE, and the format of its functions' entries. */
 struct layout {
 	__u64 at; /* in the section */
 	__u8 pointer; /* encoding of addresses */
@@ -21,14 +21,14 @@ struct layout {
 struct reader {
 	struct eh_frame *f;
 	const struct eh_section *s;
-	struct layout *layouts; /* by at */
+	struct layout *layouts; /* sorted by at */
 	__u32 cnt, cap, last;
 };
 
-/* An entry of either kind, before it is known what it means. */
+/* An entry of either kind, before it is interpreted. */
 struct raw_entry {
-	struct cfi_cursor body; /* behind the id */
-	__u64 at, id_at; /* of the entry and its id, in the section */
+	struct cfi_cursor body; /* after the id */
+	__u64 at, id_at; /* offsets of the entry and of its id in the section */
 	__u64 id;
 	bool is_wide; /* 64-bit DWARF */
 };
@@ -98,7 +98,7 @@ bool eh_frame_pointer(struct cfi_cursor *c, __u8 encoding, const struct eh_secti
 
 /* ---- what functions have in common ------------------------------------------------------------- */
 
-/* How the machine's calls leave things at the first instruction of a function. */
+/* The machine's state at the first instruction of a function, after a call. */
 static void set_convention(struct cfi_common *c)
 {
 	c->initial = (struct cfi_state){ 0 };
@@ -107,7 +107,7 @@ static void set_convention(struct cfi_common *c)
 #endif
 }
 
-/* The augmentation's letters, and its data. false: krait does not know what it means. */
+/* Parses the augmentation's letters and its data. false: unknown to krait. */
 static bool read_augmentation(struct cfi_cursor *c, const char *letters, struct layout *layout,
 			      struct cfi_common *common)
 {
@@ -134,14 +134,14 @@ static bool read_augmentation(struct cfi_cursor *c, const char *letters, struct 
 			cfi_fixed(&data, 1);
 			break;
 		case 'P':
-			/* Where the personality is does not matter, only how long that is. */
+			/* The value of the personality does not matter, only its length. */
 			if (!read_pointer(&data, cfi_fixed(&data, 1) & 0xf, &unused))
 				return false;
 			break;
 		case 'S':
 			common->signal = true;
 			break;
-		case 'B': /* arm64: the key of the return address */
+		case 'B': /* arm64: key for signing the return address */
 			break;
 		default:
 			return false;
@@ -160,7 +160,7 @@ static bool read_letters(struct cfi_cursor *c, char ret[AUGMENTATION_MAX])
 	return false;
 }
 
-/* The instructions of the CIE itself, from which all its functions begin. */
+/* Runs the instructions of the CIE itself, which set the initial state of all its functions. */
 static bool run_initial(struct eh_frame *f, struct cfi_common *common, struct cfi_cursor *c)
 {
 	struct cfi_machine m;
@@ -211,7 +211,7 @@ static int add_common(struct reader *r, struct raw_entry *e)
 
 /* ---- functions -------------------------------------------------------------------------------- */
 
-/* The CIE that begins there, or NULL. */
+/* The CIE at that offset, or NULL. */
 static const struct layout *find_layout(struct reader *r, __u64 at)
 {
 	__u32 i;
@@ -225,7 +225,7 @@ static const struct layout *find_layout(struct reader *r, __u64 at)
 	return &r->layouts[i];
 }
 
-/* Where the CIE begins: .debug_frame has its place in the section, .eh_frame the distance to it. */
+/* Offset of the CIE: .debug_frame contains it, .eh_frame the distance to it. */
 static __u64 common_at(const struct reader *r, const struct raw_entry *e)
 {
 	return r->s->is_debug_frame ? e->id : e->id_at - e->id;
@@ -243,7 +243,7 @@ static bool read_function(struct reader *r, struct raw_entry *e, struct eh_entry
 		return false;
 	if (layout->augmented)
 		cfi_bytes(c, cfi_uleb(c));
-	/* The linker leaves entries of functions that it has dropped: at 0, or empty. */
+	/* The linker leaves entries of discarded functions: at 0, or empty. */
 	if (c->bad || !len || !ret->start || len > ~0ULL - ret->start)
 		return false;
 	ret->end = ret->start + len;
@@ -278,7 +278,7 @@ static bool is_common(const struct reader *r, const struct raw_entry *e)
 	return e->id == (e->is_wide ? ~0ULL : 0xffffffffULL);
 }
 
-/* 1 and the next entry, 0 at the end. Empty ones are passed over. */
+/* Returns 1 and the next entry, 0 at the end. Skips empty ones. */
 static int next_entry(const struct reader *r, struct cfi_cursor *c, struct raw_entry *ret)
 {
 	__u64 len;
@@ -299,7 +299,7 @@ static int next_entry(const struct reader *r, struct cfi_cursor *c, struct raw_e
 		ret->body.end = ret->body.pos + len;
 		ret->body.bad = false;
 		ret->id_at = (__u64)(ret->body.pos - r->s->data);
-		/* In .eh_frame it has four bytes always, as linkers and libgcc have it. */
+		/* In .eh_frame it always has four bytes, as linkers and libgcc assume. */
 		ret->id = cfi_fixed(&ret->body, ret->is_wide && r->s->is_debug_frame ? 8 : 4);
 		if (!ret->body.bad)
 			return 1;
@@ -307,7 +307,7 @@ static int next_entry(const struct reader *r, struct cfi_cursor *c, struct raw_e
 	return 0;
 }
 
-/* All entries of one kind. */
+/* Reads all entries of one kind. */
 static int read_entries(struct reader *r, bool commons)
 {
 	struct cfi_cursor c = { .pos = r->s->data, .end = r->s->data + r->s->size };

@@ -3,8 +3,8 @@
  * eh_frame.h - the entries of .eh_frame (LSB 5, 10.6) and .debug_frame (DWARF 5, 6.4.1): which
  * addresses have which call frame instructions.
  *
- * Must hold: the section is anybody's. Every step through it takes at least four bytes, an entry that
- * makes no sense is left out, and lists have limits: EH_ENTRIES_MAX, EH_COMMONS_MAX.
+ * Must hold: the section is untrusted. Every step through it takes at least four bytes, malformed
+ * entries are left out, and lists have limits: EH_ENTRIES_MAX, EH_COMMONS_MAX.
  */
 #ifndef KRAIT_UNWIND_EH_FRAME_H
 #define KRAIT_UNWIND_EH_FRAME_H
@@ -19,7 +19,7 @@
 #define EH_ENTRIES_MAX (2U << 20)
 /* Linkers keep one of each kind. */
 #define EH_COMMONS_MAX (1U << 16)
-/* Instructions that one file may have: the largest have 20 million. */
+/* Instructions to run per file: the largest have 20 million. */
 #define EH_BUDGET (100ULL << 20)
 
 struct eh_section {
@@ -30,13 +30,13 @@ struct eh_section {
 	bool ends_at_zero; /* its size is a guess: it ends with an empty entry */
 };
 
-/* One function, or a part of one. Addresses are the file's until their owner makes offsets of them. */
+/* One function, or part of one. Addresses are the file's until the owner converts them to offsets. */
 struct eh_entry {
 	__u64 start, end;
 	const __u8 *code; /* its instructions, within the section */
 	__u32 code_size;
 	__u32 common; /* index */
-	__u32 order; /* which came first: of two for one address that one counts */
+	__u32 order; /* order of occurrence: of two entries for one address the first one counts */
 };
 
 struct eh_frame {
@@ -46,17 +46,17 @@ struct eh_frame {
 	__u64 budget; /* instructions left */
 };
 
-/* All zeroes at first but for the budget. */
+/* All zeroes initially, except the budget. */
 void eh_frame_init(struct eh_frame *f);
 void eh_frame_free(struct eh_frame *f);
 
-/* Adds a section's entries, which point into its data. 0, -ENOMEM or -E2BIG. */
+/* Adds a section's entries, which point into its data. Returns 0, -ENOMEM or -E2BIG. */
 int eh_frame_add(struct eh_frame *f, const struct eh_section *s)
 	__attribute__((warn_unused_result));
 
 /*
- * A pointer in one of the encodings of .eh_frame; base: the address of c->pos at its start is that of
- * data + address. false where it leads to memory that a file does not have.
+ * Reads a pointer in one of the encodings of .eh_frame; base: the address that corresponds to
+ * c->pos at the start. false if it is indirect through memory that a file does not have.
  */
 bool eh_frame_pointer(struct cfi_cursor *c, __u8 encoding, const struct eh_section *s, __u64 *ret);
 

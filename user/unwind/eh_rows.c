@@ -30,7 +30,7 @@ static void sort(struct eh_frame *f)
 	}
 }
 
-/* One function's rows, from offset from on. */
+/* Makes one function's rows, starting at offset from. */
 static void put_function(struct eh_frame *f, const struct eh_entry *e, __u64 from,
 			 struct row_table *t)
 {
@@ -45,7 +45,7 @@ static void put_function(struct eh_frame *f, const struct eh_entry *e, __u64 fro
 		__u64 begin = m.pc;
 		struct cfi_state held;
 
-		/* The state changes up to the next step of pc, and holds from here to there. */
+		/* The state changes at the next step of pc, and holds from here to there. */
 		step = cfi_run(&m, &c);
 		held = m.state;
 		if (step == CFI_BAD || m.pc < begin) {
@@ -59,7 +59,7 @@ static void put_function(struct eh_frame *f, const struct eh_entry *e, __u64 fro
 	} while (step == CFI_ADVANCED && m.pc < e->end);
 }
 
-/* Code that has no entry, from..to: what it says itself. */
+/* Code without an entry, from..to: makes rows from the code itself. */
 static void put_hole(const struct eh_holes *holes, __u64 from, __u64 to, struct row_table *t)
 {
 	__u64 start, end, len;
@@ -82,9 +82,9 @@ static void put_hole(const struct eh_holes *holes, __u64 from, __u64 to, struct 
 }
 
 /*
- * Behind the system call of clone() and clone3() there is no entry in glibc: who has called it comes by there, and the
- * new thread, which has no caller, before the entry that says so (sysdeps/unix/sysv/linux/x86_64/clone.S, clone3.S).
- * false: this is something else.
+ * In glibc the code after the system call of clone() and clone3() has no entry. The caller passes
+ * there, and so does the new thread, which has no caller, before the entry that says so
+ * (sysdeps/unix/sysv/linux/x86_64/clone.S, clone3.S). false: this is something else.
  */
 static bool put_clone(const struct eh_holes *holes, __u64 from, const struct eh_entry *next,
 		      struct row_table *t)
@@ -92,14 +92,14 @@ static bool put_clone(const struct eh_holes *holes, __u64 from, const struct eh_
 #ifdef __x86_64__
 	static const __u8 syscall_test_jl[] = { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c };
 	static const __u8 je_ret[] = { 0x74, 0x01, 0xc3 };
-	/* reg: of the result. */
+	/* reg: holds the system call's result. */
 	const struct unwind_rule rule = { .cfa = UNWIND_CFA_CLONE,
 					  .reg = 0,
 					  .off = 8,
 					  .ra = UNWIND_RA_CFA,
 					  .ra_off = -8,
 					  .fp = UNWIND_FP_SAME };
-	/* And where jl goes to. */
+	/* Including the target of jl. */
 	const __u64 size = sizeof(syscall_test_jl) + 1 + sizeof(je_ret);
 	const __u8 *code;
 	__u64 len;

@@ -10,7 +10,7 @@
 #include "unwind/eh_rows.h"
 #include "util/vec.h"
 
-/* Of a file: its own, that of before BOLT, and .debug_frame. */
+/* Per file: its own, the one from before BOLT, and .debug_frame. */
 #define SECTIONS_MAX 8
 
 struct work {
@@ -19,7 +19,7 @@ struct work {
 	struct eh_section sections[SECTIONS_MAX];
 	__u8 *data[SECTIONS_MAX];
 	unsigned cnt;
-	__u8 *hole; /* code that was read last */
+	__u8 *hole; /* the code last read */
 	__u32 hole_cap, hole_bytes;
 };
 
@@ -47,7 +47,7 @@ static int read_section(struct work *w, __u64 offset, __u64 size, __u64 address)
 	return 0;
 }
 
-/* All sections of a name that are in the file as they are. */
+/* Takes all uncompressed sections with that name. */
 static int take_named(struct work *w, const char *name, bool is_debug_frame)
 {
 	Elf64_Shdr names, s;
@@ -72,7 +72,7 @@ static int take_named(struct work *w, const char *name, bool is_debug_frame)
 	return 0;
 }
 
-/* Without section headers: the table for searching begins with a pointer to .eh_frame. */
+/* Without section headers: the search table begins with a pointer to .eh_frame. */
 static int take_by_header(struct work *w)
 {
 	const Elf64_Phdr *p = w->file->phdrs;
@@ -109,8 +109,8 @@ static int add_sections(struct work *w, unsigned from)
 }
 
 /*
- * C that was compiled without .eh_frame may have this, beside the start files of the C library, which have that. Where it
- * is too much, what .eh_frame says stands.
+ * C compiled without .eh_frame may have this section, while the C library's start files have
+ * .eh_frame. If it is too large, .eh_frame alone is used.
  */
 static int add_debug_frame(struct work *w)
 {
@@ -139,7 +139,7 @@ static int take_sections(struct work *w)
 
 /* ---- functions -------------------------------------------------------------------------------- */
 
-/* Addresses become offsets; what the file has not is left out. */
+/* Converts addresses to offsets; drops what is not in the file. */
 static void make_offsets(struct work *w)
 {
 	struct eh_entry *list = w->frame.entries;
@@ -167,11 +167,11 @@ static void make_offsets(struct work *w)
 
 /* ---- code without functions ---------------------------------------------------------------------- */
 
-/* Text of which the file says nothing: in all, and one piece of it. */
+/* Code without unwind information: limits for all of it, and for one piece. */
 #define HOLE_BYTES_MAX (8U << 20)
 #define HOLES_BYTES_MAX (32U << 20)
 
-/* A segment of code that the file has, as offsets. */
+/* A segment of code in the file, as offsets. */
 static bool code_range(const struct elf_file *f, const Elf64_Phdr *p, __u64 *ret_start,
 		       __u64 *ret_end)
 {

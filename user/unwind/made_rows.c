@@ -13,15 +13,15 @@
 #include "util/cleanup.h"
 #include "util/vec.h"
 
-/* Of a JIT there is one for each module that it has made. */
+/* A JIT makes one for each module that it compiles. */
 #define SECTIONS_MAX 4096
-/* An entry common to functions: LLVM's has 20 bytes. */
+/* An entry shared by functions: LLVM's has 20 bytes. */
 #define COMMON_MIN 12
 #define COMMON_LENGTH_MAX 256
 
 struct work {
 	const struct made_header *header;
-	const __u8 *memory; /* behind the header */
+	const __u8 *memory; /* after the header */
 	struct eh_frame frame;
 	unsigned sections;
 	/* An .eh_frame for trampolines. */
@@ -39,7 +39,7 @@ static __u32 word_at(const __u8 *at)
 	return word;
 }
 
-/* Does what an .eh_frame begins with begin there? Version 1, and an augmentation as compilers write it. */
+/* Does the start of an .eh_frame begin here? Version 1, and an augmentation as compilers write it. */
 static bool is_common(const __u8 *at, __u64 left)
 {
 	const char *letters = (const char *)at + 9;
@@ -54,7 +54,7 @@ static bool is_common(const __u8 *at, __u64 left)
 	       strnlen(letters, len - 5) < len - 5;
 }
 
-/* Up to the empty entry at the end, or what is none. */
+/* Up to the terminating empty entry, or to the first malformed one. */
 static __u64 section_size(const __u8 *at, __u64 left)
 {
 	__u64 size = 0;
@@ -94,8 +94,8 @@ static int take_sections(struct work *w, const struct made_piece *p, const __u8 
 
 #ifdef __x86_64__
 /*
- * Python/asm_trampoline.S: as 3.12 and 3.13 have it, and as 3.13.15 and later do, with a frame
- * pointer. In front of either there may be an endbr64, which changes nothing.
+ * Python/asm_trampoline.S: as in 3.12 and 3.13, and as in 3.13.15 and later, with a frame pointer.
+ * An endbr64 may precede either, which makes no difference.
  */
 static const __u8 plain_code[] = { 0x48, 0x83, 0xec, 0x08, /* sub $8, %rsp */
 				   0xff, 0xd1, /* call *%rcx */
@@ -159,7 +159,7 @@ static int put_function(struct work *w, __u64 addr, __u64 size, const __u8 *cfi,
 	return err ? err : put(w, cfi, cfi_size);
 }
 
-/* The size of a copy that is there, with what it does to the stack; 0 none. */
+/* The size of the copy at that place, and its effect on the stack; 0: none. */
 static __u32 trampoline_at(const __u8 *at, __u64 left, const __u8 **ret_cfi, __u32 *ret_cfi_size)
 {
 	if (left >= sizeof(plain_code) && !memcmp(at, plain_code, sizeof(plain_code))) {
@@ -203,7 +203,7 @@ static int take_trampolines(struct work *w, const struct made_piece *p, const __
 	return 0;
 }
 
-/* Where code lies in a piece of its own it begins with one, or there is none. */
+/* A separate piece of code begins with a trampoline, or contains none. */
 static bool begins_with_one(const struct made_piece *p, const __u8 *data)
 {
 	const __u8 *cfi;
@@ -234,7 +234,7 @@ static int add_trampolines(struct work *w)
 	return err;
 }
 #else
-/* arm64's keep a frame pointer. */
+/* arm64's trampolines keep a frame pointer. */
 static int add_trampolines(struct work *w)
 {
 	return 0;
@@ -243,7 +243,7 @@ static int add_trampolines(struct work *w)
 
 /* ---- code without functions ------------------------------------------------------------------- */
 
-/* Of a range of code what was read of it. */
+/* The part of a range of code that was read. */
 static const __u8 *read_hole(void *ctx, __u64 offset, __u64 size, __u64 *ret_len)
 {
 	const struct work *w = ctx;
@@ -288,7 +288,7 @@ static bool is_in_code(const struct made_header *h, const struct eh_entry *e)
 	return false;
 }
 
-/* Addresses become offsets; what is in none of the code is left out. */
+/* Converts addresses to offsets; drops what is outside of the code. */
 static void make_offsets(struct work *w)
 {
 	struct eh_entry *list = w->frame.entries;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * made_rows.h - the rows of code that a process has made: from memory, not from a file.
+ * made_rows.h - the rows of code that a process has generated: from memory, not from a file.
  *
- * LLVM's JITs (numba) write an .eh_frame next to the code that it is of, which is found by what an entry
- * common to all functions looks like; CPython's trampolines (-X perf, 3.12+) have none, and are copies of one of
- * a few functions (Python/asm_trampoline.S).
+ * LLVM's JITs (numba) write an .eh_frame next to the code it describes; we recognise it by the form
+ * of an entry shared by all functions. CPython's trampolines (-X perf, 3.12+) have none, and are
+ * copies of one of a few functions (Python/asm_trampoline.S).
  *
- * Whoever has read the memory puts it into one file, with a header that says what it is of.
+ * The reader of the memory puts it into one file, with a header that describes it.
  *
- * Must hold: the memory is the process's, who may have written anything into it: bounded as eh_frame.h
- * says; rows are of the code that the header names, and of nothing else. krait calls it in a parser only.
+ * Must hold: the memory belongs to the process, which may have written anything into it: bounded
+ * like eh_frame.h; rows cover only code named in the header. krait calls it in a parser only.
  */
 #ifndef KRAIT_UNWIND_MADE_ROWS_H
 #define KRAIT_UNWIND_MADE_ROWS_H
@@ -20,16 +20,16 @@
 
 #define MADE_CODE_MAX 128
 #define MADE_PIECES_MAX (3 * MADE_CODE_MAX)
-/* Of all pieces. */
+/* For all pieces. */
 #define MADE_BYTES_MAX (8U << 20)
-/* From the first code to the end of the last. */
+/* From the start of the first code to the end of the last. */
 #define MADE_SPAN_MAX (1ULL << 28)
 
 struct made_code_range {
 	__u64 start, end;
 };
 
-/* Memory, which lies one piece behind the other in the file, behind the header. */
+/* A piece of memory; in the file the pieces follow each other, after the header. */
 struct made_piece {
 	__u64 addr;
 	__u32 size;
@@ -43,7 +43,10 @@ struct made_header {
 	struct made_piece pieces[MADE_PIECES_MAX];
 };
 
-/* 0; -ENODATA: it has no rows; -ENOEXEC: not such a file; -E2BIG: too much of something; -errno. */
+/*
+ * Returns 0; -ENODATA: it has no rows; -ENOEXEC: not such a file; -E2BIG: too much of something;
+ * -errno.
+ */
 int made_rows(int fd, struct row_table *ret) __attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_UNWIND_MADE_ROWS_H */

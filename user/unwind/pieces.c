@@ -33,7 +33,7 @@ static bool grow(struct piece **list, __u32 cnt, __u32 *cap)
 	return true;
 }
 
-/* Pieces of different slabs touch, but are not one. */
+/* Pieces of different slabs may be adjacent, but are never merged. */
 static bool touch(const struct piece *a, const struct piece *b)
 {
 	return a->at + a->words == b->at && b->at % UNWIND_SLAB_WORDS;
@@ -44,7 +44,7 @@ static void remove_at(struct pieces *r, __u32 i)
 	memmove(&r->free[i], &r->free[i + 1], (--r->free_cnt - i) * sizeof(*r->free));
 }
 
-/* Puts a piece into its place, and makes one of what touches. */
+/* Inserts a free piece, and merges it with adjacent ones. */
 static int put_free(struct pieces *r, struct piece piece)
 {
 	__u32 i = 0;
@@ -71,7 +71,7 @@ int pieces_add_slab(struct pieces *r, __u32 number)
 {
 	struct piece piece = { number << UNWIND_SLAB_SHIFT, UNWIND_SLAB_WORDS };
 
-	/* The first position of all is none. */
+	/* Position 0 means none. */
 	if (!number)
 		piece = (struct piece){ 2, UNWIND_SLAB_WORDS - 2 };
 	return put_free(r, piece);

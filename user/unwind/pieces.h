@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pieces.h - which words of the slabs (bpf/rows.h) are taken.
+ * pieces.h - which words of the slabs (bpf/rows.h) are in use.
  *
- * Must hold: what is given back is not given out before pieces_settle() says that no walk can still be
+ * Must hold: a returned piece is not reused before pieces_settle() says that no walk can still be
  * reading it. A piece lies in one slab and begins at a multiple of eight bytes.
  */
 #ifndef KRAIT_UNWIND_PIECES_H
@@ -15,23 +15,23 @@ struct piece {
 	__u32 at, words;
 };
 
-/* All zeroes at first. */
+/* All zeroes initially. */
 struct pieces {
-	struct piece *free; /* by at */
+	struct piece *free; /* sorted by at */
 	__u32 free_cnt, free_cap;
-	struct piece *waiting; /* given back, not settled */
+	struct piece *waiting; /* returned, but not settled */
 	__u32 waiting_cnt, waiting_cap;
 };
 
 void pieces_free(struct pieces *r);
-/* The words of one more slab. 0 or -ENOMEM. */
+/* Adds the words of another slab. Returns 0 or -ENOMEM. */
 int pieces_add_slab(struct pieces *r, __u32 number) __attribute__((warn_unused_result));
-/* A position, or 0: there is no such piece. */
+/* Returns a position, or 0: no such piece is free. */
 __u32 pieces_take(struct pieces *r, __u32 words);
-/* Position 0 is no piece. If there is no memory to note it, the piece is lost. */
+/* Position 0 is ignored. If there is no memory to record it, the piece is leaked. */
 void pieces_give_back(struct pieces *r, __u32 at, __u32 words);
 bool pieces_has_waiting(const struct pieces *r);
-/* What was given back is free from now on. */
+/* Everything returned so far is free from now on. */
 void pieces_settle(struct pieces *r);
 
 #endif /* KRAIT_UNWIND_PIECES_H */

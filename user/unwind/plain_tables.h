@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * plain_tables.h - the unwinder's tables in plain memory, for walks in user space alone.
+ * plain_tables.h - the unwinder's tables in ordinary memory, for walks in user space only.
  */
 #ifndef KRAIT_UNWIND_PLAIN_TABLES_H
 #define KRAIT_UNWIND_PLAIN_TABLES_H
@@ -10,7 +10,7 @@
 struct plain_tables;
 struct unwind_tables;
 
-/* bytes: of rows, at most. NULL: out of memory. */
+/* bytes: most memory for rows. NULL: out of memory. */
 struct plain_tables *plain_tables__new(__u64 bytes) __attribute__((warn_unused_result));
 void plain_tables__free(struct plain_tables *t);
 struct unwind_tables *plain_tables__tables(const struct plain_tables *t) __attribute__((nonnull));

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for one more; false when out of memory. */
+/* Makes room for one more; false: out of memory. */
 static bool grow(void **list, __u32 cnt, __u32 *cap, size_t size)
 {
 	void *grown;
@@ -58,7 +58,7 @@ static bool grow_index(struct row_table *t)
 	return true;
 }
 
-/* The number of a rule; of one too many none. */
+/* The number of a rule; if there are too many, that of "none". */
 static __u32 number_of(struct row_table *t, const struct unwind_rule *rule)
 {
 	__u32 slot;
@@ -86,7 +86,7 @@ static void put_row(struct row_table *t, __u32 offset, __u32 rule)
 {
 	__u32 *last = t->row_cnt ? &t->rows[t->row_cnt - 1] : NULL;
 
-	/* What begins where the one before began takes its place. */
+	/* A row at the same offset as the previous one replaces it. */
 	if (last && t->row_cnt > t->pages[t->page_cnt - 1] && UNWIND_ROW_OFFSET(*last) == offset) {
 		*last = UNWIND_ROW(offset, rule);
 		return;
@@ -99,7 +99,7 @@ static void put_row(struct row_table *t, __u32 offset, __u32 rule)
 		t->rows[t->row_cnt++] = UNWIND_ROW(offset, rule);
 }
 
-/* Its first row goes on with what held at the end of the one before. */
+/* Its first row repeats the rule that held at the end of the previous page. */
 static void add_page(struct row_table *t)
 {
 	if (t->page_cnt == ROW_TABLE_PAGES_MAX)
@@ -139,7 +139,7 @@ void row_table_put_none(struct row_table *t, __u64 offset)
 
 void row_table_put(struct row_table *t, __u64 offset, const struct unwind_rule *rule)
 {
-	/* The rule "none" is the first of all. */
+	/* Rule 0 is "none". */
 	if (!t->rule_cnt)
 		row_table_put_none(t, offset);
 	put(t, offset, rule);
@@ -175,7 +175,7 @@ const struct unwind_rule *row_table_find(const struct row_table *t, __u64 offset
 		return NULL;
 	low = t->pages[page];
 	high = t->pages[page + 1];
-	/* Rows before low begin at or before the offset. */
+	/* Invariant: rows before low begin at or before the offset. */
 	while (high - low > 1) {
 		__u32 middle = low + (high - low) / 2;
 

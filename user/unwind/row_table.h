@@ -2,8 +2,8 @@
 /*
  * row_table.h - builds the rows of one file (bpf/rows.h), in the order of their offsets.
  *
- * Must hold: at most ROW_TABLE_ROWS_MAX rows and ROW_TABLE_PAGES_MAX pages, whatever is put; a row is
- * only there where the rule changes, and once more where a page begins.
+ * Must hold: at most ROW_TABLE_ROWS_MAX rows and ROW_TABLE_PAGES_MAX pages, whatever is put; there
+ * is a row only where the rule changes, and at the start of each page.
  */
 #ifndef KRAIT_UNWIND_ROW_TABLE_H
 #define KRAIT_UNWIND_ROW_TABLE_H
@@ -22,18 +22,19 @@ struct row_table {
 	__u64 first_page; /* offset >> UNWIND_PAGE_SHIFT */
 	__u32 *rows;
 	__u32 row_cnt, row_cap;
-	__u32 *pages; /* first row of each; one more behind the last, after row_table_end() */
+	/* index of each page's first row; after row_table_end() plus one past the last */
+	__u32 *pages;
 	__u32 page_cnt, page_cap;
 	struct unwind_rule *rules; /* the first is none */
 	__u32 rule_cnt, rule_cap;
-	/* of the building */
+	/* used while building */
 	__u32 *index; /* open addressing: number of a rule + 1 */
 	__u32 index_size;
 	__u32 last; /* rule that holds at the end */
 	int err;
 };
 
-/* All zeroes at first. The rule holds from offset on. Offsets only grow. */
+/* The rule holds from offset on. Offsets must not decrease. Initially the table is all zeroes. */
 void row_table_put(struct row_table *t, __u64 offset, const struct unwind_rule *rule);
 /* Nothing is known from offset on. */
 void row_table_put_none(struct row_table *t, __u64 offset);

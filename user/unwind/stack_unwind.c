@@ -27,7 +27,7 @@ static const struct unwind_space *unwind_space_at(const struct native_walk *w, _
 					    NULL;
 }
 
-/* Nothing is met often enough here. */
+/* Too few lookups here to be worth a cache. */
 static struct unwind_cached *unwind_cached_at(const struct native_walk *w, __u32 number)
 {
 	(void)w;
@@ -89,7 +89,7 @@ static void begin(struct stack_unwind *u, const struct stack_unwind_of *of)
 	w->now = (__u32)(of->now_ns >> UNWIND_NOW_SHIFT);
 	w->epoch = epoch_of(u);
 	unwind_enter(w, of->space);
-	/* There is no trail, and none is left. */
+	/* No trail exists, and none is left. */
 	w->leaves = w->follows = w->trail_at = w->apart = 0;
 }
 

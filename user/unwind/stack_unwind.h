@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stack_unwind.h - the kernel's own walk along native frames (bpf/unwind.h), with the kernel's own tables, over memory that
- * can be read from here: of threads that wait.
+ * stack_unwind.h - the kernel's own native stack walk (bpf/unwind.h), with the kernel's own tables,
+ * over memory that can be read from user space: for waiting threads.
  *
  * The thread is not stopped: the caller must make sure that it did not run meanwhile.
  *
- * Must hold: at most KRAIT_MAX_NATIVE steps, whatever the memory says.
+ * Must hold: at most KRAIT_MAX_NATIVE steps, whatever the memory contains.
  */
 #ifndef KRAIT_UNWIND_STACK_UNWIND_H
 #define KRAIT_UNWIND_STACK_UNWIND_H
@@ -28,10 +28,10 @@ void stack_unwind__free(struct stack_unwind *u);
 /* Which thread of which process. */
 struct stack_unwind_of {
 	const struct memory *memory; /* borrowed */
-	__u32 space; /* of the tables */
+	__u32 space; /* number of its space in the tables */
 	__u64 now_ns; /* CLOCK_MONOTONIC */
-	__u64 regs[UNWIND_SAVED_WORDS]; /* of user mode, as the kernel saves them */
-	bool behind_call; /* they are those behind the instruction of a system call */
+	__u64 regs[UNWIND_SAVED_WORDS]; /* user-mode registers, as the kernel saves them */
+	bool behind_call; /* they are those right after a system call instruction */
 };
 
 /* The stack pointer in such registers. */

@@ -7,7 +7,7 @@
 
 #include "unwind/pieces.h"
 
-/* Pages of a file whose rows lie together: a piece of memory has at most so many words. */
+/* Pages of a file whose rows are stored together: a piece of memory has at most this many words. */
 #define RUN_WORDS (UNWIND_SLAB_WORDS / 8)
 #define RULE_WORDS (sizeof(struct unwind_rule) / sizeof(__u32))
 #define PAGE_WORDS (sizeof(struct unwind_page) / sizeof(__u32))
@@ -16,7 +16,7 @@ struct run {
 	__u32 at, words;
 };
 
-/* What a file has taken. */
+/* What a file has allocated. */
 struct file_room {
 	struct run *runs;
 	__u32 run_cnt;
@@ -29,7 +29,7 @@ struct unwind_tables {
 	struct unwind_slab *slabs[UNWIND_SLABS_MAX];
 	__u32 slab_cnt, slab_max;
 	struct file_room files[UNWIND_FILES_MAX];
-	__u32 file_cnt; /* one more than the highest number met */
+	__u32 file_cnt; /* highest number met, plus one */
 	__u32 *free_spaces;
 	__u32 free_space_cnt, space_cnt;
 	__u32 generations[UNWIND_SPACES_MAX];
@@ -84,7 +84,7 @@ static __u32 *words_at(struct unwind_tables *t, __u32 at)
 	return &t->slabs[at >> UNWIND_SLAB_SHIFT]->words[at & (UNWIND_SLAB_WORDS - 1)];
 }
 
-/* Walks that began before see another epoch at their end. */
+/* Walks that have already begun will see another epoch at their end. */
 static void settle(struct unwind_tables *t)
 {
 	__atomic_fetch_add(&t->memory.control->epoch, 1, __ATOMIC_SEQ_CST);
@@ -125,7 +125,7 @@ static void drop_rows(struct unwind_tables *t, __u32 file)
 	*f = (struct file_room){ 0 };
 }
 
-/* The file that was of use longest ago, but not keep. */
+/* Drops the least recently used file, except keep. */
 static bool drop_oldest(struct unwind_tables *t, __u32 keep)
 {
 	__u32 oldest = 0;
@@ -142,7 +142,7 @@ static bool drop_oldest(struct unwind_tables *t, __u32 keep)
 	return true;
 }
 
-/* Free words, first those given back, then new ones, then those of an old file. */
+/* Allocates words: returned ones first, then new ones, then those of an old file. */
 static __u32 take(struct unwind_tables *t, __u32 words, __u32 keep)
 {
 	for (;;) {
@@ -174,7 +174,7 @@ static bool counts_agree(const struct unwind_rows *r)
 	return sum == r->row_cnt;
 }
 
-/* Takes words for the file, and fills them where there is something to fill them with. */
+/* Allocates words for the file, and fills them if data is given. */
 static __u32 add_run(struct unwind_tables *t, __u32 file, const void *data, __u32 words)
 {
 	struct file_room *f = &t->files[file];
@@ -193,7 +193,10 @@ static __u32 add_run(struct unwind_tables *t, __u32 file, const void *data, __u3
 	return at;
 }
 
-/* The rows of as many pages as go into one run, from page first on. How many, or 0. */
+/*
+ * Adds the rows of as many pages as fit into one run, from page first on. Returns their number, or
+ * 0.
+ */
 static __u32 add_pages(struct unwind_tables *t, __u32 file, const struct unwind_rows *r,
 		       __u32 first, const __u32 *rows, struct unwind_page *pages)
 {
@@ -309,7 +312,7 @@ static void set_space(struct unwind_tables *t, __u32 number, struct unwind_space
 			 (__u32)(UNWIND_SPACE_CNT(old.cnt) * UNWIND_MAPPING_WORDS));
 }
 
-/* A number, with the generation that its user has; 0: there is none. */
+/* A free number, with its next generation; 0: there is none. */
 static __u32 new_space(struct unwind_tables *t)
 {
 	__u32 number;

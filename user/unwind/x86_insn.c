@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The three maps of operation codes, and how they are written. */
+/* The three opcode maps; others are MAP_OTHER. */
 enum map { MAP_1, MAP_0F, MAP_0F38, MAP_0F3A, MAP_OTHER };
 
 struct reader {
@@ -29,7 +29,7 @@ static __u8 byte(struct reader *r)
 	return r->code[r->pos++];
 }
 
-/* Signed, of 1, 2, 4 or 8 bytes, or of none. */
+/* A signed number of 1, 2, 4 or 8 bytes, or 0 if size is 0. */
 static __s64 number(struct reader *r, unsigned size)
 {
 	__u64 value = 0;
@@ -67,7 +67,7 @@ static void read_prefixes(struct reader *r)
 	r->op = b;
 }
 
-/* VEX and EVEX: registers' upper bits come inverted; only R and B matter here. */
+/* VEX and EVEX: the upper bits of registers are inverted; only R and B matter here. */
 static void read_vector(struct reader *r)
 {
 	__u8 first = byte(r), maps = 1;
@@ -132,7 +132,7 @@ static bool has_modrm(const struct reader *r)
 	return true;
 }
 
-/* In 64-bit mode these are none, or cannot be in code that anybody calls. */
+/* Invalid in 64-bit mode, or impossible in code that anybody calls. */
 static bool is_invalid(const struct reader *r)
 {
 	static const __u8 ops[] = { 0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27,
@@ -210,7 +210,7 @@ static unsigned imm_size(const struct reader *r)
 
 /* ---- what it does ----------------------------------------------------------------------------- */
 
-/* REX.B has made that one of r8 to r15. */
+/* Does REX.B select one of r8 to r15? */
 static __u8 reg_of_rm(const struct reader *r)
 {
 	return (r->modrm & 7) | (r->rex & 1) << 3;
@@ -226,14 +226,14 @@ static bool is_reg(const struct reader *r)
 	return r->modrm >> 6 == 3;
 }
 
-/* [rsp + disp], and no index. */
+/* [rsp + disp], without an index. */
 static bool is_stack(const struct reader *r)
 {
 	return r->modrm >> 6 != 3 && (r->modrm & 7) == 4 && r->sib == 0x24 && !(r->rex & 3) &&
 	       !r->addr32;
 }
 
-/* Operations with one general register or memory at the left side. */
+/* Instructions with a general register or memory as destination. */
 static bool writes_rm(const struct reader *r)
 {
 	const __u8 op = r->op, group = r->modrm >> 3 & 7;
@@ -260,7 +260,10 @@ static bool writes_reg(const struct reader *r)
 	       op == 0x8b || op == 0x8d;
 }
 
-/* Those of the second map whose target is a general register; more of them than there are is no harm. */
+/*
+ * Instructions of the second map whose destination is a general register; listing too many does no
+ * harm.
+ */
 static bool writes_reg_0f(const struct reader *r)
 {
 	const __u8 op = r->op;
@@ -309,7 +312,7 @@ static void note_written(const struct reader *r, struct x86_insn *ret)
 		ret->written = X86_RBX; /* cpuid */
 }
 
-/* add, or, and, sub with a number: of rsp. */
+/* add, or, and, sub of rsp with an immediate. */
 static void arithmetic_of_sp(const struct reader *r, struct x86_insn *ret)
 {
 	const __u8 group = r->modrm >> 3 & 7;
@@ -391,7 +394,7 @@ static void one_byte_kind(const struct reader *r, struct x86_insn *ret)
 	} else if (op == 0xeb || op == 0xe9) {
 		ret->kind = X86_JMP;
 	} else if (op == 0xe8 || (op == 0xff && group == 2)) {
-		/* A call of what comes next is no call. */
+		/* A call of the next instruction is not a real call. */
 		ret->kind = op == 0xe8 && !r->imm ? X86_BAD : X86_CALL;
 	} else if (op == 0xff && group == 4) {
 		ret->kind = (r->modrm & 0xc7) == 5 ? X86_JMP_BY_GOT : X86_JMP_BY_REG;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * x86_insn.h - one instruction of x86-64: how long it is, and what it does to the stack and to where the
- * program goes on (Intel SDM 2, appendix A; volume 1, 3.7).
+ * x86_insn.h - decodes one instruction of x86-64: its length, its effect on the stack, and where
+ * the program continues (Intel SDM 2, appendix A; volume 1, 3.7).
  *
- * Must hold: reads no byte behind the end; what is not known is X86_BAD, and never something else.
+ * Must hold: reads no byte beyond the end; an unknown instruction is X86_BAD, never something else.
  */
 #ifndef KRAIT_UNWIND_X86_INSN_H
 #define KRAIT_UNWIND_X86_INSN_H
@@ -26,25 +26,24 @@ enum x86_kind {
 	X86_COPY_SP, /* reg, rbp or rbx, = rsp */
 	X86_SET_SP, /* rsp = reg + value; reg is rbp or rbx */
 	X86_LEAVE,
-	X86_ALIGN_SP, /* rsp is lower now, by a number that nobody knows */
+	X86_ALIGN_SP, /* rsp decreases by an unknown amount */
 	X86_STORE, /* reg to [rsp + value] */
 	X86_LOAD, /* reg from [rsp + value] */
 	X86_JCC, /* to value, relative to the end of the instruction */
 	X86_JMP,
-	X86_JMP_BY_REG, /* to where a register or memory says: a table of branches, or a tail call */
-	X86_JMP_BY_GOT, /* to where memory beside the code says: a stub */
+	X86_JMP_BY_REG, /* to an address from a register or memory: a jump table, or a tail call */
+	X86_JMP_BY_GOT, /* to an address in memory beside the code: a stub */
 	X86_CALL,
 	X86_RET,
-	X86_TRAP, /* nothing goes on here: ud2, hlt, int3 */
+	X86_TRAP, /* execution stops here: ud2, hlt, int3 */
 	X86_NOP,
 };
 
 struct x86_insn {
 	__u8 kind; /* enum x86_kind */
 	__u8 len;
-	__u8 reg; /* that the kind is about */
-	__u8 written,
-		written_too; /* general registers that have another value now; X86_NO_REG none */
+	__u8 reg; /* the register that the kind refers to */
+	__u8 written, written_too; /* general registers whose values change; X86_NO_REG: none */
 	__s64 value;
 };
 
