@@ -318,6 +318,34 @@ static void a_meter_does_not_go_backwards(void **state)
 	assert_true(budget_meter(&r.budget, r.now_ns + NS_PER_SEC, r.used_ns));
 }
 
+/* Limits change while it starves: the window that runs is to say for how long it did, and nothing begins from 0. */
+static void other_limits_keep_what_was_counted(void **state)
+{
+	struct budget_config config;
+	__u64 starved_ns, lowered;
+	struct run r;
+
+	begin(&r, (struct cost){ .fixed = 0.001, .per_hz = 0.00001 }, 0.005);
+	for (int i = 0; i < 3; i++)
+		metered_window(&r);
+	r.cost = (struct cost){ .fixed = 0.001, .per_hz = 0.001, .waits = 0.3 };
+	for (int i = 0; i < 5; i++)
+		metered_window(&r);
+	starved_ns = r.budget.starved_ns;
+	lowered = r.budget.lowered;
+	assert_true(starved_ns > 0 && lowered > 0 && r.budget.level > 0);
+	config = r.budget.config;
+	config.cpu = 0.01;
+	budget_renew(&r.budget, &config);
+	assert_int_equal(r.budget.starved_ns, starved_ns);
+	assert_int_equal(r.budget.lowered, lowered);
+	assert_int_equal(r.budget.level, 0);
+	assert_false(r.budget.starving);
+	r.cost = (struct cost){ .fixed = 0.001 };
+	metered_window(&r);
+	assert_int_equal(r.budget.starved_ns, starved_ns);
+}
+
 static void memory_is_bounded_too(void **state)
 {
 	struct run r;
@@ -352,6 +380,7 @@ int main(void)
 		cmocka_unit_test(what_was_overdrawn_is_paid_back),
 		cmocka_unit_test(at_the_lowest_level_starts_are_spared),
 		cmocka_unit_test(a_meter_does_not_go_backwards),
+		cmocka_unit_test(other_limits_keep_what_was_counted),
 		cmocka_unit_test(memory_is_bounded_too),
 	};
 

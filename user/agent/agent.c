@@ -318,10 +318,11 @@ static void set_due(struct agent *a, __u64 now_ns)
 
 /* ---- begin and end ---------------------------------------------------------------------------- */
 
-static void set_budget(struct agent *a)
+static struct budget_config budget_config(const struct agent *a)
 {
 	const struct session_config *session = &a->config->session;
-	const struct budget_config config = {
+
+	return (struct budget_config){
 		.wanted = { .frequency = session->sampler.events[0].frequency,
 			    .frames_max = KRAIT_MAX_FRAMES,
 			    .natives = session->collector.natives.native },
@@ -329,9 +330,6 @@ static void set_budget(struct agent *a)
 		.memory_bytes = a->config->memory_bytes,
 		.interval_ns = a->config->interval_ns,
 	};
-
-	budget_init(&a->budget, &config);
-	a->window_starved_ns = 0;
 }
 
 /* Before the session is made. */
@@ -353,6 +351,7 @@ void agent_config_add(struct agent_config *config, struct agent_sink sink)
 struct agent *agent__new(struct agent_config *config, struct error *err)
 {
 	struct agent *a = calloc(1, sizeof(*a));
+	struct budget_config budget;
 
 	if (!a) {
 		error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
@@ -361,7 +360,8 @@ struct agent *agent__new(struct agent_config *config, struct error *err)
 	a->config = config;
 	a->interval_ns = config->interval_ns;
 	a->forget_at = FORGET_NODES;
-	set_budget(a);
+	budget = budget_config(a);
+	budget_init(&a->budget, &budget);
 	bound_rows(config);
 	config->session.sampler.measure = true;
 	config->session.collector.on_sample = on_sample;
@@ -394,12 +394,22 @@ struct session *agent__session(struct agent *a)
 
 void agent__reconfigure(struct agent *a)
 {
+	const struct budget_config budget = budget_config(a);
+	__u64 now_ns = clock_monotonic_ns();
+
 	a->interval_ns = a->config->interval_ns;
-	set_budget(a);
+	budget_renew(&a->budget, &budget);
 	if (!a->running)
 		return;
+	session__spare(a->session, a->budget.sparing);
+	starve(a);
 	apply_detail(a);
+	/* One that is over waits for its last samples only; what came so far is in the window that runs. */
+	if (a->due_ns <= now_ns)
+		return;
 	a->due_ns = window_at(a, a->number)->from_ns + a->interval_ns;
+	if (a->due_ns < now_ns)
+		a->due_ns = now_ns;
 }
 
 /*

@@ -74,6 +74,16 @@ void budget_init(struct budget *b, const struct budget_config *config)
 	}
 }
 
+void budget_renew(struct budget *b, const struct budget_config *config)
+{
+	const struct budget was = *b;
+
+	budget_init(b, config);
+	b->lowered = was.lowered;
+	b->raised = was.raised;
+	b->starved_ns = was.starved_ns;
+}
+
 static bool is_over_cpu(const struct budget *b)
 {
 	return b->config.cpu > 0 && b->share > b->config.cpu;

@@ -68,6 +68,8 @@ struct budget {
 };
 
 void budget_init(struct budget *b, const struct budget_config *config) __attribute__((nonnull));
+/* The same for one that has been in use, with other limits: what it has counted since the start goes on. */
+void budget_renew(struct budget *b, const struct budget_config *config) __attribute__((nonnull));
 const struct detail *budget_detail(const struct budget *b) __attribute__((nonnull));
 /* So much CPU time was used until now. True: it is overdrawn, nothing is to be done that can wait. */
 bool budget_meter(struct budget *b, __u64 now_ns, __u64 used_ns) __attribute__((nonnull));
