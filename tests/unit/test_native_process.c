@@ -8,10 +8,12 @@
 #include <setjmp.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -29,6 +31,13 @@ int a_function_of_this_program(int n);
 int __attribute__((noinline)) a_function_of_this_program(int n)
 {
 	return n + 1;
+}
+
+/* By its name, what evaluates frames. */
+int _PyEval_EvalFrameDefault_part(int n);
+int __attribute__((noinline)) _PyEval_EvalFrameDefault_part(int n)
+{
+	return n + 2;
 }
 
 static int some_data = 1;
@@ -110,18 +119,26 @@ static void close_process(struct native *n)
 	space__free(space);
 }
 
+static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns)
+{
+	bool later;
+	struct native_symbol *s = native__find(n, ip, now_ns, &later);
+
+	assert_false(later);
+	return s;
+}
+
 static void code_has_the_name_of_its_function(void **state)
 {
 	struct native *n = open_process(getpid(), NULL);
 	__u64 code = addr_of((void *)a_function_of_this_program);
-	struct native_symbol *s = native__find(n, code + 1, NS);
+	struct native_symbol *s = find(n, code + 1, NS);
 
 	assert_string_equal(s->name, "a_function_of_this_program");
 	/* From the cache. */
-	assert_ptr_equal(native__find(n, code + 1, NS), s);
+	assert_ptr_equal(find(n, code + 1, NS), s);
 	/* Of the C library, and not one that sanitizers put something before. */
-	assert_string_equal(native__find(n, addr_of(dlsym(RTLD_DEFAULT, "a64l")), NS)->name,
-			    "a64l");
+	assert_string_equal(find(n, addr_of(dlsym(RTLD_DEFAULT, "a64l")), NS)->name, "a64l");
 	close_process(n);
 }
 
@@ -130,11 +147,60 @@ static void only_the_interpreter_evaluates(void **state)
 	struct native *n = open_process(getpid(), NULL);
 	__u64 code = addr_of((void *)a_function_of_this_program);
 
-	assert_non_null(native__find(n, code, NS));
+	assert_non_null(find(n, code, NS));
 	assert_false(native__is_eval(n, code));
 	assert_false(native__is_eval(n, code));
 	assert_false(native__is_eval(n, 16));
 	close_process(n);
+}
+
+/* No parser can be started then. */
+static void leave_no_descriptors(struct rlimit *ret_before)
+{
+	struct rlimit r;
+	int lowest = dup(0);
+
+	assert_true(lowest >= 0);
+	close(lowest);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, ret_before), 0);
+	r = *ret_before;
+	r.rlim_cur = (rlim_t)lowest;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &r), 0);
+}
+
+/* What no parser can tell now, nor may be asked now, is asked again; until then the file's name stands for it. */
+static void a_name_that_does_not_come_now_comes_later(void **state)
+{
+	__u64 code = addr_of((void *)a_function_of_this_program);
+	__u64 eval = addr_of((void *)_PyEval_EvalFrameDefault_part);
+	struct modules *mine = modules__new();
+	struct native_files *own = native_files__new(mine);
+	struct native *n = open_with(own, getpid(), addr_of(dlsym(RTLD_DEFAULT, "a64l")));
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct rlimit before;
+	bool later;
+
+	native_files__starve(own, true);
+	for (int i = 0; i < 2; i++) {
+		assert_string_equal(native__find(n, code, NS, &later)->name,
+				    "[test_native_process]");
+		assert_true(later);
+	}
+	native_files__starve(own, false);
+	native_files__open_fd(own, native__module(n, code, NS, false), fd, false);
+	leave_no_descriptors(&before);
+	for (int i = 0; i < 2; i++) {
+		assert_string_equal(native__find(n, code, NS, &later)->name,
+				    "[test_native_process]");
+		assert_true(later);
+		assert_false(native__is_eval(n, eval));
+	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_string_equal(find(n, code, NS)->name, "a_function_of_this_program");
+	assert_true(native__is_eval(n, eval));
+	close_process(n);
+	native_files__free(own);
+	modules__free(mine);
 }
 
 static void the_kernels_page_has_its_name(void **state)
@@ -146,7 +212,7 @@ static void the_kernels_page_has_its_name(void **state)
 		close_process(n);
 		skip();
 	}
-	assert_string_equal(native__find(n, vdso + 64, NS)->name, "[vdso]");
+	assert_string_equal(find(n, vdso + 64, NS)->name, "[vdso]");
 	close_process(n);
 }
 
@@ -156,7 +222,7 @@ static void what_is_no_code_has_no_function(void **state)
 	const __u64 addrs[] = { 0, 1, addr_of(&some_data), addr_of(n), 1ULL << 63, ~0ULL };
 
 	for (size_t i = 0; i < sizeof(addrs) / sizeof(addrs[0]); i++)
-		assert_null(native__find(n, addrs[i], NS + i * NS));
+		assert_null(find(n, addrs[i], NS + i * NS));
 	close_process(n);
 }
 
@@ -168,7 +234,7 @@ static void the_interpreter_is_in_the_file_of_its_data(void **state)
 	struct native_files *own = native_files__new(mine);
 	struct native *n = open_with(own, getpid(), addr_of(&some_data));
 
-	assert_int_equal(module__origin(native__find(n, code, NS)->module), ORIGIN_INTERPRETER);
+	assert_int_equal(module__origin(find(n, code, NS)->module), ORIGIN_INTERPRETER);
 	close_process(n);
 	native_files__free(own);
 	modules__free(mine);
@@ -176,7 +242,7 @@ static void the_interpreter_is_in_the_file_of_its_data(void **state)
 	mine = modules__new();
 	own = native_files__new(mine);
 	n = open_with(own, getpid(), 0);
-	assert_int_equal(module__origin(native__find(n, code, NS)->module), ORIGIN_INTERPRETER);
+	assert_int_equal(module__origin(find(n, code, NS)->module), ORIGIN_INTERPRETER);
 	close_process(n);
 	native_files__free(own);
 	modules__free(mine);
@@ -217,7 +283,7 @@ static void data_does_not_make_it_read(void **state)
 	}
 	after = space__digest(space_of(n));
 	assert_int_equal(after, before);
-	assert_null(native__find(n, addr_of(&some_data), now_ns));
+	assert_null(find(n, addr_of(&some_data), now_ns));
 	after = space__digest(space_of(n));
 	assert_int_not_equal(after, before);
 	close_process(n);
@@ -239,11 +305,11 @@ static void a_zombie_keeps_what_was_known(void **state)
 	n = open_process(pid, NULL);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-	assert_null(native__find(n, 1, 10 * NS));
-	assert_string_equal(native__find(n, code, 20 * NS)->name, "a_function_of_this_program");
+	assert_null(find(n, 1, 10 * NS));
+	assert_string_equal(find(n, code, 20 * NS)->name, "a_function_of_this_program");
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_null(native__find(n, 1, 30 * NS));
-	assert_string_equal(native__find(n, code, 40 * NS)->name, "a_function_of_this_program");
+	assert_null(find(n, 1, 30 * NS));
+	assert_string_equal(find(n, code, 40 * NS)->name, "a_function_of_this_program");
 	close_process(n);
 }
 
@@ -276,7 +342,7 @@ static void doubtful_addresses_do_not_make_it_read_all_the_time(void **state)
 		assert_null(native__find_caller(n, nowhere, now_ns));
 	library = dlopen(LATE, RTLD_NOW);
 	assert_true(dladdr(dlsym(library, "__ctype_get_mb_cur_max"), &info) != 0);
-	assert_non_null(native__find(n, addr_of(info.dli_saddr), now_ns + NATIVE_REFRESH_NS));
+	assert_non_null(find(n, addr_of(info.dli_saddr), now_ns + NATIVE_REFRESH_NS));
 	close_process(n);
 	dlclose(library);
 }
@@ -290,7 +356,7 @@ static void a_library_that_comes_late_is_found_in_time(void **state)
 	Dl_info info;
 	__u64 code, at_ns;
 
-	assert_null(native__find(n, 1, 10 * NS));
+	assert_null(find(n, 1, 10 * NS));
 	before = space__digest(space_of(n));
 	library = dlopen(LATE, RTLD_NOW);
 	if (!library || !dladdr(dlsym(library, "__ctype_get_mb_cur_max"), &info)) {
@@ -298,13 +364,13 @@ static void a_library_that_comes_late_is_found_in_time(void **state)
 		skip();
 	}
 	code = addr_of(info.dli_saddr);
-	assert_null(native__find(n, code, 10 * NS + 2 * NATIVE_REFRESH_FIRST_NS - 1));
+	assert_null(find(n, code, 10 * NS + 2 * NATIVE_REFRESH_FIRST_NS - 1));
 	after = space__digest(space_of(n));
 	assert_int_equal(before, after);
 	/* Later, where the look before took long: what they take is bounded, too. */
 	for (at_ns = 10 * NS + 2 * NATIVE_REFRESH_FIRST_NS; at_ns < 12 * NS;
 	     at_ns += NATIVE_REFRESH_FIRST_NS)
-		if (native__find(n, code, at_ns))
+		if (find(n, code, at_ns))
 			break;
 	assert_true(at_ns < 12 * NS);
 	after = space__digest(space_of(n));
@@ -327,7 +393,7 @@ static void a_process_that_has_gone_has_no_functions(void **state)
 	struct native *n = open_process(dead_child(), NULL);
 	unsigned cnt;
 
-	assert_null(native__find(n, addr_of((void *)a_function_of_this_program), NS));
+	assert_null(find(n, addr_of((void *)a_function_of_this_program), NS));
 	space__mappings(space_of(n), &cnt);
 	assert_int_equal(cnt, 0);
 	close_process(n);
@@ -343,9 +409,9 @@ static void a_child_has_its_parents_mappings(void **state)
 
 	assert_non_null(child);
 	close_process(parent);
-	assert_string_equal(native__find(child, code, NS)->name, "a_function_of_this_program");
-	assert_null(native__find(child, 1, 2 * NS));
-	assert_string_equal(native__find(child, code, 3 * NS)->name, "a_function_of_this_program");
+	assert_string_equal(find(child, code, NS)->name, "a_function_of_this_program");
+	assert_null(find(child, 1, 2 * NS));
+	assert_string_equal(find(child, code, 3 * NS)->name, "a_function_of_this_program");
 	close_process(child);
 }
 
@@ -354,6 +420,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_has_the_name_of_its_function),
 		cmocka_unit_test(only_the_interpreter_evaluates),
+		cmocka_unit_test(a_name_that_does_not_come_now_comes_later),
 		cmocka_unit_test(the_kernels_page_has_its_name),
 		cmocka_unit_test(what_is_no_code_has_no_function),
 		cmocka_unit_test(the_interpreter_is_in_the_file_of_its_data),

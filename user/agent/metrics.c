@@ -105,7 +105,8 @@ static void put_price(const struct metrics *m, FILE *out)
 		m->unseen);
 	metrics_number(
 		out, "krait_names_put_off_total", "counter",
-		"Native frames shown without their functions' names, as no file was read meanwhile.",
+		"Native frames of samples that are shown as their files', whose symbols were not to be "
+		"read at that moment.",
 		m->names_put_off);
 	metrics_number(out, "krait_budget_changes_total", "counter",
 		       "How often the level has changed.", m->levels_changed);

@@ -60,8 +60,7 @@ void session__progress(const struct session *s, struct session_progress *ret)
 	*ret = (struct session_progress){ .processes = processes__tracked_cnt(s->processes) };
 	ret->late = processes__late(s->processes, &ret->late_ns);
 	ret->unseen = processes__unseen(s->processes);
-	if (s->native_files)
-		ret->names_put_off = native_files__put_off_cnt(s->native_files);
+	ret->names_put_off = collector__native_stats(s->collector)->names_put_off;
 	for (unsigned i = 0; i < p->event_cnt; i++) {
 		const struct accounts *a = &profile__counts(p, i)->accounts;
 

@@ -235,6 +235,17 @@ static void keep_place(struct native_part *m, __u32 i, __u32 frame)
 		native_places__add(m->places, frame, module, offset);
 }
 
+/* The function that has the address; counts those that have no name yet. */
+static struct native_symbol *symbol_of(struct native_part *m, __u32 i)
+{
+	bool later;
+	struct native_symbol *s =
+		native__find(m->stack.native, native_stack_place(&m->stack, i), m->now_ns, &later);
+
+	m->stats.names_put_off += later;
+	return s;
+}
+
 /* The frame of an address; it is created and named when the address is first met. */
 static __u32 address_node(struct native_part *m, __u32 i)
 {
@@ -247,7 +258,7 @@ static __u32 address_node(struct native_part *m, __u32 i)
 	/* One place has two addresses: as a leaf, and as a caller with that return address. */
 	if (frame && dict__frame_at(m->dict, frame)->address == ip)
 		return frame;
-	s = native__find(m->stack.native, native_stack_place(&m->stack, i), m->now_ns);
+	s = symbol_of(m, i);
 	if (!s)
 		return frame_unknown(m->dict);
 	known = dict__frame_cnt(m->dict);
@@ -315,7 +326,7 @@ static __u32 native_node(struct native_part *m, const struct join_item *item)
 		return late_node(m, item->index);
 	if (m->options.addresses)
 		return address_node(m, item->index);
-	s = native__find(m->stack.native, native_stack_place(&m->stack, item->index), m->now_ns);
+	s = symbol_of(m, item->index);
 	if (!s)
 		return frame_unknown(m->dict);
 	frame = dict__tagged(m->dict, s->tag);

@@ -40,6 +40,7 @@ struct native_part_stats {
 	__u64 complete;
 	__u64 truncated[NATIVE_REASON_CNT]; /* by how the chain ended */
 	__u64 frames; /* native frames in records */
+	__u64 names_put_off; /* of those that are shown: so many without a name that may come later */
 	__u64 unknown; /* samples of processes whose mappings could not be read in time */
 	__u64 kernel_samples, kernel_frames;
 };

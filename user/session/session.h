@@ -69,7 +69,7 @@ struct session_progress {
 		late_ns;
 	/* processes that ended before they could be looked at (processes__unseen()) */
 	__u64 unseen;
-	__u64 names_put_off; /* frames left unnamed while nothing could be read */
+	__u64 names_put_off; /* as native_part_stats */
 };
 
 struct session_stats {

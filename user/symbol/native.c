@@ -254,12 +254,33 @@ struct module *native__module(struct native *n, __u64 ip, __u64 now_ns, bool of_
 	return m ? m->module : NULL;
 }
 
-static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, bool ran)
+/* The code of a mapping. *ret_later: its name does not come now, and may later. */
+static struct native_symbol *symbol_at(struct native *n, const struct mapping *m, __u64 ip,
+				       __u64 now_ns, bool *ret_later)
+{
+	struct native_symbol *symbol;
+	bool unopened;
+
+	if (native_files__is_closed(n->files, m->module)) {
+		*ret_later = true;
+		if (native_files__starves(n->files, m->module))
+			return native_files__unnamed(n->files, m->module);
+		open_symbols(n, m, now_ns);
+	}
+	unopened = native_files__wants_file(n->files, m->module) && now_ns < n->open_ns;
+	symbol = native_files__find_now(n->files, m->module, ip - m->start + m->offset, ret_later);
+	*ret_later |= unopened;
+	return symbol;
+}
+
+static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, bool ran,
+				  bool *ret_later)
 {
 	const struct mapping *m;
 	struct native_symbol *symbol;
 	struct cached *c;
 
+	*ret_later = false;
 	native__catch_up(n, now_ns);
 	c = cache_slot(n, ip);
 	if (c && c->symbol && c->ip == ip)
@@ -267,14 +288,9 @@ static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, bool
 	m = mapping_at(n, ip, now_ns, ran);
 	if (!m)
 		return NULL;
-	if (native_files__is_closed(n->files, m->module)) {
-		if (native_files__put_off(n->files, m->module))
-			return native_files__unnamed(n->files, m->module);
-		open_symbols(n, m, now_ns);
-	}
-	symbol = native_files__find(n->files, m->module, ip - m->start + m->offset);
+	symbol = symbol_at(n, m, ip, now_ns, ret_later);
 	/* The mappings, and so the answers, may have changed by now. */
-	c = symbol ? take_slot(n, ip) : NULL;
+	c = symbol && !*ret_later ? take_slot(n, ip) : NULL;
 	if (c) {
 		c->symbol = symbol;
 		c->tag = 0;
@@ -308,14 +324,16 @@ struct module *native__meet(struct native *n, __u64 ip, __u64 now_ns, __u64 *ret
 	return m->module;
 }
 
-struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns)
+struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns, bool *ret_later)
 {
-	return find(n, ip, now_ns, true);
+	return find(n, ip, now_ns, true, ret_later);
 }
 
 struct native_symbol *native__find_caller(struct native *n, __u64 ip, __u64 now_ns)
 {
-	return find(n, ip, now_ns, false);
+	bool later;
+
+	return find(n, ip, now_ns, false, &later);
 }
 
 const struct module *native__place(const struct native *n, __u64 ip, __u64 *ret_offset)
@@ -339,7 +357,7 @@ static bool has_role(struct native *n, __u64 ip, enum cached_role role)
 {
 	struct cached *c = cache_slot(n, ip);
 	const struct mapping *m;
-	bool has;
+	bool has, later = false;
 
 	if (c && c->ip == ip && c->role != ROLE_NOT_ASKED)
 		return c->role == role;
@@ -347,11 +365,12 @@ static bool has_role(struct native *n, __u64 ip, enum cached_role role)
 	if (m && native_files__is_closed(n->files, m->module))
 		open_symbols(n, m, n->now_ns);
 	if (role == ROLE_EVAL)
-		has = m && native_files__is_eval(n->files, m->module, ip - m->start + m->offset);
+		has = m &&
+		      native_files__is_eval(n->files, m->module, ip - m->start + m->offset, &later);
 	else
-		has = !m ||
-		      native_files__may_expose(n->files, m->module, ip - m->start + m->offset);
-	c = take_slot(n, ip);
+		has = !m || native_files__may_expose(n->files, m->module, ip - m->start + m->offset,
+						     &later);
+	c = later ? NULL : take_slot(n, ip);
 	if (c)
 		c->role = has ? role : ROLE_NONE;
 	return has;

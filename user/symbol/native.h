@@ -43,8 +43,11 @@ void native__free(struct native *n);
  * may not be a code address at all. Looks up nothing in files.
  */
 struct module *native__module(struct native *n, __u64 ip, __u64 now_ns, bool of_caller);
-/* The function that was running there; NULL: the address is in no code of the process. */
-struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns);
+/*
+ * The function that was running there; NULL: the address is in no code of the process. *ret_later: it has no name for
+ * now, since its file cannot be read at this moment; whoever asks again may get it.
+ */
+struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns, bool *ret_later);
 /* The same for an address that may be no code. */
 struct native_symbol *native__find_caller(struct native *n, __u64 ip, __u64 now_ns);
 /*

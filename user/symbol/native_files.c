@@ -46,7 +46,6 @@ struct native_files {
 	__u32 open_cnt, symbol_cnt;
 	bool skip_interpreter;
 	bool starving; /* native_files__starve() */
-	__u64 put_off_cnt;
 };
 
 struct native_files *native_files__new(struct modules *modules)
@@ -103,17 +102,9 @@ void native_files__rest(struct native_files *f, __u64 idle_ns)
 	symbol_reader__rest(f->reader, idle_ns);
 }
 
-bool native_files__put_off(struct native_files *f, const struct module *module)
+bool native_files__starves(const struct native_files *f, const struct module *module)
 {
-	if (!f->starving || module__origin(module) == ORIGIN_INTERPRETER)
-		return false;
-	f->put_off_cnt++;
-	return true;
-}
-
-__u64 native_files__put_off_cnt(const struct native_files *f)
-{
-	return f->put_off_cnt;
+	return f->starving && module__origin(module) != ORIGIN_INTERPRETER;
 }
 
 static void file_free(struct native_file *file)
@@ -327,12 +318,15 @@ void native_files__open(struct native_files *f, struct module *module, const cha
 
 /* ---- names ------------------------------------------------------------------------------------ */
 
-/* A parser's answer about an unknown offset; kept unless there is no answer for now. */
-static const struct name_range *ask(struct native_files *f, struct native_file *file, __u64 offset)
+/* A parser's answer about an unknown offset; kept unless there is no answer for now (*ret_later). */
+static const struct name_range *ask(struct native_files *f, struct native_file *file, __u64 offset,
+				    bool *ret_later)
 {
 	const struct parser_found *found;
+	int err = symbol_reader__find(f->reader, &file->symbols, &offset, 1, &found);
 
-	if (symbol_reader__find(f->reader, &file->symbols, &offset, 1, &found))
+	*ret_later = err == -EAGAIN;
+	if (err)
 		return NULL;
 	return name_ranges_add(&file->names, offset, &found->places[0], found->names,
 			       &f->symbol_cnt);
@@ -353,12 +347,13 @@ static struct native_symbol *symbol_of(struct native_file *file, const struct na
 	return r && r->function ? &r->function->symbol : name_ranges_rest(&file->names);
 }
 
-struct native_symbol *native_files__find(struct native_files *f, struct module *module,
-					 __u64 offset)
+struct native_symbol *native_files__find_now(struct native_files *f, struct module *module,
+					     __u64 offset, bool *ret_later)
 {
 	struct native_file *file = file_of(f, module);
 	const struct name_range *r;
 
+	*ret_later = false;
 	if (!file)
 		return NULL;
 	if (is_skipped(f, module))
@@ -366,8 +361,16 @@ struct native_symbol *native_files__find(struct native_files *f, struct module *
 	file->used = ++f->now;
 	r = name_ranges_at(&file->names, offset);
 	if (!r)
-		r = ask(f, file, offset);
+		r = ask(f, file, offset, ret_later);
 	return symbol_of(file, r);
+}
+
+struct native_symbol *native_files__find(struct native_files *f, struct module *module,
+					 __u64 offset)
+{
+	bool later;
+
+	return native_files__find_now(f, module, offset, &later);
 }
 
 /* Asks one question and takes the answers in. Returns the next offset to ask about, or -errno. */
@@ -429,30 +432,34 @@ struct native_symbol *native_files__unnamed(struct native_files *f, struct modul
 	return file ? name_ranges_rest(&file->names) : NULL;
 }
 
-/* The function's name at that offset; NULL: unknown. */
-static const char *function_name(struct native_files *f, struct module *module, __u64 offset)
+/* The function's name at that offset; NULL: unknown, or (*ret_later) not known now. */
+static const char *function_name(struct native_files *f, struct module *module, __u64 offset,
+				 bool *ret_later)
 {
 	struct native_file *file = file_of(f, module);
 	const struct name_range *r = file ? name_ranges_at(&file->names, offset) : NULL;
 
+	*ret_later = false;
 	if (!file)
 		return NULL;
 	file->used = ++f->now;
 	if (!r)
-		r = ask(f, file, offset);
+		r = ask(f, file, offset, ret_later);
 	return r && r->function ? r->function->name : NULL;
 }
 
-bool native_files__is_eval(struct native_files *f, struct module *module, __u64 offset)
+bool native_files__is_eval(struct native_files *f, struct module *module, __u64 offset,
+			   bool *ret_later)
 {
-	const char *name = function_name(f, module, offset);
+	const char *name = function_name(f, module, offset, ret_later);
 
 	return name && !strncmp(name, EVAL_NAME, strlen(EVAL_NAME));
 }
 
-bool native_files__may_expose(struct native_files *f, struct module *module, __u64 offset)
+bool native_files__may_expose(struct native_files *f, struct module *module, __u64 offset,
+			      bool *ret_later)
 {
-	const char *name = function_name(f, module, offset);
+	const char *name = function_name(f, module, offset, ret_later);
 
 	return !name || strstr(name, EXPOSER_NAME);
 }

@@ -63,10 +63,8 @@ void native_files__skip_interpreter(struct native_files *f);
 void native_files__starve(struct native_files *f, bool on);
 /* As symbol_reader__rest(). */
 void native_files__rest(struct native_files *f, __u64 idle_ns);
-/* Must the file not be read now? Counts a yes. */
-bool native_files__put_off(struct native_files *f, const struct module *module);
-/* How many frames lost their names to that. */
-__u64 native_files__put_off_cnt(const struct native_files *f);
+/* Must the file not be read now because of that? */
+bool native_files__starves(const struct native_files *f, const struct module *module);
 /* Are the file's functions shown by name? */
 bool native_files__has_names(const struct native_files *f, const struct module *module);
 void native_files__free(struct native_files *f);
@@ -97,7 +95,13 @@ bool native_files__wants_debug(struct native_files *f, const struct module *modu
 			       uid_t *ret_owner);
 void native_files__add_debug(struct native_files *f, struct module *module, int fd);
 
-/* The symbol for that offset in the file. NULL: out of memory. */
+/*
+ * The symbol for that offset in the file. NULL: out of memory. *ret_later: it is the file's for now, since its owner has
+ * had its share of the time, or a parser is late; whoever asks again may get its name.
+ */
+struct native_symbol *native_files__find_now(struct native_files *f, struct module *module,
+					     __u64 offset, bool *ret_later);
+/* The same for callers that do not ask again. */
 struct native_symbol *native_files__find(struct native_files *f, struct module *module,
 					 __u64 offset);
 /*
@@ -110,10 +114,12 @@ struct native_symbol *native_files__known(struct native_files *f, struct module 
 					  __u64 offset);
 /* The symbol for all code in the file without its own name. NULL: out of memory. */
 struct native_symbol *native_files__unnamed(struct native_files *f, struct module *module);
-/* Is that offset in the function that evaluates a Python frame? */
-bool native_files__is_eval(struct native_files *f, struct module *module, __u64 offset);
+/* Is that offset in the function that evaluates a Python frame? *ret_later: not known yet. */
+bool native_files__is_eval(struct native_files *f, struct module *module, __u64 offset,
+			   bool *ret_later);
 /* May it be in greenlet's function that unlinks entry frames (bpf/exposed.h)? True if unknown. */
-bool native_files__may_expose(struct native_files *f, struct module *module, __u64 offset);
+bool native_files__may_expose(struct native_files *f, struct module *module, __u64 offset,
+			      bool *ret_later);
 /* Its descriptors, open or not, for reading other things from it. NULL: nobody has asked about it. */
 const struct symbol_file *native_files__symbol_file(const struct native_files *f,
 						    const struct module *module);
