@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "support_unwind_memory.h"
+#include "session/unwind_again.h"
+#include "util/clock.h"
 
 static bool no_more_slabs;
 
@@ -178,12 +180,76 @@ static void what_is_too_large_is_refused(void **state)
 	assert_int_equal(put_file(t, 1, 10, 100, 1), 0);
 	assert_int_equal(put_file(t, 2, 200, 4096, 2), -ENOSPC);
 	assert_false(unwind_tables__is_settled(t, 2));
+	assert_true(unwind_tables__is_too_large(t, 2));
+	/* Nothing had to go for that. */
+	check_file(space, 1, 10, 100);
 	assert_int_equal(find(space, 2, FIRST_PAGE << UNWIND_PAGE_SHIFT), -1);
 	assert_int_equal(put_file(t, 3, 100, 4096, 3), 0);
 	check_file(space, 3, 100, 4096);
 	assert_int_equal(put_file(t, 0, 1, 1, 3), -EINVAL);
 	assert_int_equal(put_file(t, UNWIND_FILES_MAX, 1, 1, 3), -EINVAL);
 	assert_int_equal(put_file(t, 4, 1, UNWIND_PAGE_SIZE + 1, 3), -EINVAL);
+	free_tables(t);
+}
+
+/* Ten files that are missed all the time, of which five fit. How long they were read again, 30 ms each. */
+static __u64 thrash(struct unwind_tables *t, struct unwind_again *again, const uid_t *owners,
+		    __u64 from_ns, __u64 to_ns)
+{
+	__u64 read_ns = 0;
+
+	for (__u64 now_ns = from_ns; now_ns < to_ns; now_ns += NS_PER_SEC / 10) {
+		for (__u32 i = 1; i <= 10; i++) {
+			bool dropped = unwind_tables__is_dropped(t, i);
+
+			files[i].used = (__u32)(now_ns >> UNWIND_NOW_SHIFT);
+			if (unwind_tables__is_settled(t, i) ||
+			    !unwind_again_may_read(again, t, i, owners[i], now_ns))
+				continue;
+			assert_int_equal(put_file(t, i, 25, 4096, files[i].used), 0);
+			if (!dropped)
+				continue;
+			unwind_again_note(again, owners[i], 30 * NS_PER_SEC / 1000);
+			read_ns += 30 * NS_PER_SEC / 1000;
+		}
+	}
+	return read_ns;
+}
+
+static void rows_that_do_not_fit_are_read_again_rarely(void **state)
+{
+	static const uid_t roots[11] = { 0 }, others[11] = { 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5 };
+	struct unwind_again again;
+
+	for (int i = 0; i < 2; i++) {
+		struct unwind_tables *t = make_tables(2 << 20);
+		__u64 most_ns = i ? 2 * NS_PER_SEC : NS_PER_SEC, read_ns;
+		unsigned part = i ? 50 : 100;
+
+		unwind_again_begin(&again, 0);
+		read_ns = thrash(t, &again, i ? others : roots, 0, 200 * NS_PER_SEC);
+		assert_in_range(read_ns, most_ns,
+				most_ns + 200 * NS_PER_SEC / part + NS_PER_SEC / 10);
+		/* Other owners have their own. */
+		assert_true(thrash(t, &again, i ? roots : others, 200 * NS_PER_SEC,
+				   210 * NS_PER_SEC) >= NS_PER_SEC);
+		free_tables(t);
+	}
+}
+
+/* What finds no room at all is read once. */
+static void what_is_too_large_is_never_read_again(void **state)
+{
+	struct unwind_tables *t = make_tables(2 << 20);
+	struct unwind_again again;
+
+	unwind_again_begin(&again, 0);
+	assert_true(unwind_again_may_read(&again, t, 1, 1000, 0));
+	assert_int_equal(put_file(t, 1, 200, 4096, 2), -ENOSPC);
+	assert_false(unwind_again_may_read(&again, t, 1, 1000, 1000 * NS_PER_SEC));
+	/* Another file that gets the number is. */
+	unwind_tables__forget(t, 1);
+	assert_true(unwind_again_may_read(&again, t, 1, 1000, 1000 * NS_PER_SEC));
 	free_tables(t);
 }
 
@@ -276,6 +342,8 @@ int main(void)
 		cmocka_unit_test(every_row_is_found),
 		cmocka_unit_test(the_file_that_was_of_use_longest_ago_goes),
 		cmocka_unit_test(what_is_too_large_is_refused),
+		cmocka_unit_test(rows_that_do_not_fit_are_read_again_rarely),
+		cmocka_unit_test(what_is_too_large_is_never_read_again),
 		cmocka_unit_test(without_memory_there_are_no_rows),
 		cmocka_unit_test(counts_that_do_not_agree_are_refused),
 		cmocka_unit_test(a_number_that_comes_back_is_another_space),

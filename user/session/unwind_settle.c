@@ -102,7 +102,8 @@ bool unwind_is_settled(const struct unwind_tables *tables, const struct unwind_f
 {
 	__u32 number = unwind_has_file(m) ? unwind_files__find(files, m->module) : 0;
 
-	return !number || unwind_tables__is_settled(tables, number);
+	return !number || unwind_tables__is_settled(tables, number) ||
+	       unwind_tables__is_dropped(tables, number);
 }
 
 bool unwind_settle(struct unwind_tables *tables, const struct unwind_files *files,

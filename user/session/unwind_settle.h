@@ -22,7 +22,7 @@ int unwind_turn(const struct mapping *m);
 
 /* Generated code, and what the kernel maps besides [vdso], has no file. */
 bool unwind_has_file(const struct mapping *m);
-/* Has the file rows, or none for good? */
+/* Has the file rows, or none for good, or did it lose them and waits for a walk that misses them? */
 bool unwind_is_settled(const struct unwind_tables *tables, const struct unwind_files *files,
 		       const struct mapping *m);
 /* Makes the rows of a mapping's file available, if possible. False: try again later. */

@@ -7,10 +7,12 @@
 #include "sampler/sampler.h"
 #include "proc/modules.h"
 #include "session/made_code.h"
+#include "session/unwind_again.h"
 #include "session/unwind_files.h"
 #include "session/unwind_settle.h"
 #include "session/unwind_spaces.h"
 #include "symbol/native.h"
+#include "symbol/symbol_reader.h"
 #include "unwind/tables.h"
 #include "util/clock.h"
 #include "util/hash.h"
@@ -44,6 +46,7 @@ struct unwinding {
 	struct native_files *native_files; /* borrowed */
 	__u64 made_cnt; /* processes with generated code so far */
 	struct unwind_spaces *spaces;
+	struct unwind_again again;
 	struct process **waiting; /* processes whose files' rows are yet to be read */
 	unsigned waiting_cnt, waiting_cap;
 	__u64 step_ns, again_ns; /* when the next step is due; the last pause, 0: none */
@@ -62,6 +65,7 @@ struct unwinding *unwinding__new(struct sampler *sampler, struct native_files *n
 		return NULL;
 	u->sampler = sampler;
 	u->tables = sampler__unwind_tables(sampler);
+	unwind_again_begin(&u->again, clock_monotonic_ns());
 	u->native_files = native_files;
 	u->files = unwind_files__new(u->tables);
 	u->made_words = quota__new(MADE_WORDS_MAX, MADE_WORDS_MAX / 8);
@@ -118,10 +122,24 @@ static void wait_for_rows(struct unwinding *u, struct process *p)
 	p->unwind_waits = true;
 }
 
+static uid_t file_owner(const struct unwinding *u, const struct mapping *m)
+{
+	const struct symbol_file *f = native_files__symbol_file(u->native_files, m->module);
+
+	return f ? f->owner : 0;
+}
+
 static bool settle(struct unwinding *u, struct process *p, const struct mapping *m, __u64 now_ns)
 {
-	bool settled = unwind_settle(u->tables, u->files, p, m, now_ns);
+	__u32 number = unwind_files__find(u->files, m->module);
+	bool again = unwind_tables__is_dropped(u->tables, number), settled;
+	__u64 begin_ns = clock_monotonic_ns();
 
+	if (!unwind_again_may_read(&u->again, u->tables, number, file_owner(u, m), begin_ns))
+		return false;
+	settled = unwind_settle(u->tables, u->files, p, m, now_ns);
+	if (again)
+		unwind_again_note(&u->again, file_owner(u, m), clock_monotonic_ns() - begin_ns);
 	u->read_cnt += settled;
 	return settled;
 }

@@ -13,22 +13,15 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Owners to remember; the one for whom krait has waited least is dropped. */
-#define READER_OWNERS_MAX 256
+#include "util/time_share.h"
+
 /* How often to check a parser's progress. */
 #define READER_LOOK_MS 20U
-
-struct reader_wait {
-	uid_t owner;
-	__u64 ns;
-};
 
 struct reader_waits {
 	bool hurries; /* it is a recording; set by the caller */
 	__u64 begin_ns;
-	struct reader_wait owners[READER_OWNERS_MAX];
-	unsigned owner_cnt;
-	__u64 owners_ns; /* for all of them */
+	struct time_share owners;
 	__u64 starved_ns;
 };
 

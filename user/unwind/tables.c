@@ -21,6 +21,8 @@ struct file_room {
 	struct run *runs;
 	__u32 run_cnt;
 	__u32 row_cnt;
+	bool dropped; /* for want of room, or there was none for it */
+	bool too_large; /* for all the room there may be */
 };
 
 struct unwind_tables {
@@ -138,6 +140,7 @@ static bool drop_oldest(struct unwind_tables *t, __u32 keep)
 	if (!oldest)
 		return false;
 	drop_rows(t, oldest);
+	t->files[oldest].dropped = true;
 	t->stats.dropped++;
 	return true;
 }
@@ -235,6 +238,13 @@ static int fill(struct unwind_tables *t, __u32 file, const struct unwind_rows *r
 	return 0;
 }
 
+/* Mappings need some of the room. */
+static bool is_too_large(const struct unwind_tables *t, const struct unwind_rows *r)
+{
+	return RULE_WORDS * r->rule_cnt + PAGE_WORDS * r->page_cnt + r->row_cnt >=
+	       (__u64)t->slab_max * UNWIND_SLAB_WORDS;
+}
+
 int unwind_tables__set_rows(struct unwind_tables *t, __u32 file, const struct unwind_rows *rows,
 			    __u32 now)
 {
@@ -247,16 +257,23 @@ int unwind_tables__set_rows(struct unwind_tables *t, __u32 file, const struct un
 		drop_rows(t, file);
 		settle(t);
 	}
-	t->stats.files++;
-	err = fill(t, file, rows, &next);
 	if (file >= t->file_cnt)
 		t->file_cnt = file + 1;
+	t->files[file].too_large = is_too_large(t, rows);
+	if (t->files[file].too_large) {
+		t->files[file].dropped = true;
+		return -ENOSPC;
+	}
+	t->stats.files++;
+	err = fill(t, file, rows, &next);
 	t->files[file].row_cnt = rows->row_cnt;
 	t->stats.rows += rows->row_cnt;
 	if (err) {
 		drop_rows(t, file);
+		t->files[file].dropped = true;
 		return err;
 	}
+	t->files[file].dropped = false;
 	f->first_page = rows->first_page;
 	f->page_cnt = rows->page_cnt;
 	f->pages = next.pages;
@@ -271,6 +288,7 @@ int unwind_tables__set_rows(struct unwind_tables *t, __u32 file, const struct un
 void unwind_tables__forget(struct unwind_tables *t, __u32 file)
 {
 	drop_rows(t, file);
+	t->files[file] = (struct file_room){ 0 };
 	set_state(t, file, UNWIND_FILE_UNKNOWN);
 	/* Caches may still have results for this number; a new epoch invalidates them. */
 	settle(t);
@@ -287,6 +305,16 @@ void unwind_tables__set_none(struct unwind_tables *t, __u32 file)
 {
 	drop_rows(t, file);
 	set_state(t, file, UNWIND_FILE_NONE);
+}
+
+bool unwind_tables__is_dropped(const struct unwind_tables *t, __u32 file)
+{
+	return t->files[file].dropped;
+}
+
+bool unwind_tables__is_too_large(const struct unwind_tables *t, __u32 file)
+{
+	return t->files[file].too_large;
 }
 
 bool unwind_tables__is_wanted(struct unwind_tables *t, __u32 file)

@@ -54,7 +54,8 @@ void unwind_tables__free(struct unwind_tables *t);
 
 /*
  * The caller chooses a file's number, below UNWIND_FILES_MAX; 0 is none. Returns 0; -EINVAL: the
- * counts are inconsistent; -ENOSPC: no room, and nothing old to drop.
+ * counts are inconsistent; -ENOSPC: no room, and nothing old to drop; a file larger than all the room
+ * drops nothing.
  */
 int unwind_tables__set_rows(struct unwind_tables *t, __u32 file, const struct unwind_rows *rows,
 			    __u32 now) __attribute__((warn_unused_result));
@@ -64,6 +65,10 @@ void unwind_tables__forget(struct unwind_tables *t, __u32 file);
 __u32 unwind_tables__used(const struct unwind_tables *t, __u32 file);
 /* It has no rows, and will not have any. */
 void unwind_tables__set_none(struct unwind_tables *t, __u32 file);
+/* Did its rows go for want of room, or find none? Reading them again costs as much as the first time. */
+bool unwind_tables__is_dropped(const struct unwind_tables *t, __u32 file);
+/* Are they larger than all the room there is? */
+bool unwind_tables__is_too_large(const struct unwind_tables *t, __u32 file);
 /* Has a walk missed its rows since the last call? */
 bool unwind_tables__is_wanted(struct unwind_tables *t, __u32 file);
 /* Does it have rows, or none for good? */
