@@ -12,21 +12,29 @@
 #include "symbol/source_lines.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/owner_turns.h"
 #include "util/vec.h"
 
 /* Offsets per question. */
 #define BATCH 64U
+/*
+ * Questions of one owner until another has its turn: there are fewer parsers than there may be owners, and one that is
+ * started anew reads its files anew.
+ */
+#define TURN_NS NS_PER_SEC
 
 struct native_place_met {
 	const struct module *module;
 	__u64 offset;
 	__u32 frame;
+	uid_t owner; /* of its file, when it is asked for */
 };
 
 struct native_places {
 	struct source_lines *lines;
 	struct native_place_met *list;
 	__u32 cnt, cap;
+	__u32 refused; /* that were not to be read */
 	bool inlined;
 };
 
@@ -66,10 +74,12 @@ void native_places__add(struct native_places *n, __u32 frame, const struct modul
 	n->list[n->cnt++] = (struct native_place_met){ module, offset, frame };
 }
 
-static int by_module(const void *a, const void *b)
+static int by_owner(const void *a, const void *b)
 {
 	const struct native_place_met *x = a, *y = b;
 
+	if (x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
 	if (x->module != y->module)
 		return module__number(x->module) < module__number(y->module) ? -1 : 1;
 	return (x->offset > y->offset) - (x->offset < y->offset);
@@ -90,39 +100,73 @@ static int keep(struct native_places *n, struct dict *d, __u32 number, __u32 fra
 	return parts_add(d, frame, &place, lines, cnt, n->inlined);
 }
 
-/* Reads some places from number i on, all in one file. Returns how many are done. */
-static __u32 read_some(struct native_places *n, struct dict *d, __u32 i)
+/* Reads some places of an owner, all in one file. -ENOMEM: there is no room for the result. */
+static int read_some(struct native_places *n, struct dict *d, struct owner_turn *turn)
 {
-	const struct module *module = n->list[i].module;
+	const struct native_place_met *list = &n->list[turn->next];
+	__u32 cnt = 0, left = turn->end - turn->next;
 	__u64 offsets[BATCH];
-	__u32 cnt = 0;
 	int got;
 
-	for (; cnt < BATCH && i + cnt < n->cnt && n->list[i + cnt].module == module; cnt++)
-		offsets[cnt] = n->list[i + cnt].offset;
-	got = source_lines__find(n->lines, module, offsets, cnt);
+	for (; cnt < BATCH && cnt < left && list[cnt].module == list[0].module; cnt++)
+		offsets[cnt] = list[cnt].offset;
+	got = source_lines__find(n->lines, list[0].module, offsets, cnt);
 	for (int k = 0; k < got; k++) {
-		if (keep(n, d, (__u32)k, n->list[i + (__u32)k].frame))
-			return n->cnt;
+		if (keep(n, d, (__u32)k, list[k].frame))
+			return -ENOMEM;
 	}
-	return got > 0 ? (__u32)got : cnt;
+	turn->next += got > 0 ? (__u32)got : cnt;
+	/* Their owner has had its share. */
+	if (got == -EAGAIN)
+		n->refused += cnt;
+	return 0;
+}
+
+/* Until that time at most. -ENOMEM: there is no room for more. */
+static int take_turn(struct native_places *n, struct dict *d, struct owner_turns *turns,
+		     struct owner_turn *turn, __u64 end_ns)
+{
+	__u64 begin_ns = clock_monotonic_ns(), now_ns = begin_ns;
+	int err = 0;
+
+	if (end_ns > begin_ns + TURN_NS)
+		end_ns = begin_ns + TURN_NS;
+	while (now_ns < end_ns && turn->next < turn->end && !err) {
+		err = read_some(n, d, turn);
+		now_ns = clock_monotonic_ns();
+	}
+	owner_turns_note(turns, turn, now_ns - begin_ns);
+	return err;
+}
+
+static void sort(struct native_places *n, struct owner_turns *turns)
+{
+	for (__u32 i = 0; i < n->cnt; i++)
+		n->list[i].owner = source_lines__owner(n->lines, n->list[i].module);
+	qsort(n->list, n->cnt, sizeof(*n->list), by_owner);
+	for (__u32 i = 0; i < n->cnt; i++)
+		owner_turns_add(turns, n->list[i].owner);
 }
 
 void native_places__resolve(struct native_places *n, struct profile *p)
 {
 	__u64 end_ns = clock_monotonic_ns() + NATIVE_PLACES_TIME_NS;
-	__u32 i = 0;
+	struct owner_turns turns = { 0 };
+	struct owner_turn *turn;
+	__u32 left;
+	int err = 0;
 
-	qsort(n->list, n->cnt, sizeof(*n->list), by_module);
+	sort(n, &turns);
 	dict__begin(p->dict, 0);
-	while (i < n->cnt && clock_monotonic_ns() < end_ns)
-		i += read_some(n, p->dict, i);
-	if (i < n->cnt)
+	while (!err && clock_monotonic_ns() < end_ns && (turn = owner_turns_next(&turns)))
+		err = take_turn(n, p->dict, &turns, turn, end_ns);
+	left = owner_turns_left(&turns) + n->refused;
+	if (!err && left)
 		log_info(
 			NULL,
 			"%u of %u places in native code are left without source lines: reading debug information "
 			"takes too long",
-			n->cnt - i, n->cnt);
+			left, n->cnt);
 	if (n->inlined)
 		source_halves__say_missing(source_lines__halves(n->lines));
 	if (parts_expand(p))

@@ -7,7 +7,7 @@
  * they were removed meanwhile. Until then a place costs 24 bytes.
  *
  * Must hold: reading ends after NATIVE_PLACES_TIME_NS, whatever the files contain; what was not
- * read has no lines.
+ * read has no lines. Owners of files take turns (util/owner_turns.h): the files of one do not take the time of others.
  */
 #ifndef KRAIT_SESSION_NATIVE_PLACES_H
 #define KRAIT_SESSION_NATIVE_PLACES_H

@@ -118,6 +118,13 @@ int source_lines__find(struct source_lines *s, const struct module *module, cons
 	return err ? err : -EAGAIN;
 }
 
+uid_t source_lines__owner(const struct source_lines *s, const struct module *module)
+{
+	const struct symbol_file *open = native_files__symbol_file(s->files, module);
+
+	return open ? open->owner : 0;
+}
+
 const struct source_halves *source_lines__halves(const struct source_lines *s)
 {
 	return s->halves;

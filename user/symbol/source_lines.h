@@ -12,6 +12,7 @@
 #define KRAIT_SYMBOL_SOURCE_LINES_H
 
 #include <linux/types.h>
+#include <sys/types.h>
 
 #include "symbol/source_frame.h"
 
@@ -36,6 +37,10 @@ int source_lines__find(struct source_lines *s, const struct module *module, cons
 		       __u32 cnt) __attribute__((warn_unused_result, nonnull));
 /* Answer number i: fills as many of ret[SOURCE_FRAMES_MAX] as it returns, as dwarf_source__find(). */
 unsigned source_lines__at(const struct source_lines *s, __u32 i, struct source_frame *ret)
+	__attribute__((nonnull));
+
+/* Whose file that is, as parsers are given out: 0, root's, where it is not open. */
+uid_t source_lines__owner(const struct source_lines *s, const struct module *module)
 	__attribute__((nonnull));
 
 /* What happened to the files of split DWARF. */
