@@ -186,6 +186,34 @@ static void what_ends_while_nobody_may_look_is_counted(void **state)
 	script_free(&s);
 }
 
+/* A shell forks for each line, and most of these end without another program: nobody has to look at what the shell is. */
+static void a_fork_of_what_is_known_is_not_unseen(void **state)
+{
+	const struct actor shell = { CHILD, START_NS + 700000000, "sh", NULL };
+	const struct actor fork = { THREAD, START_NS + 800000000, "sh", NULL };
+
+	for (int looked = 0; looked < 2; looked++) {
+		struct script s;
+		struct replay *r;
+
+		begin_with_python(&s);
+		script_exec(&s, 320, &shell);
+		if (looked)
+			script_look(&s, 330, &shell);
+		script_fork(&s, 340, &fork, CHILD);
+		script_exit(&s, 350, &fork, 0);
+		script_exit(&s, 360, &shell, 0);
+		script_end(&s, 60000);
+		r = replay_new(s.log, s.size, true);
+		if (!looked)
+			replay_starve(r);
+		replay_run(r);
+		assert_int_equal(replay_unseen(r), looked ? 0 : 2);
+		replay_free(r);
+		script_free(&s);
+	}
+}
+
 /* Another user's, after all of those. */
 static const struct actor own = { OTHERS + MANY, START_NS + 700000000, "own", NULL, .uid = 8 };
 
@@ -340,6 +368,7 @@ int main(void)
 			where_starts_cost_too_much_programs_are_opened_when_they_are_sampled),
 		cmocka_unit_test(what_ends_while_nobody_may_look_is_counted),
 		cmocka_unit_test(one_owners_excess_keeps_others_out_for_seconds_at_most),
+		cmocka_unit_test(a_fork_of_what_is_known_is_not_unseen),
 		cmocka_unit_test(one_owners_starts_cost_others_no_look),
 		cmocka_unit_test(a_layout_that_is_not_known_is_looked_at),
 		cmocka_unit_test(an_interpreter_begins_in_a_library),

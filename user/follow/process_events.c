@@ -79,6 +79,8 @@ static void on_fork(struct processes *ps, const struct record_task *record)
 		return;
 	p = &child->process;
 	p->owner = record->owner;
+	/* What the parent is known to be the child is: it has the same image. */
+	p->looked = parent->process.looked;
 	if (parent->process.state == PROCESS_UNWANTED)
 		entry_leave_alone(ps, p);
 	/* It may be Python, but we do not know yet, so we do not know about the child either. */
