@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * When processes are looked at again, and which of those that are due comes first: all of them, or few at a time where
- * krait spares looks, or one a second while it starves.
+ * When to look at processes again, and which of the due ones come first: all of them, a few at a
+ * time while krait spares looks, or one a second while it starves.
  */
 #include "follow/process_table.h"
 
@@ -23,13 +23,16 @@
 #define RETRY_PLAIN 9U
 /* The same while its debug information is being read. */
 #define RETRY_READING_NS 100000000ULL
-/* With "all", a process that is not Python after about a minute is left alone: looks, and those that were spared. */
+/*
+ * With "all", a process that is not Python after about a minute is left alone: counts looks,
+ * including spared ones.
+ */
 #define RETRY_MAX_ALL 26
-/* Between two goes through all processes for what is due, where krait spares looks. */
+/* While krait spares looks: time between two passes over all processes for what is due. */
 #define SPARING_LOOK_NS 250000000ULL
-/* The same between two while krait starves. */
+/* The same while krait starves. */
 #define STARVING_LOOK_NS NS_PER_SEC
-/* And how many looks one of these begins: each takes a prober some tenths of a millisecond. */
+/* Looks that such a pass begins: each takes a prober some tenths of a millisecond. */
 #define SPARING_LOOKS 4
 
 void processes_due(struct processes *ps, __u64 ns)
@@ -59,7 +62,7 @@ void entry_plan_retry(struct processes *ps, struct process *p, int err)
 	processes_due(ps, p->retry_ns);
 }
 
-/* One step later for each step of sparing but the first, which is as late as it is for what is plain. */
+/* One look later per step of sparing, except the first step, which delays as for plain files. */
 static unsigned looks_spared(const struct processes *ps)
 {
 	return RETRY_PLAIN + (ps->sparing ? ps->sparing - 1 : 0);
@@ -108,13 +111,16 @@ bool processes__spares(const struct processes *ps)
 	return processes_spare_all(ps);
 }
 
-/* Where krait spares looks, what has no samples needs none. */
+/* While krait spares looks, a process without samples needs none. */
 static bool is_met(const struct processes *ps, const struct process *p)
 {
 	return !processes_spare_all(ps) || !TAILQ_EMPTY(&p->threads);
 }
 
-/* Looks for what tracked processes have later, or only says when that is due. */
+/*
+ * Starts looks for what tracked processes get later; or, unless may, only finds out when they are
+ * due.
+ */
 static void step_plans(struct processes *ps, struct process *p, __u64 now_ns, bool may)
 {
 	if (may) {
@@ -144,8 +150,8 @@ static bool comes_before(struct processes *ps, const struct process *a, const st
 }
 
 /*
- * Whoever is to be looked at next: of the owner whose last look is longest ago, the process that has been due longest. So
- * however many one owner starts, they cost the others no look. NULL: none is due.
+ * The next process to look at: the longest due one of the owner whose last look is longest ago. So
+ * however many processes one owner starts, they cost the others no look. NULL: none is due.
  */
 static struct entry *next_due(struct processes *ps, __u64 now_ns)
 {
@@ -170,7 +176,10 @@ static bool look_at_next(struct processes *ps, __u64 now_ns)
 	return true;
 }
 
-/* Where looks are spared: so many of those that are due. Half of them at least are for what is not known yet. */
+/*
+ * While looks are spared: begins some of those that are due. At least half of them are for
+ * processes not known yet.
+ */
 static void look_at_some(struct processes *ps, __u64 now_ns)
 {
 	__u64 half = ps->asked_cnt + SPARING_LOOKS / 2, last = ps->asked_cnt + SPARING_LOOKS;
@@ -204,8 +213,8 @@ static void look_at_all(struct processes *ps, __u64 now_ns)
 }
 
 /*
- * While nothing that can wait is done: one look a second, of the owner whose turn it is. Whatever one owner does to use up
- * what krait may cost, it keeps the others out no longer than that.
+ * While krait starves: one look a second, for the owner whose turn it is. Whatever one owner does
+ * to use up krait's budget, it cannot keep the others waiting longer.
  */
 static void look_at_one(struct processes *ps, __u64 now_ns)
 {
@@ -215,7 +224,7 @@ static void look_at_one(struct processes *ps, __u64 now_ns)
 	look_at_next(ps, now_ns);
 }
 
-/* Looks at what is due, and finds out what will be next. */
+/* Looks at what is due, and finds out when the next one will be. */
 static void look_at_due(struct processes *ps, __u64 now_ns)
 {
 	ps->due_ns = 0;
@@ -247,13 +256,13 @@ void processes__await_tables(struct processes *ps, int wait_ms)
 		prober__wait(ps->config.prober, (int)((end_ns - now_ns) / NS_PER_MS) + 1);
 }
 
-/* 0: never. */
+/* The earlier time; 0 means never. */
 static __u64 sooner(__u64 a, __u64 b)
 {
 	return !a || (b && b < a) ? b : a;
 }
 
-/* When what is due may be looked at. */
+/* When the next due process may be looked at. */
 static __u64 look_ns(const struct processes *ps)
 {
 	__u64 next_ns = ps->sparing && ps->config.all ? ps->looked_ns + SPARING_LOOK_NS : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Looks at one process, and what comes of each look. A prober does the looking; until it has answered, the
- * process is one that may be Python. due_looks.c says when.
+ * Looks at one process, and acts on each result. A prober does the looking; until it has answered,
+ * the process is one that may be Python. due_looks.c says when.
  */
 #include "follow/process_table.h"
 
@@ -25,7 +25,7 @@
  * How much longer a scan may take if processes keep probers waiting; no other process is sampled later because of it.
  */
 #define SCAN_HUNG_NS 2000000000ULL
-/* For a look that others wait for: a slow one continues without them. */
+/* How long others wait for a look; a slow one continues without them. */
 #define LOOK_PATIENCE_NS 20000000ULL
 
 unsigned entry_owner_now(const struct processes *ps, pid_t pid)
@@ -71,7 +71,7 @@ static bool may_change(int err)
 	return err == -ENOEXEC || err == -EINPROGRESS;
 }
 
-/* One that was there before is none that was found late. */
+/* A process that existed before us does not count as found late. */
 static void note_late(struct processes *ps, const struct process *p)
 {
 	struct timespec used;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * process_table.h - the table of followed processes, which processes.c owns. process_events.c changes it as the kernel
- * reports events, process_looks.c by what looks at processes find, due_looks.c says when those are due.
+ * process_table.h - the table of followed processes, which processes.c owns. process_events.c
+ * changes it as the kernel reports events, process_looks.c by the results of looks; due_looks.c
+ * says when looks are due.
  */
 #ifndef KRAIT_FOLLOW_PROCESS_TABLE_H
 #define KRAIT_FOLLOW_PROCESS_TABLE_H
@@ -94,7 +95,10 @@ void processes_due(struct processes *ps, __u64 ns);
  * result will come later; -ESRCH: the entry is gone, which can happen whenever a look ends.
  */
 int entry_look_at(struct processes *ps, struct entry *e, bool wait);
-/* The same without a wait or a step, which could end other looks: for whoever goes through the table. */
+/*
+ * The same without waiting or stepping, which could end other looks: for code that iterates over
+ * the table.
+ */
 void entry_look_again(struct processes *ps, struct entry *e);
 
 #endif /* KRAIT_FOLLOW_PROCESS_TABLE_H */

@@ -33,9 +33,9 @@ struct code_entry {
 	struct code_body body;
 	bool used; /* since it was inserted; set by the caller that uses it */
 
-	/* The rest is the code reader's and the symbolizer's; the cache does not look at it. */
-	__u64 interp_addr; /* of the generations; 0 none */
-	/* Queries in [first, end) are proved; later ones take a look, earlier ones are stale. */
+	/* The rest belongs to the code reader and the symbolizer; the cache does not look at it. */
+	__u64 interp_addr; /* whose generations these are; 0: none */
+	/* Queries in [first, end) are proved; later ones need a look, earlier ones are stale. */
 	__u64 first_generation, end_generation;
 	/* The last answer: frames further down keep their position for many samples. */
 	__s32 last_instr_off;

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The proof that what is cached, or read now, is the object that was interrupted.
+ * Proves that a cached or freshly read code object is the one that was interrupted.
  *
  * A query says that a code object was alive at an address at the moment of an interrupt. What is
- * there now need not be that object, and need not be alive: the memory of a dead one stays as it
- * was until it is used again. There are three proofs, and no answer without one:
- *  - the fingerprint that was taken in the interrupt is that of the object that is now alive there;
- *  - code_object_generation, which grows when any code object of the interpreter dies, is still
- *    that of the interrupt after everything was read: so nothing died meanwhile;
+ * there now need not be that object, and need not be alive: the memory of a dead one stays
+ * unchanged until it is reused. There are three proofs, and no answer without one:
+ *  - the fingerprint taken in the interrupt equals that of the object now alive there;
+ *  - code_object_generation, which grows when any code object of the interpreter dies, still has
+ *    the value of the interrupt after everything was read: so nothing died meanwhile;
  *  - the same head (with co_version, which no two objects share) was there before the interrupt and
  *    is there after it.
  *
- * One moment escapes all of them: CPython gives a new object its type and a reference before it fills
- * it, so for some 50 ns it looks like the dead one that was there, while strings have been made where
- * that one's were. It takes a target that loses its CPU just then (3.13, new objects all the time, four
- * programs on two CPUs: 1 name in 8,000 looks). What the kernel has described in the interrupt, so
- * nearly everything, is not looked at in this way, and is believed where the two disagree.
+ * One case escapes all of them: CPython gives a new object its type and a reference before it fills
+ * it, so for some 50 ns it looks like the dead one that was there, while new strings may have
+ * replaced that one's. It takes a target that loses its CPU just then (3.13, new objects all the
+ * time, four programs on two CPUs: 1 name in 8,000 looks). What the kernel has described in the
+ * interrupt, so nearly everything, is not looked up in this way, and wins if the two disagree.
  *
- * So an entry has a range of generations, from that of its first proof, or of its first sight, to
- * that of the last. A look that finds the head unchanged extends it to the query's generation, and
- * to all that were over when the look began: no interrupt of theirs is still to come. In a program
- * that makes and drops code objects all the time, that keeps the names of all others for one look
- * for each new generation. There, no first look is proved by its generation; the query is stale
- * then, and the entry is first sight for those that follow.
+ * So an entry has a range of generations, from that of its first proof or sighting to that of the
+ * last. A look that finds the head unchanged extends the range to the query's generation, and to
+ * all that had ended when the look began: no more interrupts from those can come. In a program that
+ * creates and drops code objects all the time, this keeps the names of all others at the cost of
+ * one look for each new generation. There, no first look is proved by its generation; that query is
+ * stale, and the entry counts as a first sighting for later ones.
  *
- * A layout that has no generation and a query without a fingerprint leave nothing to prove
- * anything with: the address alone decides then. The kernel side takes fingerprints for all such
- * layouts, so this is for tools that stop the target.
+ * If the layout has no generation and the query no fingerprint, nothing can be proved: the address
+ * alone decides. The kernel side takes fingerprints for all such layouts, so this is only for tools
+ * that stop the target.
  */
 #include "symbol/code_reader.h"
 
@@ -41,7 +41,7 @@ static bool has_generation(const struct code_reader *r)
 	return r->offsets.interp.code_object_generation != PYOFF_ABSENT;
 }
 
-/* -EAGAIN: the generation is below that of the interrupt, so it is not a generation. */
+/* -EAGAIN: it is lower than at the interrupt, so it is not a generation. */
 static int read_generation(struct code_reader *r, const struct code_query *q, __u64 *ret)
 {
 	__u64 generation;
@@ -96,7 +96,7 @@ int code_reader_revalidate(struct code_reader *r, const struct code_query *q, st
 		return 0;
 	if (!head.alive)
 		return -EAGAIN;
-	/* The generation that is going on may yet see another object here. */
+	/* The current generation may yet see another object here. */
 	e->end_generation = generation > q->code_generation ? generation : generation + 1;
 	e->used = true;
 	return 1;
@@ -164,7 +164,10 @@ int code_reader_read_defined(struct code_reader *r, const struct record_code *re
 	return err || proved ? err : -EAGAIN;
 }
 
-/* Where its bytecode begins: in itself (3.11+), or in an object of its own. Free-threaded: its own, not a thread's copy. */
+/*
+ * Where its bytecode begins: inside it (3.11+), or in a separate object. Free-threaded: its own,
+ * not a thread's copy.
+ */
 static int bytecode_addr(const struct code_reader *r, __u64 code_addr, __u64 *ret)
 {
 	const struct py_offsets *o = &r->offsets;

@@ -160,7 +160,7 @@ static int read_snapshot(struct code_reader *r, const struct record_code *record
 	return snapshot_read_entry(record, &r->offsets, r->type_addr, e);
 }
 
-/* NULL when it cannot be read. */
+/* NULL if it cannot be read. */
 static struct code_entry *new_entry(struct symbolizer *s, const struct record_code *record,
 				    int (*read)(struct code_reader *, const struct record_code *,
 						struct code_entry *))
