@@ -13,44 +13,48 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-/* A window stays open that long for samples of its time that are still on their way. */
+/* How long a window stays open for samples of its time that are still on their way. */
 #define GRACE_NS (NS_PER_SEC / 10)
-/* Between two turns, when the budget is used up, and where starts are what costs: see nap(). */
+/* Pause between two turns while the budget is used up and process starts cost most: see nap(). */
 #define NAP_NS (NS_PER_SEC / 40)
 #define SPARING_NAP_NS (NS_PER_SEC / 4)
-/* Sinks are called that often, at least. */
+/* Sinks are called at least this often. */
 #define STEP_NS (NS_PER_SEC / 4)
-/* Between two looks at what krait costs, in a window, and between two glances for a hard stop. */
+/* How often to judge krait's cost within a window, and how often to check it for the hard stop. */
 #define JUDGE_NS NS_PER_SEC
 #define METER_NS (NS_PER_SEC / 10)
-/* What processes needed that have gone is given back that often. */
+/* How often to free the memory that was needed for processes that have gone. */
 #define TRIM_NS (60 * NS_PER_SEC)
-/* And what parsers hold that had nothing to do for so long. */
+/* How long parsers must have been idle for their memory to be freed. */
 #define IDLE_NS (30 * NS_PER_SEC)
-/* Of the memory that may be used, rows of native code take an eighth, or what they take at most without a limit. */
+/*
+ * Rows of native code may take an eighth of the memory limit, or their usual maximum if there is
+ * none.
+ */
 #define ROWS_SHARE 8
 #define ROWS_BYTES_MIN (4ULL << 20)
 #define ROWS_BYTES_MAX (64ULL << 20)
-/* The dictionary is asked to forget when it has so many nodes, or later twice what it had then. */
+/* The dictionary must forget when it has this many nodes, and later twice what it had last time. */
 #define FORGET_NODES 4096
 
 struct agent {
 	struct agent_config *config;
 	struct session *session;
-	struct window windows[2]; /* by number: the one that is due next, and the one after it */
+	struct window windows[2]; /* by number: the next one due, and the one after it */
 	__u64 number; /* of the first one, from 1 */
-	__u64 due_ns; /* when that one ends */
+	__u64 due_ns; /* when the first one ends */
 	__u64 interval_ns;
-	struct accounts accounts[KRAIT_MAX_EVENTS]; /* since the start, at the last window's end */
+	/* since the start, as of the last window's end */
+	struct accounts accounts[KRAIT_MAX_EVENTS];
 	__u32 forget_at; /* nodes */
 	struct budget budget;
-	struct usage usage; /* as it was looked at last, and what the programs had used */
+	struct usage usage; /* at the last check, including the programs */
 	__u64 kernel_ns;
 	__u64 window_cpu_ns, window_kernel_ns; /* the same at the last window's end */
-	__u64 burst_hz, burst_until_ns; /* 0: there is none */
-	__u64 trim_ns; /* when memory is given back again */
-	__u64 judge_ns, meter_ns; /* when it is looked at again */
-	__u64 window_starved_ns, window_unseen, window_put_off; /* at the last window's end */
+	__u64 burst_hz, burst_until_ns; /* 0: no burst */
+	__u64 trim_ns; /* when memory is next freed */
+	__u64 judge_ns, meter_ns; /* when cost is next judged and checked */
+	__u64 window_starved_ns, window_unseen, window_put_off; /* as of the last window's end */
 	bool running;
 };
 
@@ -85,7 +89,7 @@ static void on_hangup(void *ctx)
 
 /* ---- what it costs ---------------------------------------------------------------------------- */
 
-/* How it samples now. */
+/* The detail in which it samples now. */
 static struct detail detail_of(const struct agent *a)
 {
 	struct detail d = *budget_detail(&a->budget);
@@ -112,7 +116,7 @@ static void starve(struct agent *a)
 	session__starve(a->session, a->budget.starving && !a->burst_until_ns);
 }
 
-/* Has it overdrawn what it may cost? For a small part of what judge() costs. */
+/* Has it overdrawn its budget? Costs a small part of what judge() does. */
 static void meter(struct agent *a, __u64 now_ns)
 {
 	if (now_ns < a->meter_ns)
@@ -122,13 +126,13 @@ static void meter(struct agent *a, __u64 now_ns)
 	starve(a);
 }
 
-/* True: the level has changed. Where a lower one saves nothing, starts are what costs. */
+/* True: the level has changed. If a lower level saves nothing, process starts are what costs. */
 static bool judge(struct agent *a, bool at_end)
 {
 	__u64 used_ns;
 	bool changed;
 
-	/* Memory is judged at a window's end only. */
+	/* Memory is judged only at a window's end. */
 	if (at_end)
 		usage_read(&a->usage);
 	a->kernel_ns = session__kernel_ns(a->session);
@@ -142,7 +146,7 @@ static bool judge(struct agent *a, bool at_end)
 	return changed;
 }
 
-/* What was not done, for the budget. */
+/* What was left undone because of the budget. */
 static void take_left_out(struct agent *a, struct window_price *price)
 {
 	struct session_progress now;
@@ -156,7 +160,7 @@ static void take_left_out(struct agent *a, struct window_price *price)
 	a->window_put_off = now.names_put_off;
 }
 
-/* The price of the window, and then how the next one is sampled. */
+/* Notes the window's price, and then decides how to sample the next one. */
 static void take_price(struct agent *a, struct window *w)
 {
 	const struct detail now = detail_of(a), *d = &now;
@@ -177,7 +181,7 @@ static void take_price(struct agent *a, struct window *w)
 	a->window_kernel_ns = a->kernel_ns;
 }
 
-/* What it cost is not held against the level that comes back. */
+/* What a burst cost is not held against the restored level. */
 static void end_burst(struct agent *a)
 {
 	a->burst_until_ns = 0;
@@ -230,7 +234,7 @@ static void forget(struct agent *a)
 	struct profile *p = session__profile(a->session);
 	int err;
 
-	/* Windows hold what they need; since the start, only accounts are asked for. */
+	/* Windows keep what they need; of the session's totals only accounts are used. */
 	for (unsigned i = 0; i < p->event_cnt; i++)
 		counts__clear(profile__counts(p, i));
 	if (dict__node_cnt(p->dict) < a->forget_at)
@@ -263,7 +267,7 @@ static void give_back_memory(struct agent *a)
 	malloc_trim(0);
 }
 
-/* The first window is over at that time, and what was the next one is the first. */
+/* Ends the first window at that time; the second becomes the first. */
 static void end_window(struct agent *a, __u64 to_ns)
 {
 	struct window *w = window_at(a, a->number);
@@ -306,7 +310,7 @@ static void step_sinks(struct agent *a, __u64 now_ns)
 	}
 }
 
-/* Of an agent that was stopped, the time in between is one window. */
+/* If the agent was stopped, the time in between is one window. */
 static void set_due(struct agent *a, __u64 now_ns)
 {
 	__u64 from_ns = window_at(a, a->number)->from_ns;
@@ -332,7 +336,7 @@ static struct budget_config budget_config(const struct agent *a)
 	};
 }
 
-/* Before the session is made. */
+/* Call before the session is made. */
 static void bound_rows(struct agent_config *config)
 {
 	__u64 bytes = config->memory_bytes / ROWS_SHARE;
@@ -413,8 +417,8 @@ void agent__reconfigure(struct agent *a)
 }
 
 /*
- * Beyond its budget the agent comes to events in batches: on a host that starts many commands, most of its cost is to
- * wake up for each. The ring is emptied meanwhile, by a thread of its own.
+ * When it is over budget the agent handles events in batches: on a host that starts many commands,
+ * most of its cost is waking up for each. Meanwhile a thread of its own empties the ring.
  */
 static void nap(const struct agent *a, __u64 since_ns)
 {

@@ -6,39 +6,43 @@
 #include "abi.h"
 #include "util/clock.h"
 
-/* No level is judged by less, but for a whole window. */
+/* A level is not judged by less time than this, except at a window's end. */
 #define JUDGE_NS (double)NS_PER_SEC
-/* What the start costs, and the names of all that runs, is not held against the first levels. */
+/* The cost of the start, and of naming everything that runs, is not held against the first levels. */
 #define WARM_NS (double)(5 * NS_PER_SEC)
-/* A better level has to fit into so much of the budget. */
+/* A better level must fit into this part of the budget. */
 #define ROOM 0.8
-/* Windows with room before it is tried, at first and at most. */
+/* Windows with room before a better level is tried: initially, and at most. */
 #define PATIENCE 3U
 #define PATIENCE_MAX 48U
-/* A lower rate that leaves more than that of the cost saves nothing. For so many windows it is not tried again. */
+/*
+ * If a lower rate leaves more than this part of the cost, it saves nothing. For that many windows
+ * it is not tried again,
+ */
 #define SAVES_NOTHING 0.9
 #define STALL 6U
 #define STALL_MAX 48U
-/* Unless it costs that many times as much by then. */
+/* unless the cost has grown by this factor by then. */
 #define STALL_ENDS 1.5
-/* To look at what starts sooner again takes that much room: nobody knows what it would cost. */
+/* Looking at new processes sooner again takes this much room: nobody knows what it will cost. */
 #define SPARING_ROOM 0.5
 /*
- * What may be overdrawn, in windows: what one thing costs that was begun in time, such as the rows of a large library. More
- * is not paid back, or a burst would keep the agent blind for minutes.
+ * Most that may be overdrawn, in windows: the cost of one thing that was begun in time, such as the
+ * rows of a large library. More than that is not paid back, or a burst would blind the agent for
+ * minutes.
  */
 #define DEBT_WINDOWS 4
-/* So much of a window is to be free again before what waits is done. */
+/* This part of a window's budget must be free again before postponed work is done. */
 #define FED 0.1
-/* After it has begun to starve, helpers may still be at what they were asked before. */
+/* After starving has begun, helpers may still be doing earlier work for this long. */
 #define SETTLE_NS (double)(NS_PER_SEC / 4)
-/* Where krait starves so much of a window, what starts is to cost less. */
+/* If krait starves for this part of a window, new processes should cost less. */
 #define STARVED 0.25
-/* Where it starves so much of it and costs too much even then, samples are to cost less. */
+/* If it starves for this part and still costs too much, samples should cost less. */
 #define STARVED_OUT 0.5
-/* What may be saved up, of a window. */
+/* Budget that may be saved up, in windows. */
 #define CREDIT 0.5
-/* Below this no clock goes. */
+/* No clock is slower. */
 #define RATE_MIN 1ULL
 
 static void add_level(struct budget *b, struct detail d)
@@ -94,7 +98,7 @@ const struct detail *budget_detail(const struct budget *b)
 	return &b->levels[b->level];
 }
 
-/* The best level with a rate that would fit, if cost goes with the rate; at least one level down. */
+/* The best lower level whose rate would fit, if cost is proportional to the rate. */
 static unsigned lower_level(const struct budget *b)
 {
 	double fits = (double)b->levels[b->level].frequency;
@@ -124,7 +128,7 @@ void budget_pardon(struct budget *b, __u64 now_ns, __u64 used_ns)
 	b->meter_used_ns = used_ns;
 }
 
-/* What helpers were at when it began they end first: that is not what starving costs. */
+/* Waits until helpers have finished earlier work: that is not the cost of starving. */
 static void note_starved(struct budget *b, __u64 now_ns, double ns, double used)
 {
 	double settled = (double)now_ns - (double)b->starving_since_ns - SETTLE_NS;
@@ -147,7 +151,7 @@ bool budget_meter(struct budget *b, __u64 now_ns, __u64 used_ns)
 		b->meter_used_ns = used_ns;
 		return b->starving = false;
 	}
-	/* What a helper has used that has just ended is counted a little later. */
+	/* The usage of a helper that has just ended appears a little later. */
 	if (used_ns > b->meter_used_ns) {
 		used = (double)(used_ns - b->meter_used_ns);
 		b->meter_used_ns = used_ns;
@@ -168,7 +172,7 @@ bool budget_meter(struct budget *b, __u64 now_ns, __u64 used_ns)
 	return b->starving;
 }
 
-/* A step that did not last is tried again later. */
+/* A level that did not last is tried again later. */
 static void lose_patience(struct budget *b)
 {
 	if (b->trial)
@@ -182,7 +186,7 @@ static void spare_more(struct budget *b)
 	b->sparing += b->sparing < BUDGET_SPARING_MAX;
 }
 
-/* The rate was lowered for nothing: as before, for a while. */
+/* The lower rate saved nothing: restores the old one, for a while. */
 static bool give_back(struct budget *b)
 {
 	spare_more(b);
@@ -211,12 +215,12 @@ static bool lower(struct budget *b)
 		spare_more(b);
 		return false;
 	}
-	/* The least is not enough: samples are not what costs. */
+	/* Even the lowest level is not enough: samples are not what costs. */
 	if (is_over_cpu(b) && !changed && b->sparing < BUDGET_SPARING_MAX) {
 		spare_more(b);
 		return false;
 	}
-	/* Of the cost that is left, samples may be more than they were. */
+	/* Samples may now be a larger part of the remaining cost. */
 	if (is_over_cpu(b) && is_stalled(b) && b->spared_all)
 		return false;
 	b->spared_all = b->sparing == BUDGET_SPARING_MAX;
@@ -229,14 +233,14 @@ static bool lower(struct budget *b)
 	lose_patience(b);
 	b->lowered += changed;
 	b->level = level;
-	/* What was overdrawn was so by samples: nothing else is to wait for it. */
+	/* Samples caused the debt: nothing else should wait for it. */
 	if (changed && b->credit_ns < 0)
 		b->credit_ns = 0;
 	b->starving = b->starving && !changed;
 	return changed;
 }
 
-/* The next step back to what is wanted: the level first. */
+/* Takes the next step back to what is wanted: the level first. */
 static bool raise_level(struct budget *b)
 {
 	bool raised = b->level != 0;
@@ -252,7 +256,7 @@ static bool raise_level(struct budget *b)
 	return raised;
 }
 
-/* Would the next step back fit? Depth and native frames: nobody knows what they would cost. */
+/* Would the next step back fit? For depth and native frames the cost is unknown. */
 static bool has_room(const struct budget *b, __u64 rss_bytes)
 {
 	const struct detail *now = &b->levels[b->level], *better = b->level ? now - 1 : now;
@@ -265,13 +269,13 @@ static bool has_room(const struct budget *b, __u64 rss_bytes)
 	return b->config.cpu <= 0 || share < ROOM * b->config.cpu;
 }
 
-/* So much of what is judged krait did nothing that could wait. */
+/* The part of the judged time in which krait postponed everything that can wait. */
 static double starved(const struct budget *b, double ns)
 {
 	return (double)b->starved_window_ns / ns;
 }
 
-/* It costs too much although nothing is done that could wait: that is what is judged then. */
+/* It costs too much even while starving: then only that time is judged. */
 static bool starves_in_vain(struct budget *b, double ns)
 {
 	double share = b->starved_window_ns ?
@@ -291,13 +295,16 @@ static bool end_window(struct budget *b, double ns, __u64 rss_bytes)
 	b->stalled -= b->stalled > 0;
 	if (is_big || starves_in_vain(b, ns))
 		return lower(b);
-	/* It is stopped from now on. */
+	/* Stop it from now on. */
 	if (is_over_cpu(b)) {
 		b->calm = 0;
 		return false;
 	}
 	b->before = 0;
-	/* It was stopped, and that was enough: what waits is what costs, and less of it is to be done at all. */
+	/*
+	 * Stopping was enough: the postponed work is what costs, and less of it should be done at
+	 * all.
+	 */
 	if (starved(b, ns) >= STARVED) {
 		spare_more(b);
 		return false;
@@ -327,11 +334,11 @@ bool budget_judge(struct budget *b, __u64 now_ns, __u64 used_ns, __u64 rss_bytes
 			budget_pardon(b, now_ns, used_ns);
 		return false;
 	}
-	/* In between, only what a whole window may cost is too much. */
+	/* Within a window, only exceeding the whole window's budget counts. */
 	if (!at_end && (b->config.cpu <= 0 || ns < JUDGE_NS ||
 			used <= b->config.cpu * (double)b->config.interval_ns))
 		return false;
-	/* Windows that are cut short say little. */
+	/* Windows that were cut short say little. */
 	if (at_end && ns < JUDGE_NS && ns < (double)b->config.interval_ns / 2)
 		return false;
 	b->share = used / ns;

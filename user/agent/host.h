@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * host.h - this machine, as attributes of OpenTelemetry call it.
+ * host.h - this machine, described by OpenTelemetry attributes.
  */
 #ifndef KRAIT_AGENT_HOST_H
 #define KRAIT_AGENT_HOST_H
@@ -9,7 +9,7 @@
 
 struct host {
 	struct utsname uts;
-	char id[33]; /* of /etc/machine-id; "" none */
+	char id[33]; /* from /etc/machine-id; "": none */
 };
 
 void host_read(struct host *ret) __attribute__((nonnull));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * metrics.h - what the agent says of itself, as Prometheus reads it: samples by outcome and reason, what krait costs, how
- * far it has gone down for its budget, which processes there are.
+ * metrics.h - the agent's metrics about itself, for Prometheus: samples by outcome and reason,
+ * krait's cost, how far the budget has lowered the detail, which processes there are.
  *
- * Must hold: counters are those of the windows that are over, so they agree with what was handed on.
+ * Must hold: counters cover finished windows, so they agree with what was passed on.
  */
 #ifndef KRAIT_AGENT_METRICS_H
 #define KRAIT_AGENT_METRICS_H
@@ -25,11 +25,11 @@ struct metrics {
 	__u64 windows, samples, dropped, levels_changed;
 	__u64 cpu_ns, kernel_ns; /* of krait */
 	__u64 starved_ns, unseen, names_put_off; /* as struct window_price */
-	struct window_price price; /* of the last window */
+	struct window_price price; /* from the last window */
 	__u64 ended_unix_ns;
 };
 
-/* Takes each window. */
+/* The sink that takes each window. */
 struct agent_sink metrics_sink(struct metrics *m) __attribute__((nonnull));
 void metrics_write(const struct metrics *m, FILE *out) __attribute__((nonnull));
 

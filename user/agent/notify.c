@@ -13,12 +13,12 @@
 struct notify {
 	void *library; /* NULL: nobody listens */
 	int (*say)(int unset_environment, const char *state);
-	__u64 watchdog_ns; /* between two signs of life; 0 none are wanted */
+	__u64 watchdog_ns; /* between two signs of life; 0: not wanted */
 	__u64 next_ns;
 	unsigned steps;
 };
 
-/* False where that library lacks one of them. */
+/* False if that library lacks a function. */
 static bool bind_library(struct notify *n)
 {
 	int (*watchdog)(int unset_environment, uint64_t *usec) = NULL;
@@ -65,7 +65,7 @@ void notify__say(struct notify *n, const char *text)
 		n->say(0, text);
 }
 
-/* The first step is that before the first sample. */
+/* The first step comes before the first sample. */
 static void step(void *ctx, __u64 now_ns)
 {
 	struct notify *n = ctx;

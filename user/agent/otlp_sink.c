@@ -18,17 +18,17 @@
 #include "util/log.h"
 #include "util/metrics_text.h"
 
-/* Collectors take 4 MiB over gRPC. */
+/* Collectors accept 4 MiB over gRPC. */
 #define BODY_MAX (2500U << 10)
 
 struct otlp_sink_stats {
 	__u64 bodies, bytes, samples;
-	__u64 failed, failed_samples; /* that could not be encoded, or written */
+	__u64 failed, failed_samples; /* could not be encoded, or written */
 };
 
 struct otlp_sink {
 	struct exporter *exporter;
-	int dir; /* -1 none */
+	int dir; /* -1: none */
 	struct resources *resources;
 	struct window_facts facts; /* of the last window */
 	struct otlp_sink_stats stats;
@@ -51,7 +51,10 @@ static int write_all(int fd, const __u8 *data, size_t len)
 	return 0;
 }
 
-/* It has its name when it is whole. Who may write in the folder may have put something under the name before. */
+/*
+ * The file gets its name when it is complete. Anyone who may write to the folder may have put
+ * something under that name.
+ */
 static int write_file(const struct otlp_sink *o, const struct window *w, unsigned part,
 		      const struct otlp_body *body)
 {
@@ -133,7 +136,7 @@ static void put_body(struct otlp_sink *o, const struct window *w, unsigned part,
 	o->stats.samples += body->samples;
 }
 
-/* So that a window that is missing was lost on its way, and none that there was nothing to say of. */
+/* So a missing window means that it was lost on its way, not that there was nothing in it. */
 static void put_empty(struct otlp_sink *o, const struct window *w,
 		      const struct otlp_options *options)
 {

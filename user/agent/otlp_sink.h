@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * otlp_sink.h - windows as OTLP profiles: to an exporter, or as files in a folder.
+ * otlp_sink.h - sends windows as OTLP profiles to an exporter, or writes them as files in a folder.
  */
 #ifndef KRAIT_AGENT_OTLP_SINK_H
 #define KRAIT_AGENT_OTLP_SINK_H
@@ -16,8 +16,8 @@ struct resources;
 struct otlp_sink;
 
 struct otlp_sink_config {
-	struct exporter *exporter; /* borrowed; NULL none */
-	const char *dir; /* NULL none */
+	struct exporter *exporter; /* borrowed; NULL: none */
+	const char *dir; /* NULL: none */
 	struct resources *resources; /* borrowed */
 };
 
@@ -27,7 +27,7 @@ void otlp_sink__free(struct otlp_sink *o);
 /* Where bodies go from now on. */
 void otlp_sink__set_exporter(struct otlp_sink *o, struct exporter *exporter);
 struct agent_sink otlp_sink__sink(struct otlp_sink *o);
-/* What has become of windows, as Prometheus' text: metrics krait_otlp_*. */
+/* What became of the windows, as Prometheus text: metrics krait_otlp_*. */
 void otlp_sink__metrics(const struct otlp_sink *o, FILE *out);
 
 #endif /* KRAIT_AGENT_OTLP_SINK_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pprof_body.h - counts of a stretch of time as one body of pprof: gzip'ed profile.proto.
+ * pprof_body.h - counts of a period of time as one pprof body: gzip'ed profile.proto.
  */
 #ifndef KRAIT_AGENT_PPROF_BODY_H
 #define KRAIT_AGENT_PPROF_BODY_H
@@ -15,9 +15,9 @@ struct pprof_body {
 	size_t len;
 };
 
-/* A profile beside *p, with its events and nothing counted. NULL when out of memory. */
+/* A profile that shares *p's dictionary, with its events and nothing counted. NULL: out of memory. */
 struct profile *pprof_profile_new(const struct profile *p);
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int pprof_body_make(struct pprof_body *ret, const struct profile *p, __u64 from_ns, __u64 to_ns,
 		    __s64 wall_offset_ns) __attribute__((warn_unused_result));
 

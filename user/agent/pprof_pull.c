@@ -12,15 +12,15 @@
 #include "util/clock.h"
 
 #define DEFAULT_SECONDS 30U
-/* Samples of the last moment are still on their way. */
+/* Time for the samples of the last moment to arrive. */
 #define GRACE_NS (NS_PER_SEC / 5)
 
 struct question {
 	__u64 id;
-	struct profile *profile; /* beside the session's; NULL: free */
+	struct profile *profile; /* shares the session's dictionary; NULL: free */
 	__u64 from_ns, to_ns;
-	int pid; /* 0 all */
-	char service[128]; /* "" all */
+	int pid; /* 0: all */
+	char service[128]; /* "": all */
 };
 
 struct pprof_pull {
@@ -75,7 +75,7 @@ void pprof_pull__free(struct pprof_pull *p)
 
 /* ---- questions -------------------------------------------------------------------------------- */
 
-/* A number from 1 to most; without one, the usual one. 0: it is none of these. */
+/* A number from 1 to most; if absent, the default. 0: invalid. */
 static unsigned number_of(const char *query, const char *name, unsigned usual, unsigned most)
 {
 	char text[16], *end;
@@ -90,7 +90,7 @@ static unsigned number_of(const char *query, const char *name, unsigned usual, u
 	return *end || *text == '-' || value > most ? 0 : (unsigned)value;
 }
 
-/* False: it makes no sense. */
+/* False: the query is invalid. */
 static bool parse(struct question *q, const char *query, __u64 now_ns)
 {
 	unsigned seconds = number_of(query, "seconds", DEFAULT_SECONDS, PPROF_PULL_SECONDS_MAX);
@@ -129,7 +129,7 @@ static void on_sample(void *ctx, const struct profile *profile, const struct pro
 	}
 }
 
-/* All that it has; what of the whole host was lost is said elsewhere. */
+/* Takes everything the profile has; losses of the whole host are reported elsewhere. */
 static void take_accounts(struct profile *p)
 {
 	for (unsigned i = 0; i < p->event_cnt; i++) {
@@ -160,7 +160,10 @@ static void answer(struct pprof_pull *p, struct question *q)
 
 /* ---- who asks --------------------------------------------------------------------------------- */
 
-/* A free one, or that of whoever has had the most seconds, which has its answer now. NULL: nobody has had enough. */
+/*
+ * A free place, or that of the client that has had the most seconds, which is answered now. NULL:
+ * nobody has had enough.
+ */
 static struct question *free_place(struct pprof_pull *p, __u64 now_ns)
 {
 	struct question *first = NULL;

@@ -15,7 +15,7 @@
 #include "util/log.h"
 #include "util/vec.h"
 
-/* A run of samples of a window that are of one image of one process. */
+/* A run of a window's samples that belong to one image of one process. */
 struct run {
 	__u32 first, cnt;
 	char service[128];
@@ -25,7 +25,7 @@ struct pprof_push {
 	struct exporter *exporter;
 	struct resources *resources;
 	char host[128];
-	struct run *runs; /* of a window, by service */
+	struct run *runs; /* of a window, sorted by service */
 	__u32 run_cnt, run_cap;
 	struct pprof_push_stats stats;
 };
@@ -62,7 +62,7 @@ static bool is_same_image(const struct window_sample *a, const struct window_sam
 	return a->pid == b->pid && a->image == b->image;
 }
 
-/* Name and labels of Pyroscope are words; whatever else is there becomes "_". */
+/* Pyroscope's names and labels are words; any other character becomes "_". */
 static void put_word(char *buf, size_t size, const char *text)
 {
 	size_t len = 0;
@@ -144,7 +144,7 @@ static void count_run(struct profile *profile, const struct window *w, const str
 		profile__count(profile, w->list[i].event, w->list[i].node, w->list[i].weight);
 }
 
-/* Runs from first to end are of one service. */
+/* The runs from first to end belong to one service. */
 static int push_service(struct pprof_push *p, const struct window *w, __u32 first, __u32 end,
 			__u64 samples)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pprof_push.h - windows as pprof, a body for each service, for destinations that take those: Pyroscope's /ingest.
+ * pprof_push.h - sends windows as pprof, one body per service, to destinations that take those:
+ * Pyroscope's /ingest.
  *
  * Must hold: each sample of a window is in one body, or counted as failed.
  */
@@ -19,7 +20,7 @@ struct pprof_push_stats {
 	__u64 bodies, bytes, samples, failed_samples;
 };
 
-/* Borrowed; host: a label of each body. NULL when out of memory. */
+/* All are borrowed; host: a label of each body. NULL: out of memory. */
 struct pprof_push *pprof_push__new(struct exporter *exporter, struct resources *resources,
 				   const char *host);
 void pprof_push__free(struct pprof_push *p);

@@ -12,12 +12,12 @@
 #include "util/cleanup.h"
 #include "util/printable.h"
 
-/* Windows without a sample after which a process is forgotten; it is asked again when it comes back. */
+/* A process without samples for this many windows is forgotten; if it comes back it is asked again. */
 #define IDLE_WINDOWS 30
-/* Attributes that krait knows of a process, besides what it claims. */
+/* Attributes that krait itself adds to what a process claims. */
 #define OWN_MAX 16
 #define ATTRIBUTES_MAX (OWN_MAX + CLAIMS_MAX + 1)
-/* Requests to probers that are out at a time. */
+/* Pending requests to probers at a time. */
 #define ASKED_MAX 64U
 
 struct resource_key {
@@ -36,7 +36,7 @@ struct resource {
 	struct session_about about;
 	bool asked, answered;
 	unsigned idle; /* windows */
-	char service[CLAIMS_VALUE_MAX]; /* claimed; "" not */
+	char service[CLAIMS_VALUE_MAX]; /* claimed; "": none */
 	char exe[sizeof(((struct claims *)0)->exe)];
 	char unit[128], pod[40];
 	struct claim *claims;
@@ -56,7 +56,7 @@ struct resources {
 	struct user *users;
 	unsigned asked_cnt;
 	struct resources_stats stats;
-	/* What is handed out. */
+	/* What is returned to callers. */
 	struct otlp_attribute list[ATTRIBUTES_MAX];
 	const char *claimed[CLAIMS_MAX + 1];
 	char version[16], name[CLAIMS_VALUE_MAX * 4];
@@ -64,7 +64,7 @@ struct resources {
 
 /* ---- what a process claims -------------------------------------------------------------------- */
 
-/* Not a process's to say. */
+/* A process may not claim these. */
 static bool is_ours(const char *key)
 {
 	static const char *const prefixes[] = { "process.", "host.",	"os.",	   "krait.",
@@ -125,7 +125,7 @@ static void take_claims(struct resource *p, const struct claims *c)
 	snprintf(p->exe, sizeof(p->exe), "%s", c->exe);
 	unit_of_cgroup(c->cgroup, p->unit, sizeof(p->unit));
 	pod_of_cgroup(c->cgroup, p->pod, sizeof(p->pod));
-	/* Of both, OTEL_SERVICE_NAME takes precedence. */
+	/* If both are given, OTEL_SERVICE_NAME takes precedence. */
 	snprintf(p->service, sizeof(p->service), "%s", c->service_name);
 	p->claims = calloc(CLAIMS_MAX, sizeof(*p->claims));
 	if (!p->claims)
@@ -136,7 +136,7 @@ static void take_claims(struct resource *p, const struct claims *c)
 		free_claims(p);
 }
 
-/* Texts that another process has sent, however it did that, end. */
+/* Checks that texts from another process are terminated, however they were sent. */
 static bool is_whole(const struct claims *c)
 {
 	return memchr(c->service_name, '\0', sizeof(c->service_name)) &&
@@ -150,7 +150,7 @@ static void on_claims(void *ctx, int result, const void *data, size_t len, int f
 
 	p->asked = false;
 	p->of->asked_cnt--;
-	/* Without a prober it is asked again. */
+	/* If there was no prober, ask again. */
 	p->answered = result != -EAGAIN;
 	if (!result && data && len == sizeof(struct claims) && is_whole(data))
 		take_claims(p, data);
@@ -209,7 +209,7 @@ static struct resource *add(struct resources *r, int pid, __u32 image)
 	struct resource *p;
 	struct user *u;
 
-	/* One that has ended by now has a number, at least. */
+	/* A process that has already ended has at least a pid. */
 	if (session__about(r->session, pid, image, &about))
 		about.uid = (uid_t)-1;
 	u = user_of(r, about.uid);
@@ -270,7 +270,7 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* *ret_claimed: by the process itself. */
+/* *ret_claimed: the process itself claims it. */
 static const char *service_of(struct resources *r, const struct resource *p, bool *ret_claimed)
 {
 	const char *name;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sink.h - who gets what the agent samples: each sample as it comes, each window when it is over.
+ * sink.h - receivers of what the agent samples: each sample as it comes, each window when it has
+ * ended.
  *
- * A sink never blocks: the next window is being sampled meanwhile. What it keeps, it copies; ids of the dictionary
- * are good until its window() returns, unless it is a holder (profile/dict.h).
+ * A sink never blocks, because the next window is already being sampled. It copies what it keeps;
+ * ids of the dictionary are valid until its window() returns, unless it is a holder
+ * (profile/dict.h).
  */
 #ifndef KRAIT_AGENT_SINK_H
 #define KRAIT_AGENT_SINK_H
@@ -15,14 +17,17 @@
 
 struct agent_sink {
 	const char *name; /* for messages */
-	/* NULL, or each sample of every event, in the order of the records. */
+	/* NULL, or called with each sample of every event, in the order of the records. */
 	void (*sample)(void *ctx, const struct profile *profile,
 		       const struct profile_sample *sample);
-	/* NULL, or each window: over, sorted (window__sort()), with its accounts. */
+	/* NULL, or called with each window: ended, sorted (window__sort()), with its accounts. */
 	void (*window)(void *ctx, const struct window *w);
-	/* NULL, or called some times a second; and once before the first sample. */
+	/* NULL, or called a few times a second; and once before the first sample. */
 	void (*step)(void *ctx, __u64 now_ns);
-	/* NULL, or: the dictionary is about to forget; whoever is no holder drops its ids. */
+	/*
+	 * NULL, or called when the dictionary is about to forget: a sink that is not a holder must
+	 * drop its ids.
+	 */
 	void (*forget)(void *ctx);
 	void *ctx;
 };

@@ -16,7 +16,7 @@
 #include "util/clock.h"
 #include "util/resident.h"
 
-/* Less than that is not worth finding out whose it is. */
+/* Differences below this are not worth finding out whose they are. */
 #define DOUBTED_NS (NS_PER_SEC / 1000)
 
 static __u64 ns_of(struct timespec ts)
@@ -34,7 +34,10 @@ static __u64 cpu_of(pid_t pid)
 	return ns_of(ts);
 }
 
-/* Of its children that have ended: a helper may start one for each job. They are the helper's until it ends itself. */
+/*
+ * CPU time of its ended children: a helper may start one per job. It counts as the helper's until
+ * that ends.
+ */
 static __u64 cpu_of_ended(pid_t pid)
 {
 	unsigned long long user = 0, kernel = 0;
@@ -43,7 +46,7 @@ static __u64 cpu_of_ended(pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	f = fopen(path, "re");
-	/* A helper's name, in parentheses, has none itself. */
+	/* Our helpers have no parentheses in their names. */
 	if (!f ||
 	    fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %llu %llu",
 		   &user, &kernel) != 2)
@@ -51,7 +54,7 @@ static __u64 cpu_of_ended(pid_t pid)
 	return (user + kernel) * KRAIT_NS_PER_TICK;
 }
 
-/* Behind those that are in the list already. */
+/* Appends to the list. */
 static unsigned add_children(pid_t pid, pid_t *list, unsigned cnt)
 {
 	cleanup_closedir DIR *d = NULL;
@@ -96,7 +99,7 @@ void usage_read(struct usage *ret)
 	ret->processes = cnt;
 }
 
-/* A helper may have ended meanwhile, and what anybody's process with its pid uses is not krait's. */
+/* A helper may have ended meanwhile, and another process with its pid is not krait's. */
 static bool is_still_there(const struct usage *last, unsigned i)
 {
 	__u64 ticks;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * usage.h - what krait itself takes: its own process and those that it has started, with theirs.
+ * usage.h - what krait itself uses: its own process, those that it has started, and their children.
  *
- * Must hold: CPU time only grows, but for what a helper of a helper has used that ended unseen.
+ * Must hold: CPU time only grows, except when a helper's helper has ended without being seen.
  */
 #ifndef KRAIT_AGENT_USAGE_H
 #define KRAIT_AGENT_USAGE_H
@@ -10,20 +10,21 @@
 #include <linux/types.h>
 #include <sys/types.h>
 
-/* Probers, parser, exporter, server: krait has some ten at most. */
+/* Probers, parsers, exporter, server: krait has some ten at most. */
 #define USAGE_PROCESSES_MAX 64U
 
 struct usage {
 	__u64 cpu_ns; /* since krait began */
-	__u64 rss_bytes; /* now; pages that several share count for each */
+	__u64 rss_bytes; /* now; pages shared by several count for each */
 	unsigned processes;
 	pid_t pids[USAGE_PROCESSES_MAX];
-	__u64 pid_ns[USAGE_PROCESSES_MAX]; /* what each has used of cpu_ns */
-	__u64 pid_start_ticks[USAGE_PROCESSES_MAX]; /* another may have the pid later; 0 unknown */
+	__u64 pid_ns[USAGE_PROCESSES_MAX]; /* each one's part of cpu_ns */
+	/* a later process may get the same pid; 0 unknown */
+	__u64 pid_start_ticks[USAGE_PROCESSES_MAX];
 };
 
 void usage_read(struct usage *ret) __attribute__((nonnull));
-/* What cpu_ns is by now, by the processes that there were, for a twentieth of the price. */
+/* The current value of cpu_ns for the processes known from last, at a twentieth of the cost. */
 __u64 usage_glance(const struct usage *last) __attribute__((nonnull));
 
 #endif /* KRAIT_AGENT_USAGE_H */

@@ -22,7 +22,7 @@ static void put(struct window_facts *f, const char *event, const char *outcome, 
 		(struct otlp_attribute){ .key = key, .kind = OTLP_NUMBER, .number = (__s64)number };
 }
 
-/* Reasons that happened, and the sums of outcomes always. */
+/* Only reasons that occurred; the totals of outcomes always. */
 static void put_accounts(struct window_facts *f, const char *event, const struct accounts *a)
 {
 	put(f, event, "interrupts", "", a->interrupts);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * window_facts.h - what is said of a whole window beside its samples, as attributes of its profiles: its number, what
- * became of all interrupts of the host in it, and how the agent sampled.
+ * window_facts.h - facts about a whole window besides its samples, as attributes of its profiles:
+ * its number, how all interrupts of the host ended in it, and how the agent sampled.
  */
 #ifndef KRAIT_AGENT_WINDOW_FACTS_H
 #define KRAIT_AGENT_WINDOW_FACTS_H
@@ -14,7 +14,7 @@
 #define WINDOW_FACTS_MAX 96
 #define WINDOW_FACT_KEY_MAX 64
 
-/* Lives as long as the attributes are used. */
+/* Must outlive the use of the attributes. */
 struct window_facts {
 	struct otlp_attribute list[WINDOW_FACTS_MAX];
 	char keys[WINDOW_FACTS_MAX][WINDOW_FACT_KEY_MAX];

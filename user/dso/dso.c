@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dso.c - hands out addresses; dso_elf.c writes what is behind them.
+ * dso.c - assigns addresses; dso_elf.c writes what they stand for.
  */
 #include "dso/dso.h"
 #include "util/vec.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* Units of one code object that get a slot of their own; generated code has 100,000. */
+/* Units of one code object that get their own slots; generated code has 100,000. */
 #define MAX_UNITS (1U << 20)
 #define FUNCTION_ALIGN 16U
 
@@ -20,7 +20,7 @@ _Static_assert(DSO_FULL_TEXT + DSO_TEXT_OFFSET + (MAX_UNITS + 2) * DSO_SLOT + FU
 	       "the last function of a generation stays in its range");
 _Static_assert((__u64)DSO_MAX_GENERATIONS *DSO_STRIDE <= DSO_OPCODE_STRIDE, "a place has 32 bits");
 
-/* An array that is indexed by an id and grows with it; new elements are 0. */
+/* An array that is indexed by id and grows with it; new elements are 0. */
 struct id_map {
 	__u32 *values;
 	__u32 cnt;
@@ -28,7 +28,7 @@ struct id_map {
 
 struct generation {
 	__u32 first; /* index of its first function */
-	__u32 end; /* of its last slot, as an offset */
+	__u32 end; /* offset of the end of its last slot */
 	__u8 build_id[DSO_BUILD_ID_SIZE];
 };
 
@@ -36,7 +36,7 @@ struct dso {
 	struct dso_function *functions;
 	__u32 function_cnt, function_cap;
 	struct id_map by_code; /* index of the function + 1 */
-	struct id_map by_frame; /* place of the slot, counted from DSO_BASE; 0 not there yet */
+	struct id_map by_frame; /* number of the slot, from DSO_BASE; 0: none yet */
 	struct generation generations[DSO_MAX_GENERATIONS];
 	__u32 generation_cnt;
 };
@@ -69,7 +69,7 @@ static __u32 *id_map_at(struct id_map *m, __u32 id)
 	return &m->values[id];
 }
 
-/* The first four bytes, of which files are named, are different within a recording. */
+/* The first four bytes, which the file names contain, differ within a recording. */
 static void make_build_id(struct dso *d, __u8 *id)
 {
 	__u32 number;
@@ -80,7 +80,7 @@ static void make_build_id(struct dso *d, __u8 *id)
 	memcpy(id, &number, sizeof(number));
 }
 
-/* The generation that has room for one more function, NULL if there is none. */
+/* The generation with room for one more function; NULL: none. */
 static struct generation *open_generation(struct dso *d)
 {
 	struct generation *g = &d->generations[d->generation_cnt - 1];
@@ -135,7 +135,7 @@ static const struct dso_function *code_function(struct dso *d, const struct dict
 	return f;
 }
 
-/* The first slot is for what finds no room any more; its symbol says so. */
+/* The first slot stands for everything that finds no room; its symbol says so. */
 struct dso *dso__new(void)
 {
 	struct dso *d = calloc(1, sizeof(*d));

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dso.h - the synthetic libraries of a recording: an address for every place in Python code.
+ * dso.h - the synthetic libraries of a recording: they give every place in Python code an address.
  *
- * One slot of four bytes for each code unit of each code object seen, one more for "before the first"
- * (its first line) and one for "somewhere in it". A frame's address is its slot's + 1: some readers take 1
- * off a caller's address, some do not, and all stay in the slot. Marks and functions without a code object
- * have a slot of their own.
+ * There is one slot of four bytes for each code unit of each code object seen, one more for "before
+ * the first" (its first line) and one for "somewhere in it". A frame's address is its slot's + 1:
+ * some readers subtract 1 from a caller's address, some do not, and either way they stay in the
+ * slot. Marks and functions without a code object have a slot of their own.
  *
  * As an ELF file it has the functions as symbols, and DWARF for file, line and column, so that perf
- * and all that reads its files show Python by name and source. It is not a real library: nothing is
- * executed, .text holds no-ops for disassemblers. That of a code unit whose opcode is known has it as its operand
- * (dso_nop.h): what a function's instructions were when krait looked last, those without samples, too.
+ * and everything that reads its files shows Python by name and source. It is not a real library:
+ * nothing is executed, and .text contains no-ops for disassemblers. If the opcode of a code unit is
+ * known, the no-op has it as its operand (dso_nop.h): the function's instructions at krait's last
+ * look, including those without samples.
  *
- * There is one such library at first. When it has become large, the next generation takes its place
- * for what comes later, with a build ID and a range of addresses of its own. Only the newest one
- * grows; so, however long a recording is, bringing the files up to date costs no more than writing
- * one generation.
+ * Initially there is one such library. When it has become large, the next generation takes over for
+ * what comes later, with its own build ID and range of addresses. Only the newest one grows; so,
+ * however long a recording is, updating the files costs no more than writing one generation.
  *
- * Must hold: an address once given stays true; a generation's file may be written again and again
- * while it grows, and never changes when there is a newer one.
+ * Must hold: an assigned address stays valid; a generation's file may be rewritten while it grows,
+ * and never changes once there is a newer one.
  */
 #ifndef KRAIT_DSO_DSO_H
 #define KRAIT_DSO_DSO_H
@@ -28,21 +28,21 @@
 #include "profile/dict.h"
 #include "profile/opcodes.h"
 
-/* Where the first is in every process: far from what kernels map, on x86-64 and arm64. */
+/* Where the first one is in every process: far from what kernels map, on x86-64 and arm64. */
 #define DSO_BASE 0x100000000000ULL
 /*
- * A place whose opcode is known (profile/opcodes.h) has one more address for each opcode that was met there: that far
- * above the plain one, times the opcode. The same file is mapped there once more, so readers find what is
- * there without knowing about it.
+ * A place with a known opcode (profile/opcodes.h) has one more address for each opcode met there:
+ * the plain one plus this stride times the opcode. The same file is mapped there once more, so
+ * readers find what is there without knowing about it.
  */
 #define DSO_OPCODE_STRIDE (1ULL << 32)
-/* Each generation has that many addresses; the largest function, begun at its end, has room. */
+/* Addresses per generation; even the largest function, begun at the limit, has room. */
 #define DSO_STRIDE (8U << 20)
 /* 4 million functions; 200 times what a large program has. */
 #define DSO_MAX_GENERATIONS 512U
 /*
- * With so many functions or bytes of slots a generation is full. It is then a file of 4 to 8 MB, which
- * takes 40 ms to write.
+ * A generation with that many functions or bytes of slots is full. It is then a file of 4 to 8 MB,
+ * which takes 40 ms to write.
  */
 #define DSO_FULL_FUNCTIONS 8192U
 #define DSO_FULL_TEXT (1U << 20)
@@ -50,14 +50,14 @@
 #define DSO_SLOT 4U
 #define DSO_BUILD_ID_SIZE 20
 
-/* How symbols of Python functions start, as CPython's own perf support has it. */
+/* The prefix of Python functions' symbols, as in CPython's own perf support. */
 #define DSO_PYTHON_PREFIX "py::"
 /* The section with the accounts, as lines "name value". */
 #define DSO_NOTES_SECTION ".krait"
 
 struct dso;
 
-/* A run of slots. Of a code object, or else of one frame. */
+/* A run of slots, of a code object or else of a single frame. */
 struct dso_function {
 	__u32 code,
 		frame; /* exactly one is non-zero, except in the first: the placeholder when there is no room */
@@ -70,7 +70,7 @@ struct dso_function {
 struct dso *dso__new(void);
 void dso__free(struct dso *d);
 
-/* The address of a frame, of any kind that is not raw; 0 when out of memory. */
+/* The address of a frame, of any kind but raw; 0: out of memory. */
 __u64 dso__address(struct dso *d, const struct dict *dict, __u32 frame);
 
 /* At least 1; all but the last are complete. */
@@ -78,10 +78,10 @@ __u32 dso__generations(const struct dso *d);
 const __u8 *dso__build_id(const struct dso *d, __u32 generation);
 /* In order of address. */
 const struct dso_function *dso__functions(const struct dso *d, __u32 generation, __u32 *ret_cnt);
-/* End of the last slot, as an offset. */
+/* Offset of the end of the last slot. */
 __u32 dso__end(const struct dso *d, __u32 generation);
 
-/* Writes a generation as an ELF file; notes: text for DSO_NOTES_SECTION. 0 or -errno. */
+/* Writes a generation as an ELF file; notes: text for DSO_NOTES_SECTION. Returns 0 or -errno. */
 int dso__write(const struct dso *d, __u32 generation, const struct dict *dict, const char *notes,
 	       int fd) __attribute__((warn_unused_result));
 
@@ -91,7 +91,7 @@ static inline __u64 dso_start(__u32 generation)
 	return DSO_BASE + (__u64)generation * DSO_STRIDE;
 }
 
-/* Is it an address of a place, and of which opcode and generation? */
+/* Is it the address of a place? Then with which opcode, and in which generation? */
 static inline bool dso_has(__u64 address)
 {
 	return address - DSO_BASE < OPCODE_LIMIT * DSO_OPCODE_STRIDE;

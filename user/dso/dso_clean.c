@@ -14,14 +14,14 @@
 #include "util/cleanup.h"
 #include "util/sudo_user.h"
 
-/* A path deeper than that is none that a recording has made. */
+/* A recording never makes a deeper path. */
 #define DEPTH_MAX 64
 
 struct walk {
 	struct dso_cleaned *cleaned;
 	char root[PATH_MAX]; /* of the cache */
-	char name[PATH_MAX]; /* below it, where the walk is: the name of the original */
-	int err; /* the first */
+	char name[PATH_MAX]; /* relative to root, current position: the original's name */
+	int err; /* the first error */
 };
 
 static void note_error(struct walk *w, int err)
@@ -62,7 +62,7 @@ static bool is_build_id(const char *name)
 	return len >= 8 && len <= 2 * DSO_BUILD_ID_SIZE && strspn(name, "0123456789abcdef") == len;
 }
 
-/* The link that leads from the build ID to its folder. */
+/* Removes the link that leads from the build ID to its folder. */
 static void remove_link(struct walk *w, const char *id)
 {
 	char path[PATH_MAX];
@@ -73,10 +73,10 @@ static void remove_link(struct walk *w, const char *id)
 	    !S_ISLNK(st.st_mode) || unlink(path))
 		return;
 	path[strlen(path) - strlen(id + 2) - 1] = '\0';
-	rmdir(path); /* if it is empty now */
+	rmdir(path); /* only if it is empty now */
 }
 
-/* DIR/NAME: a folder for each build ID, with "elf" in it. */
+/* DIR/NAME: a folder for each build ID, containing "elf". */
 static void remove_object(struct walk *w, int at_fd, const char *name)
 {
 	cleanup_closedir DIR *dir = open_dir(at_fd, name);
@@ -136,7 +136,7 @@ static void walk_dir(struct walk *w, int at_fd, const char *name, unsigned depth
 	}
 	while ((entry = readdir(dir)))
 		look_at(w, dir, entry->d_name, depth);
-	/* Where krait's were the last ones. */
+	/* If krait's were the last ones. */
 	if (depth && !w->cleaned->dry && w->cleaned->files != before)
 		unlinkat(at_fd, name, AT_REMOVEDIR);
 }

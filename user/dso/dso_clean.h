@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dso_clean.h - what recordings have left: copies of DSOs in perf's build-id cache (dso_store.h) whose originals are
- * gone, and the folder of a capture that is gone.
+ * dso_clean.h - cleans up after recordings: copies of DSOs in perf's build-id cache (dso_store.h)
+ * whose originals are gone, and the folder of a capture that is gone.
  *
- * Must hold: nothing is removed but files that krait has made, by their names, and folders that are empty then; no
- * link is followed. With the caller's rights.
+ * Must hold: removes only files made by krait, recognised by name, and folders that are then empty;
+ * follows no link. Uses the caller's rights.
  */
 #ifndef KRAIT_DSO_DSO_CLEAN_H
 #define KRAIT_DSO_DSO_CLEAN_H
@@ -13,13 +13,13 @@
 #include <stdbool.h>
 
 struct dso_cleaned {
-	bool dry; /* set by the caller: nothing is removed, only counted */
+	bool dry; /* set by the caller: only count, remove nothing */
 	__u64 files, bytes;
 };
 
-/* 0 also where there is no cache; else -errno of what could not be read or removed first. */
+/* Returns 0 also if there is no cache; else the first error of reading or removing. */
 int dso_clean_cache(struct dso_cleaned *c) __attribute__((warn_unused_result));
-/* Of the capture of that name. -EEXIST: it is there; -ENOENT: it has left nothing. */
+/* For the capture with that name. -EEXIST: it still exists; -ENOENT: it has left nothing. */
 int dso_clean_capture(struct dso_cleaned *c, const char *capture)
 	__attribute__((warn_unused_result));
 

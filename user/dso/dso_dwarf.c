@@ -2,11 +2,12 @@
 /*
  * dso_dwarf.c - DWARF 4 for the functions of one generation.
  *
- * A compilation unit for each run of functions of one file: units must be contiguous, and functions
- * come in the order in which they were first seen. A sequence of line rows for each function.
+ * There is a compilation unit for each run of functions from one file, because units must be
+ * contiguous and functions come in the order in which they were first seen; and a sequence of line
+ * rows for each function.
  *
- * Lines and columns are those of co_positions(); DWARF counts columns from 1 and says 0 for unknown,
- * of lines too. The name is the qualified name, the linkage name is that of the symbol.
+ * Lines and columns are those of co_positions(); DWARF counts columns from 1 and uses 0 for unknown
+ * columns and lines. The name is the qualified name, the linkage name that of the symbol.
  */
 #include "dso/dso_text.h"
 
@@ -23,9 +24,9 @@ enum abbrev { ABBREV_UNIT = 1, ABBREV_FUNCTION };
 
 #define ADDRESS_SIZE 8
 
-/* A run of functions of one file. */
+/* A run of functions from one file. */
 struct unit {
-	__u32 file; /* string of the profile */
+	__u32 file; /* string id of the profile */
 	const struct dso_function *first, *last;
 };
 
@@ -139,7 +140,7 @@ static int put_info(struct dwarf *w, const struct dict *dict, const struct unit 
 	return err;
 }
 
-/* The state of the line number program, as far as it is used. */
+/* The used part of the line number program's state. */
 struct line_state {
 	struct bytes *b;
 	__u32 unit;
@@ -147,11 +148,14 @@ struct line_state {
 	bool started;
 };
 
-/* Beyond these, elfutils (and perf with it) refuses all lines of the file; so what is beyond is unknown. */
+/*
+ * elfutils (and so perf) rejects all lines of a file that has larger numbers, so anything beyond is
+ * unknown.
+ */
 #define COLUMN_MAX 0xffff
 #define ISA_MAX 0xff
 
-/* end_column: as instruction set, which DWARF has no other use for here, and no reader shows. */
+/* end_column is stored as the instruction set, which has no other use here, and no reader shows it. */
 static void put_row(struct line_state *s, __u32 unit, int line, int column, int end_column)
 {
 	line = line > 0 ? line : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dso_elf.c - a generation of the DSO as an ELF file, by libelf, with the layout of our choice: file
- * offset, address and offset in the mapping are all the same, which is what perf converts between.
+ * dso_elf.c - writes a generation of the DSO as an ELF file, using libelf with our own layout: file
+ * offset, address and offset in the mapping are all equal, because perf converts between them.
  *
  * Two empty functions follow the last one: hotspot 1.6 does not find the last two of a library.
  */
@@ -28,7 +28,7 @@
 #endif
 
 #define DUMMY_CNT 2
-/* Right behind the ELF header and the two program headers. */
+/* Right after the ELF header and the two program headers. */
 #define NOTE_OFFSET (sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr))
 
 static void remove_syntax(char *symbol)
@@ -79,7 +79,7 @@ struct image {
 	Elf *elf;
 	struct bytes text, note, symtab, strtab, names, all_names;
 	struct dwarf dwarf;
-	size_t end; /* of what has a place in the file */
+	size_t end; /* of what has been placed in the file */
 };
 
 static void put_note(struct bytes *b, const __u8 *build_id)
@@ -124,7 +124,7 @@ static int put_symbols(struct image *m)
 	return 0;
 }
 
-/* The opcodes of a function, where somebody has looked at them. */
+/* Fills in the opcodes of a function that somebody has looked at. */
 static void put_opcodes(struct image *m, const struct dso_function *f)
 {
 	const struct profile_code *code = dict__code_at(m->dict, f->code);
@@ -152,7 +152,7 @@ static void put_text(struct image *m)
 struct section {
 	const char *name;
 	__u32 type;
-	__u64 flags, offset; /* offset 0: behind what is there */
+	__u64 flags, offset; /* offset 0: after the previous section */
 	__u32 link, info, entry_size, align;
 };
 
@@ -191,7 +191,7 @@ static int add_section(struct image *m, const struct section *s, const struct by
 	return 0;
 }
 
-/* .text is section 1: symbols refer to it; .strtab is 4. */
+/* .text is section 1, because symbols refer to it; .strtab is 4. */
 static int add_sections(struct image *m, const char *notes)
 {
 	struct bytes own = { .data = (__u8 *)(size_t)notes, .len = strlen(notes) };
@@ -222,7 +222,7 @@ static int add_sections(struct image *m, const char *notes)
 	return err;
 }
 
-/* The names of the sections, of which its own is the last. */
+/* The names of the sections; its own comes last. */
 static int add_names(struct image *m)
 {
 	static const char own[] = ".shstrtab";

@@ -13,9 +13,9 @@
 struct dso_files {
 	struct dso *dso;
 	struct dso_store store;
-	char *paths[DSO_MAX_GENERATIONS]; /* as records say them; NULL not asked for yet */
-	__u32 stored; /* generations before this one are on disk, whole */
-	__u32 stored_end; /* of that one, what is on disk */
+	char *paths[DSO_MAX_GENERATIONS]; /* as in records; NULL: not requested yet */
+	__u32 stored; /* generations before this one are completely on disk */
+	__u32 stored_end; /* how much of that one is on disk */
 	bool no_cache;
 };
 
@@ -105,7 +105,7 @@ static int path_now(const struct dso_files *f, __u32 generation, char *path, siz
 	return dso_store_path(path, size, f->store.folder, dso__build_id(f->dso, generation));
 }
 
-/* Only "perf archive" and captures that are moved need it. */
+/* Needed only by "perf archive" and for captures that are moved. */
 static void put_into_cache(struct dso_files *f, __u32 generation)
 {
 	const __u8 *id = dso__build_id(f->dso, generation);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dso_nop.h - what fills a slot of the DSO's text: an instruction of this machine that does nothing, with an opcode of CPython's as
- * its operand. 0 is none.
+ * dso_nop.h - fills a slot of the DSO's text: an instruction of this machine that does nothing,
+ * with a CPython opcode as its operand; 0: none.
  */
 #ifndef KRAIT_DSO_DSO_NOP_H
 #define KRAIT_DSO_DSO_NOP_H
@@ -25,7 +25,7 @@ static inline void dso_nop_put(__u8 slot[DSO_SLOT], __u8 opcode)
 	memcpy(slot, bytes, sizeof(bytes));
 }
 
-/* Of a file of any machine. */
+/* For a file of any machine. */
 static inline __u8 dso_nop_opcode(const __u8 slot[DSO_SLOT])
 {
 	const __u32 word = slot[0] | (__u32)slot[1] << 8 | (__u32)slot[2] << 16 |

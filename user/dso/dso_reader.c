@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dso_reader.c - a sorted table of functions from the symbols, with what DWARF says of them; lines
- * by libdw.
+ * dso_reader.c - a sorted table of functions from the symbols, with what DWARF says about them;
+ * libdw finds lines.
  */
 #include "dso/dso_reader.h"
 
@@ -24,15 +24,15 @@
 #include "util/cleanup.h"
 #include "util/search.h"
 
-/* A DSO is about 400 bytes a function, and 8 MB when it is full. */
+/* A DSO takes about 400 bytes a function, and 8 MB when it is full. */
 #define MAX_FUNCTIONS (4U << 20)
 #define MAX_FILE (64U << 20)
 
 struct function {
 	__u64 start, end;
-	const char *symbol, *name; /* name: of DWARF, or NULL */
+	const char *symbol, *name; /* name: from DWARF, or NULL */
 	int first_line;
-	Dwarf_Off unit; /* of its unit's DIE; 0 none */
+	Dwarf_Off unit; /* of its unit's DIE; 0: none */
 };
 
 struct dso_reader {
@@ -42,7 +42,7 @@ struct dso_reader {
 	struct function *functions;
 	size_t cnt;
 	char *notes;
-	const __u8 *text; /* of libelf; NULL there is none */
+	const __u8 *text; /* owned by libelf; NULL: none */
 	size_t text_size;
 };
 
@@ -82,8 +82,8 @@ static Elf_Scn *find_section(Elf *elf, const char *name, __u32 type, GElf_Shdr *
 }
 
 /*
- * krait writes its sections as they are. What is compressed may unpack to a thousand times its size,
- * and what refers to another file makes libdw open that: neither is krait's.
+ * krait writes neither compressed sections, which may unpack to a thousand times their size, nor
+ * references to another file, which libdw would open: such a file is not krait's.
  */
 static bool has_foreign_section(Elf *elf)
 {
@@ -139,7 +139,7 @@ static int read_notes(struct dso_reader *r)
 	return r->notes ? 0 : -ENOMEM;
 }
 
-/* Without it, nothing is known of opcodes. */
+/* Without it, no opcodes are known. */
 static void read_text(struct dso_reader *r)
 {
 	GElf_Shdr shdr;
@@ -227,7 +227,7 @@ static void read_die(struct dso_reader *r, Dwarf_Die *die, Dwarf_Off unit)
 	f->unit = unit;
 }
 
-/* Of a file without (good) DWARF, the names of the symbols remain. */
+/* Without (good) DWARF, a file still has the names of its symbols. */
 static void read_dwarf(struct dso_reader *r)
 {
 	Dwarf_Off next, offset = 0;
@@ -260,7 +260,7 @@ int dso_reader__open(struct dso_reader **ret, const char *path, const __u8 *buil
 	r->fd = open_regular(path);
 	if (r->fd < 0)
 		err = r->fd;
-	/* Never mapped: a file that is cut meanwhile would end krait. */
+	/* Never mapped: truncating the file would kill krait. */
 	if (!err && elf_version(EV_CURRENT) != EV_NONE)
 		r->elf = elf_begin(r->fd, ELF_C_READ, NULL);
 	if (!err && (!r->elf || elf_kind(r->elf) != ELF_K_ELF || !gelf_getehdr(r->elf, &ehdr) ||
@@ -310,7 +310,7 @@ static void find_line(struct dso_reader *r, const struct function *f, __u64 offs
 		ret->end_column = (int)end_column - 1;
 }
 
-/* What follows the units of a code object stands for no unit. */
+/* The two slots after a code object's units belong to no unit. */
 static int unit_of(const struct function *f, __u64 offset)
 {
 	__u64 slots = (f->end - f->start) / DSO_SLOT, slot = (offset - f->start) / DSO_SLOT;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dso_reader.h - from an address in a recording's DSO back to function, file, line and column.
+ * dso_reader.h - maps an address in a recording's DSO back to function, file, line and column.
  *
- * Must hold: the file may be anything; what does not make sense in it resolves to nothing.
+ * Must hold: the file is untrusted; malformed parts resolve to nothing.
  */
 #ifndef KRAIT_DSO_DSO_READER_H
 #define KRAIT_DSO_DSO_READER_H
@@ -16,39 +16,39 @@ struct dso_reader;
 
 struct dso_place_info {
 	const char *name; /* qualified name, or the text of a mark; owned by the reader */
-	const char *file; /* "" unknown */
-	int first_line, line, column; /* -1 unknown */
-	int end_column; /* -1 unknown, or on another line */
-	int unit; /* code unit of the code object, -1 unknown */
+	const char *file; /* "": unknown */
+	int first_line, line, column; /* -1: unknown */
+	int end_column; /* -1: unknown, or on another line */
+	int unit; /* code unit of the code object; -1: unknown */
 	bool mark;
 };
 
 /*
- * 0; -ENOENT; -ESTALE: another build ID than wanted (NULL: any will do); -ENOEXEC: no DSO of krait;
- * -errno.
+ * Returns 0; -ENOENT; -ESTALE: another build ID than wanted (NULL: any will do); -ENOEXEC: not a
+ * DSO of krait; -errno.
  */
 int dso_reader__open(struct dso_reader **ret, const char *path, const __u8 *build_id,
 		     unsigned build_id_size) __attribute__((warn_unused_result));
 void dso_reader__free(struct dso_reader *r);
 
-/* offset: from the start of the file. False where there is no function. */
+/* offset: from the start of the file. False: there is no function. */
 bool dso_reader__find(struct dso_reader *r, __u64 offset, struct dso_place_info *ret);
 
-/* The place as a frame: Python or a mark, without code object and unit. */
+/* Converts the place to a frame: Python or a mark, without code object and unit. */
 struct profile_frame dso_place_frame(struct dict *dict, const struct dso_place_info *place);
 
-/* From where to where the function at an offset goes. */
+/* Start and end of the function at an offset. */
 struct dso_extent {
 	__u64 start, end;
 };
 bool dso_reader__extent(const struct dso_reader *r, __u64 offset, struct dso_extent *ret);
 
-/* The opcode of CPython's that was at an offset when krait looked last; 0 unknown. */
+/* The CPython opcode at an offset when krait last looked; 0 unknown. */
 __u8 dso_reader__opcode(const struct dso_reader *r, __u64 offset);
 
-/* The value of a line "name value" of the notes; false if it is not there. */
+/* The value of a line "name value" of the notes; false: there is none. */
 bool dso_reader__note(const struct dso_reader *r, const char *name, __u64 *ret);
-/* All of them, lines of text. */
+/* All notes, lines of text. */
 const char *dso_reader__notes(const struct dso_reader *r);
 
 #endif /* KRAIT_DSO_DSO_READER_H */

@@ -17,9 +17,9 @@
 #include "util/sudo_user.h"
 
 #define HEX_SIZE (2 * DSO_BUILD_ID_SIZE + 1)
-/* Of the build ID in the file's name: enough to tell recordings apart. */
+/* Digits of the build ID in the file's name: enough to tell recordings apart. */
 #define NAME_HEX 8
-/* What a file is called until it is whole. */
+/* Suffix of a file's name until it is complete. */
 #define PART ".part"
 
 static void to_hex(char *hex, const __u8 *id, size_t size)
@@ -28,7 +28,7 @@ static void to_hex(char *hex, const __u8 *id, size_t size)
 		sprintf(hex + 2 * i, "%02x", id[i]);
 }
 
-/* snprintf() with -ENAMETOOLONG for what does not fit. */
+/* snprintf() that returns -ENAMETOOLONG if the text does not fit. */
 static int __attribute__((format(printf, 3, 4)))
 set_path(char *path, size_t size, const char *fmt, ...)
 {
@@ -41,7 +41,7 @@ set_path(char *path, size_t size, const char *fmt, ...)
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-/* perf's text output is split at blanks, and the name of a DSO at ")". */
+/* Tools split perf's text output at blanks, and the name of a DSO at ")". */
 static bool is_presentable(const char *path)
 {
 	for (; *path; path++) {
@@ -51,7 +51,7 @@ static bool is_presentable(const char *path)
 	return true;
 }
 
-/* "python-1a2b3c4d.so", or what a krait that was killed has left of one. */
+/* "python-1a2b3c4d.so", or what a killed krait has left of one. */
 bool dso_store_is_ours(const char *name)
 {
 	size_t start = strlen("python-") + NAME_HEX;
@@ -69,7 +69,7 @@ static int open_folder(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* One that is there is taken if it is a folder, and no link to one. */
+/* An existing one is accepted if it is a folder, and not a link to one. */
 static int make_folder(const char *path)
 {
 	cleanup_close int fd = -1;
@@ -80,7 +80,7 @@ static int make_folder(const char *path)
 	return fd < 0 ? fd : 0;
 }
 
-/* DSOs of krait's in a folder: removed, or moved into another one that is open. */
+/* Removes krait's DSOs in a folder, or moves them to another folder that is open. */
 static int empty_folder(const char *path, int to_fd)
 {
 	cleanup_close int fd = open_folder(path);
@@ -119,7 +119,7 @@ static int find_name(char *path, size_t size, int fd)
 	return 0;
 }
 
-/* What stands there and is no folder is in the way. */
+/* If something else than a folder exists there, it is in the way. */
 static int choose_beside(struct dso_store *s, int fd, const char *path)
 {
 	char name[PATH_MAX];
@@ -146,7 +146,7 @@ static int choose_beside(struct dso_store *s, int fd, const char *path)
 	return err;
 }
 
-/* In /var/tmp anybody may have been quicker. */
+/* In /var/tmp anybody may have been faster. */
 static int choose_shared(char *folder, size_t size)
 {
 	struct stat st;
@@ -180,7 +180,7 @@ int dso_store_choose(struct dso_store *s, int fd, const char *path)
 	if (err)
 		return err;
 	if (!choose_beside(s, fd, path)) {
-		/* DSOs of recordings that had this file before; the cache still has them. */
+		/* DSOs of earlier recordings with this file name; the cache still has them. */
 		if (s->made)
 			empty_folder(s->folder, -1);
 		return 0;
@@ -204,7 +204,7 @@ int dso_store_make(struct dso_store *s)
 	return 0;
 }
 
-/* What an earlier capture of this name has left gets out of the way. */
+/* Moves away what an earlier capture with this name has left. */
 static int move_old(const char *name, const char *kept_path)
 {
 	char kept[PATH_MAX];
@@ -217,7 +217,7 @@ static int move_old(const char *name, const char *kept_path)
 	err = set_path(kept, sizeof(kept), "%s.krait", kept_path);
 	if (err)
 		return err;
-	/* Also when no capture has a folder now: the kept one of before has lost its capture. */
+	/* Even if no capture has a folder now: the previously kept one has lost its capture. */
 	empty_folder(kept, -1);
 	return rename(name, kept) && errno != ENOENT ? -errno : 0;
 }
@@ -232,7 +232,7 @@ int dso_store_publish(struct dso_store *s, const char *kept_path)
 		return err;
 	err = move_old(s->name, kept_path);
 	if (!err && rename(s->folder, s->name)) {
-		/* There are files in it that are not krait's. */
+		/* The folder contains files that are not krait's. */
 		if (errno != ENOTEMPTY && errno != EEXIST)
 			return -errno;
 		fd = open_folder(s->name);
@@ -291,7 +291,7 @@ int dso_store_write(const char *path, const struct dso *d, __u32 generation,
 	return err;
 }
 
-/* base: the folder that must be there, and is not made. */
+/* base: the folder that must exist, and is not created. */
 static int cache_folder(char *folder, size_t size, char *base, size_t base_size)
 {
 	const char *given = secure_getenv("PERF_BUILDID_DIR");

@@ -61,7 +61,7 @@ int kernel_names_add(struct kernel_names *k, __u64 address, const char *name, co
 	return 0;
 }
 
-/* Neither is ever more than a word in kallsyms; a line must not become two. */
+/* In kallsyms both are single words; a line must not become two. */
 static bool is_word(const char *text)
 {
 	return *text && !strpbrk(text, " \t\r\n");

@@ -13,7 +13,7 @@
 #include "util/vec.h"
 
 #define WORD "native "
-/* Older readers take this for no place. */
+/* Older readers do not take this for a place. */
 #define LINE "= "
 #define WRAPPER "wrapper"
 
@@ -96,7 +96,7 @@ static int by_path(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Of "name (inlined)": the name. */
+/* The length of the name in "name (inlined)". */
 static size_t native_inlined_length(const char *name)
 {
 	size_t len = strlen(name), end = strlen(NAME_INLINED);
@@ -118,7 +118,7 @@ static const char *name_of(const struct native_names *n, const struct dict *dict
 	return *name && *name != '[' ? name : NULL;
 }
 
-/* What the dictionary knows of the place. */
+/* Writes what the dictionary knows about the place. */
 static void write_lines(const struct dict *dict, __u32 frame, FILE *out)
 {
 	__u32 cnt;
@@ -167,7 +167,7 @@ void native_names_write(const struct native_names *n, const struct dict *dict, F
 
 /* ---- reading ----------------------------------------------------------------------------------- */
 
-/* "1803 deflate.c", "120 deflate.h<TAB>insert_string", "wrapper": of the place that was read last. */
+/* "1803 deflate.c", "120 deflate.h<TAB>insert_string", "wrapper": belongs to the last place read. */
 static int read_line(struct native_names *n, char *text)
 {
 	struct native_name *of = &n->list[n->cnt - 1];
@@ -197,7 +197,7 @@ static int read_line(struct native_names *n, char *text)
 	return 0;
 }
 
-/* A place: the file that it is in has been named before. *ret: it is new, and has lines if some follow. */
+/* Reads a place, in the file named before. *ret: it is new, and gets the lines that follow. */
 static int read_place(struct native_names *n, const char *path, const char *text, bool *ret)
 {
 	char *end;

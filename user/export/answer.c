@@ -10,7 +10,7 @@
 #include "export/answer.pb-c.h"
 
 #define MS_PER_S 1000ULL
-/* Longer waits are no waits; the caller has a bound of its own. */
+/* Longer waits are ignored; the caller has its own limit. */
 #define RETRY_MAX_S (1000000LL)
 
 enum grpc_code {
@@ -48,7 +48,7 @@ static __u64 ms_of(__s64 seconds, __s32 nanos)
 
 /* ---- bodies ------------------------------------------------------------------------------------ */
 
-/* A body that is no such message says nothing. */
+/* A malformed body gives no information. */
 static void take_response(struct answer *a, const void *body, size_t len)
 {
 	Krait__Answer__ExportProfilesServiceResponse *r =
@@ -73,7 +73,7 @@ static void take_retry_info(struct answer *a, const Krait__Answer__Status__Any *
 	info = krait__answer__retry_info__unpack(NULL, any->value.len, any->value.data);
 	if (!info)
 		return;
-	/* To be asked back at once is to be asked back. */
+	/* "At once" still means that the server wants the batch again. */
 	a->retry_after_ms = 1;
 	if (info->retry_delay)
 		a->retry_after_ms += ms_of(info->retry_delay->seconds, info->retry_delay->nanos);
@@ -94,7 +94,7 @@ static bool take_status(struct answer *a, const void *body, size_t len)
 	return true;
 }
 
-/* Servers answer with text, HTML or JSON, whatever is before them. */
+/* Servers answer with text, HTML or JSON, or a proxy before them does. */
 static void take_reason(struct answer *a, bool otlp, const void *body, size_t len)
 {
 	const char *text = body;
@@ -123,7 +123,7 @@ void answer_http(struct answer *a, long status, __s64 retry_after_s, int otlp, c
 	}
 	a->verdict = may_try_again(status) ? ANSWER_RETRY : ANSWER_REJECTED;
 	take_reason(a, otlp, body, len);
-	a->retry_after_ms = 0; /* a header says that */
+	a->retry_after_ms = 0; /* a header has it */
 	if (a->verdict == ANSWER_RETRY)
 		a->retry_after_ms = ms_of(retry_after_s, 0);
 }
@@ -136,7 +136,7 @@ void answer_none(struct answer *a, const char *why)
 
 /* ---- gRPC -------------------------------------------------------------------------------------- */
 
-/* The value of that header, without blanks around it, or NULL. */
+/* The value of that header without surrounding blanks, or NULL. */
 static const char *value_of(const char *line, size_t len, const char *name, size_t *ret_len)
 {
 	size_t n = strlen(name);
@@ -202,7 +202,7 @@ static void unescape(char *text)
 	*out = '\0';
 }
 
-/* base64, padded or not; in place. Its length. */
+/* base64, padded or not; in place. Returns its length. */
 static size_t decode(char *text)
 {
 	static const char digits[] =
@@ -226,7 +226,7 @@ static size_t decode(char *text)
 	return len;
 }
 
-/* Where a proxy has answered, or a server that speaks no gRPC (grpc/doc/http-grpc-status-mapping.md). */
+/* For answers of a proxy, or of a server without gRPC (grpc/doc/http-grpc-status-mapping.md). */
 static int grpc_of_http(long status)
 {
 	switch (status) {
@@ -267,7 +267,7 @@ static enum answer_verdict grpc_verdict(int code, bool retry_info)
 	}
 }
 
-/* The one message of the answer, where it is whole and as it is. */
+/* Takes the single message of the answer, if it is complete and uncompressed. */
 static void take_frame(struct answer *a, const __u8 *body, size_t len)
 {
 	__u32 size;

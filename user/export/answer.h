@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * answer.h - what a server's answer means for the batch that it was sent.
+ * answer.h - what a server's answer means for the batch.
  *
- * As OTLP has it: 2xx is delivered, 429, 502, 503 and 504 are tried again, all else is refused for good. Over gRPC the
- * status is in the trailers; RESOURCE_EXHAUSTED is tried again only where the server says when.
+ * As OTLP specifies: 2xx means delivered, 429, 502, 503 and 504 mean retry, everything else is a
+ * final refusal. Over gRPC the status is in the trailers; RESOURCE_EXHAUSTED is retried only if the
+ * server says when.
  *
- * Must hold: pure functions over bytes that somebody else has written. What they say of the text is one
- * bounded line, not yet free of secrets (secrets.h) or of characters that do not print.
+ * Must hold: pure functions over untrusted bytes. The extracted text is one bounded line, which may
+ * still contain secrets (secrets.h) and unprintable characters.
  */
 #ifndef KRAIT_EXPORT_ANSWER_H
 #define KRAIT_EXPORT_ANSWER_H
@@ -14,7 +15,7 @@
 #include <linux/types.h>
 #include <stddef.h>
 
-/* Of an answer's body, and of its headers. */
+/* Limit for an answer's body, and for its headers. */
 #define ANSWER_MAX 65536U
 #define ANSWER_TEXT_MAX 200
 #define ANSWER_GRPC 1000
@@ -24,29 +25,32 @@ enum answer_verdict { ANSWER_DELIVERED, ANSWER_RETRY, ANSWER_REJECTED };
 struct answer {
 	enum answer_verdict verdict;
 	__s32 status; /* HTTP's, or ANSWER_GRPC + grpc-status */
-	__u64 partial_rejected; /* profiles that the server did not want */
-	__u64 retry_after_ms; /* what it asks for, any number; 0 nothing */
+	__u64 partial_rejected; /* profiles that the server rejected */
+	__u64 retry_after_ms; /* what it asks for, any number; 0: nothing */
 	char text[ANSWER_TEXT_MAX]; /* its reason, or "" */
 };
 
-/* Those headers and trailers that say something of gRPC, as they come, the last one counts. */
+/* Headers and trailers about gRPC, as they come; the last one counts. */
 struct answer_grpc {
 	int status; /* -1: none yet */
 	char message[ANSWER_TEXT_MAX * 3]; /* percent-encoded */
 	char details[4096]; /* base64 */
 };
 
-/* One line of the head or the trailers, with or without its end. */
+/* Takes a line of the headers or the trailers, with or without its line end. */
 void answer_grpc_header(struct answer_grpc *g, const char *line, size_t len)
 	__attribute__((nonnull));
 
-/* retry_after_s: of the Retry-After header, 0 none. otlp: the body is an ExportProfilesServiceResponse, or a Status. */
+/*
+ * retry_after_s: from the Retry-After header, 0: none. otlp: the body is an
+ * ExportProfilesServiceResponse, or a Status.
+ */
 void answer_http(struct answer *a, long status, __s64 retry_after_s, int otlp, const void *body,
 		 size_t len) __attribute__((nonnull(1)));
 /* body: the frames of the answer. */
 void answer_grpc(struct answer *a, long http_status, const struct answer_grpc *g, const void *body,
 		 size_t len) __attribute__((nonnull(1, 3)));
-/* No answer at all: why. */
+/* There was no answer: why. */
 void answer_none(struct answer *a, const char *why) __attribute__((nonnull));
 
 #endif /* KRAIT_EXPORT_ANSWER_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * backoff.h - when to try again: after 1, 2, 4 ... seconds, at most 15 s apart during the first two minutes of an
- * outage and 60 s later, up to half of which is left out by chance so that a fleet does not come back
- * in step. A server that asks for more time gets it, up to five minutes.
+ * backoff.h - when to try again: after 1, 2, 4 ... seconds, at most 15 s apart during the first two
+ * minutes of an outage and 60 s later; a random part of up to half is subtracted, so that a fleet
+ * does not come back in step. A server that asks for more time gets it, up to five minutes.
  *
- * Must hold: times are monotonic, so a clock that jumps changes nothing. A pause counts from where the try began, which
- * may have been slow to fail.
+ * Must hold: times are monotonic, so a clock that jumps changes nothing. A pause counts from the
+ * start of the attempt, which may have taken long to fail.
  */
 #ifndef KRAIT_EXPORT_BACKOFF_H
 #define KRAIT_EXPORT_BACKOFF_H
@@ -18,14 +18,14 @@
 #define BACKOFF_EARLY_FOR_MS 120000ULL
 #define BACKOFF_LATE_MS 60000ULL
 #define BACKOFF_ASKED_MAX_MS 300000ULL
-/* Between the end of a try and the next, whatever its length was. */
+/* Least time between the end of an attempt and the next one. */
 #define BACKOFF_LEAST_MS 250ULL
 
 /* All zero: no outage. */
 struct backoff {
-	__u64 since_ns; /* the first try that failed began */
+	__u64 since_ns; /* start of the first failed attempt */
 	unsigned failures; /* in a row */
-	__u64 next_ns; /* not before */
+	__u64 next_ns; /* not before this time */
 };
 
 static inline void backoff_succeeded(struct backoff *b)
@@ -33,7 +33,7 @@ static inline void backoff_succeeded(struct backoff *b)
 	*b = (struct backoff){ 0 };
 }
 
-/* asked_ms: what the server asks for, 0 nothing; chance: any number. */
+/* asked_ms: what the server asks for, 0: nothing; chance: a random number. */
 static inline void backoff_failed(struct backoff *b, __u64 began_ns, __u64 now_ns, __u64 asked_ms,
 				  __u64 chance)
 {

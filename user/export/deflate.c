@@ -6,10 +6,13 @@
 
 /* zlib's windowBits for a gzip header around its largest window. */
 #define GZIP_WINDOW (15 + 16)
-/* Of windows of 12 KB, level 1 makes 5 % more bytes than 6 in 0.56 of its time; a host has more network than CPU to spare. */
+/*
+ * For windows of 12 KB, level 1 makes 5 % more bytes than level 6 in 0.56 of its time; a host has
+ * more network than CPU to spare.
+ */
 #define LEVEL 1
 
-/* Room for so many more bytes; they count from here on. */
+/* Appends room for that many bytes, which count as used. */
 static __u8 *room(struct bytes *b, size_t len)
 {
 	size_t before = b->len;
@@ -42,7 +45,7 @@ int deflate_gzip(struct bytes *ret, const void *data, size_t len)
 int inflate_gzip(struct bytes *ret, const void *data, size_t len, size_t raw_len)
 {
 	z_stream z = { .next_in = (Bytef *)data, .avail_in = (uInt)len };
-	/* One byte more, so that what is longer does not look as if it had ended. */
+	/* One byte more, so that longer data does not seem to end there. */
 	__u8 *out = room(ret, raw_len + 1);
 	int r;
 

@@ -9,7 +9,7 @@
 struct metric {
 	const char *name, *type, *help;
 	size_t offset;
-	bool is_time; /* ns, shown in seconds */
+	bool is_time; /* in ns, shown in seconds */
 };
 
 #define MEMBER(m) offsetof(struct exporter_destination_stats, m)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * export_protocol.h - what krait and the exporter say to each other over the channel (worker/channel.h).
+ * export_protocol.h - the messages between krait and the exporter over their channel
+ * (worker/channel.h).
  */
 #ifndef KRAIT_EXPORT_EXPORT_PROTOCOL_H
 #define KRAIT_EXPORT_EXPORT_PROTOCOL_H
@@ -8,24 +9,24 @@
 #include "export/exporter.h"
 #include "export/spool.h"
 
-/* Those of disk, those of memory, that of the cursors. */
+/* Segments on disk, segments in memory, and the file of cursors. */
 #define EXPORT_FILES (2 * SPOOL_SEGMENTS + 1)
 
 enum export_order {
-	EXPORT_SETUP, /* with a memfd: setup_pack(); once more when tokens have changed */
-	EXPORT_FILE, /* with descriptors: from number on; no disk: those are left out */
+	EXPORT_SETUP, /* with a memfd: setup_pack(); sent again when tokens have changed */
+	EXPORT_FILE, /* with descriptors: from number on; without a disk, its files are omitted */
 	EXPORT_BATCH, /* with a memfd: the body */
-	EXPORT_STOP, /* timeout_ns; an EXPORT_REPORT that says last answers it */
+	EXPORT_STOP, /* timeout_ns; answered by an EXPORT_REPORT with last set */
 };
 
 struct export_order_message {
 	__u32 order;
 	__u32 kind;
-	__u64 number; /* of the batch, of the file */
+	__u64 number; /* of the batch or file */
 	__u64 timeout_ns;
 	__u64 from_unix_ns, to_unix_ns, samples, len;
 	__u8 id[EXPORT_ID_SIZE];
-	char query[EXPORT_QUERY_MAX + 1]; /* "" none */
+	char query[EXPORT_QUERY_MAX + 1]; /* "": none */
 };
 
 enum export_word {
@@ -42,7 +43,7 @@ struct export_word_message {
 	__u32 level; /* enum log_level */
 	bool last;
 	union {
-		struct exporter_stats stats; /* what the exporter knows of them */
+		struct exporter_stats stats; /* as far as the exporter knows */
 		char text[512];
 	};
 };

@@ -30,7 +30,7 @@ static void count_dropped(struct export_queue *q, __u64 samples)
 	q->dropped_samples += samples;
 }
 
-/* The oldest that the worker has not been sent; of what it has been sent, it may have taken it already. */
+/* Drops the oldest batch not sent to the worker yet; it may already have those that were sent. */
 static bool drop_oldest(struct export_queue *q)
 {
 	for (unsigned i = 0; i < q->cnt; i++) {
@@ -91,7 +91,8 @@ void export_queue_send(struct export_queue *q, int channel)
 		struct export_queued *b = q->list[i];
 
 		if (!b->sent && channel_send(channel, &b->order, sizeof(b->order), &b->fd, 1))
-			return; /* its buffer is full, or it has gone: whoever listens to it learns that */
+			/* its buffer is full, or it has gone: listening to it will show that */
+			return;
 		b->sent = true;
 	}
 }

@@ -23,7 +23,7 @@ static void add_counts(struct exporter_destination_stats *total,
 		total->last_success_unix_ns = d->last_success_unix_ns;
 }
 
-/* What a destination is like now. */
+/* Takes a destination's current state. */
 static void take_state(struct exporter_destination_stats *ret,
 		       const struct exporter_destination_stats *d)
 {

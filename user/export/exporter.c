@@ -24,18 +24,21 @@
 #include "worker/worker.h"
 
 #define MODULE "export"
-/* Until a worker that cannot do without libcurl says so. */
+/* How long to wait for a worker to report that libcurl is missing. */
 #define READY_NS (20 * NS_PER_SEC)
-/* After the first end of a worker, and the most that this doubles to while each lives no longer than that. */
+/*
+ * Pause after a worker's first end, and the most that it doubles to while each worker lives no
+ * longer than that.
+ */
 #define RESTART_NS (2 * NS_PER_SEC)
 #define RESTART_MAX_NS (64 * NS_PER_SEC)
 #define LOOK_EVERY_NS (10 * NS_PER_SEC)
 
 struct exporter {
-	struct exporter_config config; /* a copy, with texts of its own */
+	struct exporter_config config; /* a copy that owns its texts */
 	struct exporter_destination destinations[EXPORT_DESTINATIONS_MAX];
 	struct setup setup;
-	struct bytes packed; /* what the worker was told last */
+	struct bytes packed; /* what the worker was last told */
 	struct spool_files files;
 	int lock;
 	struct worker *worker;
@@ -43,11 +46,11 @@ struct exporter {
 	__s32 ready_err;
 	__u64 started_ns, looked_ns, ended_ns, restart_ns /* after ended_ns */;
 	struct export_queue queue;
-	__u64 next_number; /* of a batch */
-	struct exporter_stats own; /* what krait counts */
-	struct exporter_stats said; /* what this worker has said */
-	struct exporter_stats before; /* what those before it had */
-	bool is_last; /* report has come */
+	__u64 next_number; /* of the next batch */
+	struct exporter_stats own; /* counted by krait */
+	struct exporter_stats said; /* reported by this worker */
+	struct exporter_stats before; /* reported by earlier workers */
+	bool is_last; /* its report has come */
 };
 
 /* ---- batches ---------------------------------------------------------------------------------- */
@@ -171,7 +174,7 @@ static void take_word(struct exporter *e, const struct export_word_message *m)
 	}
 }
 
-/* All that it has said so far, after waiting for so long for the first of it. */
+/* Takes everything it has said so far; waits for the first message at most that long. */
 static void listen_to(struct exporter *e, int timeout_ms)
 {
 	struct export_word_message m;
@@ -209,7 +212,7 @@ static int wait_until_ready(struct exporter *e, struct error *err)
 
 /* ---- life -------------------------------------------------------------------------------------- */
 
-/* Files that the configuration names are read again later, so it must last. */
+/* Files named in the configuration are read again later, so it must be kept. */
 static int keep_config(struct exporter *e, const struct exporter_config *config, struct error *err)
 {
 	bool failed = false;
@@ -266,7 +269,10 @@ struct exporter *exporter__start(const struct exporter_config *config, struct er
 	return NULL;
 }
 
-/* Tokens and certificates are replaced while krait runs; one that cannot be read is as if it had not changed. */
+/*
+ * Tokens and certificates may be replaced while krait runs; one that cannot be read counts as
+ * unchanged.
+ */
 void exporter__reload(struct exporter *e)
 {
 	struct bytes packed = { 0 };
@@ -343,7 +349,7 @@ void exporter__stats(const struct exporter *e, struct exporter_stats *ret)
 			 e->setup.destinations[i].name);
 }
 
-/* What nobody will send any more, as it was in memory. */
+/* Reports what will never be sent, because it was in memory. */
 static void say_what_is_left(const struct exporter_stats *s)
 {
 	for (unsigned i = 0; i < s->destination_cnt; i++) {
@@ -385,7 +391,7 @@ void exporter__stop(struct exporter *e, __u64 timeout_ns, struct exporter_stats 
 		send_queued(e);
 		listen_to(e, ms_until(end_ns));
 	}
-	/* Its last words may take a little longer than its last try. */
+	/* Its last report may take a little longer than its last attempt. */
 	m.timeout_ns = end_ns > clock_monotonic_ns() ? end_ns - clock_monotonic_ns() : 0;
 	end_ns += 2 * NS_PER_SEC;
 	if (e->worker && send_order(e, &m, NULL, 0))

@@ -18,9 +18,9 @@
 #include "worker/channel.h"
 #include "worker/sandbox.h"
 
-/* fdatasync() of what has been appended, at most so often: a power cut costs no more than that. */
+/* How often to fdatasync() appended data: a power cut costs no more than that. */
 #define SYNC_EVERY_NS NS_PER_SEC
-/* What it has done meanwhile is not counted when it is killed. */
+/* Work since the last report is not counted if the worker is killed. */
 #define REPORT_EVERY_NS (NS_PER_SEC / 20)
 #define IDLE_MS 10000
 #define SETUP_SIZE_MAX (32U << 20)
@@ -34,14 +34,17 @@ struct exporter_worker {
 	struct curl_library curl;
 	CURLM *multi;
 	struct sender *senders[EXPORT_DESTINATIONS_MAX];
-	bool gzip; /* some destination takes it */
+	bool gzip; /* some destination accepts it */
 	bool stopping, disk_was_full, dirty;
 	__u64 stop_at_ns, sync_at_ns, report_at_ns;
 };
 
 /* ---- words to krait ---------------------------------------------------------------------------- */
 
-/* Waits for room: krait reads when it can, and there is nothing to do without it. -EPIPE ends the worker. */
+/*
+ * Waits for room: krait reads when it can, and without that there is nothing to do. -EPIPE ends the
+ * worker.
+ */
 static int tell(const struct exporter_worker *w, const struct export_word_message *m)
 {
 	return channel_send(w->channel, m, sizeof(*m), NULL, 0);
@@ -59,7 +62,7 @@ static void say(void *ctx, enum log_level level, const char *text)
 	struct export_word_message m = { .word = EXPORT_SAID, .level = level };
 
 	snprintf(m.text, sizeof(m.text), "%s", text);
-	(void)tell(ctx, &m); /* the main loop sees that nobody listens */
+	(void)tell(ctx, &m); /* the main loop will see that nobody listens */
 }
 
 static void report(struct exporter_worker *w, bool last)
@@ -146,7 +149,7 @@ static int append(struct exporter_worker *w, const struct export_order_message *
 	return spool__append(w->spool, &b);
 }
 
-/* What cannot be held is counted by the spool: to krait it is taken all the same. */
+/* The spool counts what it cannot hold: for krait the batch is taken in any case. */
 static int take_batch(struct exporter_worker *w, const struct export_order_message *m, int fd)
 {
 	cleanup_free void *body = NULL;
@@ -173,7 +176,7 @@ static void take_stop(struct exporter_worker *w, const struct export_order_messa
 		sender__hurry(w->senders[i]);
 }
 
-/* Those that are the same places, with other credentials; each once its request is over. */
+/* The same destinations with other credentials; each changes once its request is over. */
 static void take_change(struct exporter_worker *w, int fd)
 {
 	bool same;
@@ -190,7 +193,7 @@ static void take_change(struct exporter_worker *w, int fd)
 		setup_free(&w->changed);
 }
 
-/* One order, if there is one. -EAGAIN: none; else what ends the worker. */
+/* Takes one order. Returns -EAGAIN: there is none; other errors end the worker. */
 static int take_order(struct exporter_worker *w)
 {
 	struct export_order_message m;
@@ -264,7 +267,7 @@ static int give_up_rights(const struct exporter_worker *w)
 								   w->setup.memory_limit;
 	const struct sandbox_limits limits = {
 		.memory = 1ULL << 30,
-		.cpu_seconds = ~0U, /* it lives as long as krait does */
+		.cpu_seconds = ~0U, /* it lives as long as krait */
 		.fds = 256,
 		.file = file + (1 << 20),
 	};
@@ -407,7 +410,7 @@ static int round_of(struct exporter_worker *w)
 	if (w->dirty && now_ns >= w->report_at_ns)
 		report(w, false);
 	w->curl.multi_poll(w->multi, &channel, 1, pause_ms(w, now_ns), &running);
-	/* Some, so that requests are not kept waiting. */
+	/* Only a few, so that requests are not kept waiting. */
 	for (unsigned i = 0; i < 8 && !err; i++)
 		err = take_order(w);
 	return err == -EAGAIN ? 0 : err;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * exporter_serve.h - the role "exporter" (worker/role.h): keeps the spool and sends what is in it.
+ * exporter_serve.h - the role "exporter" (worker/role.h): keeps the spool and sends its content.
  */
 #ifndef KRAIT_EXPORT_EXPORTER_SERVE_H
 #define KRAIT_EXPORT_EXPORTER_SERVE_H
 
-/* Until the channel closes or EXPORT_STOP is done. The exit code. */
+/* Runs until the channel closes or EXPORT_STOP is done. Returns the exit code. */
 int exporter_serve(int channel_fd);
 
 #endif /* KRAIT_EXPORT_EXPORTER_SERVE_H */

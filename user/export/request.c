@@ -10,7 +10,7 @@
 #include "util/cleanup.h"
 
 #define GRPC_FRAME 5U
-/* The version of OTLP that bodies are in is the caller's; servers' logs should say who it was. */
+/* The caller chooses the bodies' OTLP version; servers' logs should show who sent them. */
 #define USER_AGENT "krait/" KRAIT_VERSION " (OTLP profiles v1development, proto 1.10)"
 
 /* ---- what comes back --------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ static int make_headers(struct request *r, struct curl_slist **list, bool gzip)
 {
 	const struct setup_destination *d = r->d;
 	char timeout[32];
-	int err = add(r, list, "Expect:"); /* libcurl would wait for leave to send */
+	int err = add(r, list, "Expect:"); /* otherwise libcurl waits for permission to send */
 
 	snprintf(timeout, sizeof(timeout), "%u", d->timeout_ms);
 	if (!err && d->protocol == EXPORT_GRPC) {
@@ -132,7 +132,10 @@ static void set_http_version(struct request *r)
 	if (r->d->protocol == EXPORT_GRPC)
 		version = tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
 	r->curl->easy_setopt(r->easy, CURLOPT_HTTP_VERSION, version);
-	/* libcurl 7.88, Debian 12's, fails on the second request of such a connection (curl issue 10634). */
+	/*
+	 * libcurl 7.88, Debian 12's, fails on the second request of such a connection (curl issue
+	 * 10634).
+	 */
 	if (version == CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
 		r->curl->easy_setopt(r->easy, CURLOPT_FORBID_REUSE, 1L);
 }
@@ -200,7 +203,7 @@ static int make_url(struct request *r, const char *query)
 	return -ENOMEM;
 }
 
-/* The body as it is sent, in r->body where it is not the record's own. */
+/* Makes the body to send, in r->body unless the record's can be used directly. */
 static int make_body(struct request *r, const struct spool_batch *b, bool gzip)
 {
 	int err = 0;

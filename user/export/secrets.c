@@ -16,7 +16,7 @@ static void hide(char *text, const char *secret)
 
 	for (char *at = strstr(text, secret); at; at = strstr(at + len, secret))
 		memset(at, '*', len);
-	/* The beginning of one, at the end. */
+	/* A truncated text may end with the beginning of a secret. */
 	for (size_t n = strlen(text) < len ? strlen(text) : len; n >= SECRET_LEN_MIN; n--) {
 		char *tail = text + strlen(text) - n;
 

@@ -17,7 +17,7 @@
 #include "util/clock.h"
 #include "util/printable.h"
 
-/* Of what keeps happening, a line so often. */
+/* How often to log something that keeps happening. */
 #define SAY_EVERY_NS (60 * NS_PER_SEC)
 
 struct sender {
@@ -27,11 +27,11 @@ struct sender {
 	const struct setup_destination *d;
 	struct sender_log log;
 	struct secrets secrets;
-	char *user_info, *headers; /* what no line may have, of the URL and of the headers */
+	char *user_info, *headers; /* secrets: from the URL and the headers */
 	struct request request;
 	int cursor;
 	bool busy, hurried, given_up;
-	struct spool_entry entry; /* on its way */
+	struct spool_entry entry; /* being sent */
 	__u64 began_ns;
 	struct backoff backoff;
 	__u64 said_failure_ns, said_rejected_ns, said_partial_ns, said_dropped_ns;
@@ -61,7 +61,7 @@ static bool time_to_say(__u64 *said_ns, __u64 now_ns)
 	return true;
 }
 
-/* The server's reason, fit for a line. */
+/* The server's reason, made fit for a log line. */
 static void make_reason(const struct sender *s, const struct answer *a, char *buf, size_t size)
 {
 	char text[ANSWER_TEXT_MAX], status[32] = "";
@@ -203,7 +203,7 @@ static void wait_longer(struct sender *s, __u64 now_ns, __u64 asked_ms)
 	s->given_up = s->hurried;
 }
 
-/* The record, read and made a request. -EBADMSG: there is no such record any longer, take the next. */
+/* Reads the record and prepares the request. -EBADMSG: the record no longer exists, take the next. */
 static int load(struct sender *s)
 {
 	struct spool_batch b;
@@ -287,7 +287,7 @@ static void rejected(struct sender *s, const struct answer *a, __u64 now_ns)
 	s->stats.rejected++;
 	s->stats.rejected_samples += s->entry.samples;
 	make_reason(s, a, s->stats.last_error, sizeof(s->stats.last_error));
-	backoff_succeeded(&s->backoff); /* it answers, and the next batch may please it */
+	backoff_succeeded(&s->backoff); /* it answers, and may accept the next batch */
 	s->said_failure_ns = 0;
 	if (time_to_say(&s->said_rejected_ns, now_ns))
 		say(s, LOG_LEVEL_ERROR,

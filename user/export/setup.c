@@ -16,7 +16,7 @@
 #define MEMORY_LIMIT (32ULL << 20)
 #define LIMIT_MIN (1ULL << 20)
 
-/* What belongs to a destination as text, in the order in which it travels. */
+/* A destination's texts, in the order in which they are packed. */
 #define TEXT_CNT 8
 static char **text_of(struct setup_destination *d, unsigned i)
 {
@@ -93,7 +93,7 @@ static int make_headers(struct setup_destination *s, const struct exporter_desti
 	return 0;
 }
 
-/* The same for the same place, whatever credentials it is reached with. */
+/* The same for the same destination, whatever credentials are used. */
 static __u64 cursor_key(const struct setup_destination *d)
 {
 	__u64 low = crc32_z(d->kind, (const Bytef *)d->name, strlen(d->name));

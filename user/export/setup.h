@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * setup.h - what the exporter is told of its destinations: the configuration, with the contents of the files that
- * it names, as bytes that travel in a memfd.
+ * setup.h - what the exporter is told about its destinations: the configuration, with the contents
+ * of the files that it names, as bytes in a memfd.
  *
- * Must hold: tokens and keys are in memory only, of krait and of the exporter; they are no argument and in
- * no environment. A file that others could have written is no token.
+ * Must hold: tokens and keys exist only in the memory of krait and the exporter; never in an
+ * argument or the environment. A token file that others could have written is refused.
  */
 #ifndef KRAIT_EXPORT_SETUP_H
 #define KRAIT_EXPORT_SETUP_H
@@ -15,13 +15,13 @@
 struct error;
 
 struct setup_destination {
-	char *url; /* whole */
+	char *url; /* complete */
 	char *name; /* without secrets */
 	enum export_kind kind;
 	enum export_protocol protocol;
 	enum export_compression compression;
 	__u32 timeout_ms;
-	char *headers; /* "Name: value", one a line */
+	char *headers; /* "Name: value", one per line */
 	char *token, *proxy;
 	char *ca, *cert, *key; /* PEM */
 	__u64 key_of_cursor;
@@ -33,14 +33,14 @@ struct setup {
 	__u64 disk_limit, memory_limit;
 };
 
-/* Reads the files that the configuration names. 0, or negative with *err filled. */
+/* Reads the files named in the configuration. Returns 0, or negative with *err filled. */
 int setup_make(struct setup *s, const struct exporter_config *config, struct error *err)
 	__attribute__((warn_unused_result, nonnull));
 void setup_free(struct setup *s);
 
-/* b->failed says whether there was memory. */
+/* b->failed says whether memory ran out. */
 void setup_pack(const struct setup *s, struct bytes *b) __attribute__((nonnull));
-/* 0, -EPROTO or -ENOMEM; then *s is empty. */
+/* Returns 0, -EPROTO or -ENOMEM; then *s is empty. */
 int setup_unpack(struct setup *s, const void *data, size_t len)
 	__attribute__((warn_unused_result, nonnull));
 

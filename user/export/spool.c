@@ -51,7 +51,7 @@ static bool is_known(const struct spool *s, const __u8 *id)
 	return false;
 }
 
-/* The first one from seq on. */
+/* Index of the first entry from seq on. */
 static size_t entry_from(const struct spool *s, __u64 seq)
 {
 	return sorted_below(s->entry_cnt, i, s->entries[i].seq < seq);
@@ -154,7 +154,7 @@ void spool__done(struct spool *s, int cursor, const struct spool_entry *e)
 	if (at < s->entry_cnt && s->entries[at].seq == e->seq) {
 		spool_count_pending(c, e, false);
 	} else {
-		/* Dropped while it was on its way: it is not lost after all. */
+		/* It was dropped while it was being sent: it is not lost after all. */
 		c->dropped--;
 		c->dropped_samples -= e->samples;
 	}
@@ -234,7 +234,7 @@ static int append_to(struct spool *s, struct spool_group *g, struct spool_record
 	return 0;
 }
 
-/* A disk that is full may have room once what is delivered is gone from it, in the segment that is written to, too. */
+/* A full disk may have room once delivered data is deleted, even from the segment being written. */
 static int append_to_disk(struct spool *s, struct spool_record_header *h,
 			  const struct spool_batch *b)
 {
@@ -337,7 +337,10 @@ int spool__read(struct spool *s, const struct spool_entry *e, struct spool_batch
 	if (!spool_record_is_good(&h, seg->mark) || spool_record_size(&h) != e->len ||
 	    h.seq != e->seq || !spool_body_is_good(&h, query))
 		return -EBADMSG;
-	/* The query ends with a zero that takes the header's last byte: both move up by one. */
+	/*
+	 * The query needs a terminating zero, which would overwrite the header's last byte: move it
+	 * up by one.
+	 */
 	memmove(query - 1, query, h.query_len);
 	query[-1 + h.query_len] = '\0';
 	*ret = (struct spool_batch){

@@ -2,10 +2,11 @@
 /*
  * spool_format.h - the bytes of a segment and of the file of cursors, written and checked.
  *
- * In the byte order of the machine: a spool does not travel. A segment is a spool_segment_header and records, each at a
- * multiple of 8: a spool_record_header, the query, the body, zeroes.
+ * In the machine's byte order, because a spool stays on its machine. A segment is a
+ * spool_segment_header and records, each at a multiple of 8: a spool_record_header, the query, the
+ * body, zeroes.
  *
- * Must hold: nothing is believed that its checksum does not cover.
+ * Must hold: nothing is believed unless its checksum covers it.
  */
 #ifndef KRAIT_EXPORT_SPOOL_FORMAT_H
 #define KRAIT_EXPORT_SPOOL_FORMAT_H
@@ -19,9 +20,9 @@
 
 struct spool_segment_header {
 	char magic[8];
-	__u64 number; /* segments are in the order of their numbers */
+	__u64 number; /* orders the segments */
 	__u64 mark;
-	__u32 crc; /* of what is before it */
+	__u32 crc; /* of everything before it */
 	__u32 pad;
 };
 
@@ -48,19 +49,19 @@ _Static_assert(sizeof(struct spool_segment_header) == 32, "spool format");
 _Static_assert(sizeof(struct spool_record_header) == 80, "spool format");
 _Static_assert(sizeof(struct spool_cursor_slot) == 32, "spool format");
 
-/* Of a record with that header. */
+/* For a record with that header. */
 __u32 spool_record_size(const struct spool_record_header *h);
 
 void spool_segment_seal(struct spool_segment_header *h);
 bool spool_segment_is_good(const struct spool_segment_header *h);
-/* The body's crc too. */
+/* Includes the body's crc. */
 void spool_record_seal(struct spool_record_header *h, const char *query, const void *body);
 bool spool_record_is_good(const struct spool_record_header *h, __u64 mark);
 bool spool_body_is_good(const struct spool_record_header *h, const void *query_and_body);
 void spool_slot_seal(struct spool_cursor_slot *slot);
 bool spool_slot_is_good(const struct spool_cursor_slot *slot);
 
-/* All of it at once: 0 or -errno; short is -EIO, or -ENOSPC when writing. */
+/* Reads or writes all of it. Returns 0 or -errno; a short result is -EIO, or -ENOSPC when writing. */
 int spool_pread(int fd, void *buf, size_t len, __u64 at) __attribute__((warn_unused_result));
 int spool_pwrite(int fd, const void *buf, size_t len, __u64 at) __attribute__((warn_unused_result));
 

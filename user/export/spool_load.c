@@ -42,7 +42,10 @@ static int by_seq(const void *a, const void *b)
 	return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-/* Disk and memory take turns, so their numbers do. One that is there twice is a copy that somebody has put there. */
+/*
+ * Disk and memory take turns, so their numbers interleave. Of two entries with the same number one
+ * is a copy that somebody has put there.
+ */
 static void order_entries(struct spool *s)
 {
 	size_t kept = 0;
@@ -83,7 +86,7 @@ static int load_segment(struct spool *s, unsigned i)
 	seg->mark = scan.header.mark;
 	seg->size = scan.size;
 	spool_group_of(s, i)->bytes += seg->size;
-	spool_group_of(s, i)->active = (int)i; /* the last one stays it */
+	spool_group_of(s, i)->active = (int)i; /* the last one stays active */
 	if (seg->number >= s->next_number)
 		s->next_number = seg->number + 1;
 	return finding.err;

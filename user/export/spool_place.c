@@ -52,7 +52,7 @@ static int open_file(int folder, const char *name, const char *dir, struct error
 	return take_fd(&fd);
 }
 
-/* Without a name, for as long as krait lives. */
+/* A nameless file that exists while krait runs. */
 static int open_memory(struct error *err)
 {
 	int fd = memfd_create("krait-spool", MFD_CLOEXEC);
@@ -77,7 +77,7 @@ static int open_all(struct spool_files *f, int folder, const char *dir, struct e
 	}
 	f->cursors = folder >= 0 ? open_file(folder, "cursors", dir, err) : open_memory(err);
 	if (folder >= 0)
-		(void)fsync(folder); /* their names outlive a power cut */
+		(void)fsync(folder); /* so that their names survive a power cut */
 	return f->cursors < 0 ? f->cursors : 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * spool_place.h - the files of a spool: made, opened and locked by krait, used by the exporter, which may open none.
+ * spool_place.h - the files of a spool: krait creates, opens and locks them; the exporter, which
+ * may open none, uses them.
  */
 #ifndef KRAIT_EXPORT_SPOOL_PLACE_H
 #define KRAIT_EXPORT_SPOOL_PLACE_H
@@ -10,8 +11,8 @@
 struct error;
 
 /*
- * dir NULL: all of them in memory. Else a folder of ours that nobody else may write, made if it is not there, and
- * locked: two agents cannot have it. 0, or negative with *err filled.
+ * dir NULL: all in memory. Otherwise a folder of ours that nobody else may write, created if
+ * missing, and locked: two agents cannot share it. Returns 0, or negative with *err filled.
  */
 int spool_place_open(struct spool_files *f, int *ret_lock, const char *dir, struct error *err)
 	__attribute__((warn_unused_result, nonnull(1, 2, 4)));

@@ -26,7 +26,7 @@ static void empty_segment(struct spool *s, unsigned i)
 	*seg = (struct spool_segment){ .fd = seg->fd };
 }
 
-/* The oldest of a group, or -1. */
+/* The oldest segment of a group, or -1. */
 static int oldest_of(const struct spool *s, const struct spool_group *g)
 {
 	int found = -1;

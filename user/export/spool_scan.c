@@ -10,7 +10,7 @@
 
 #define CHUNK 65536U
 
-/* A good header there, whose record ends within the file. */
+/* Is there a good header whose record ends within the file? */
 static bool record_at(int fd, __u64 at, __u64 end, __u64 mark, struct spool_record_header *h)
 {
 	if (at + sizeof(*h) > end || spool_pread(fd, h, sizeof(*h), at))
@@ -42,7 +42,7 @@ static bool has_whole_body(int fd, const struct spool_record_header *h, __u64 at
 	size_t len = (size_t)h->query_len + h->body_len;
 	cleanup_free char *body = malloc(len + 1);
 
-	/* Where there is no memory to look, whoever reads it looks. */
+	/* If there is no memory to check it, the reader will. */
 	return !body ||
 	       (!spool_pread(fd, body, len, at + sizeof(*h)) && spool_body_is_good(h, body));
 }
@@ -79,7 +79,7 @@ int spool_scan_segment(struct spool_scan *scan, int fd)
 				break;
 			scan->spoilt++;
 		}
-		/* The one before is not the last, so it stays. */
+		/* The one before was not the last, so it stays. */
 		if (last_at)
 			scan->found(scan->ctx, &last, last_at);
 		last = h;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * spool_scan.h - what is in a segment that somebody else has left, in whatever state.
+ * spool_scan.h - scans a segment that somebody else has left, in whatever state.
  */
 #ifndef KRAIT_EXPORT_SPOOL_SCAN_H
 #define KRAIT_EXPORT_SPOOL_SCAN_H
@@ -9,15 +9,18 @@
 
 struct spool_scan {
 	struct spool_segment_header header;
-	__u64 size; /* up to the end of its last good record */
-	bool torn; /* something was behind it */
-	__u64 spoilt; /* pieces between good records */
-	/* Called for each good header, in order; the body is not looked at, but that of the last one. */
+	__u64 size; /* up to the end of the last good record */
+	bool torn; /* something follows it */
+	__u64 spoilt; /* bad pieces between good records */
+	/* Called for each good header, in order; only the last record's body is checked. */
 	void (*found)(void *ctx, const struct spool_record_header *h, __u64 offset);
 	void *ctx;
 };
 
-/* found and ctx: in; all else out. 0; -ENOENT: no segment; -errno: it cannot be read. */
+/*
+ * found and ctx are inputs, the rest outputs. Returns 0; -ENOENT: not a segment; -errno: it cannot
+ * be read.
+ */
 int spool_scan_segment(struct spool_scan *scan, int fd)
 	__attribute__((warn_unused_result, nonnull));
 

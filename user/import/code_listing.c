@@ -11,7 +11,10 @@
 #include "profile/opcodes.h"
 
 #define UNKNOWN_UNITS 0
-/* Of a capture that may be anybody's: units that are looked at, in all and of one function (no more were read). */
+/*
+ * A capture is untrusted: limits for the units to look at, in total and per function (no more were
+ * read).
+ */
 #define UNITS_MAX (4U << 20)
 #define FUNCTION_UNITS_MAX 32768U
 
@@ -24,7 +27,10 @@ static int compare(const void *x, const void *y)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-/* Code units of an instruction with its caches; UNKNOWN_UNITS: it hides another one, or is none. */
+/*
+ * Code units of an instruction including its caches; UNKNOWN_UNITS: it hides another instruction,
+ * or is none.
+ */
 static __u32 unit_cnt(__u16 opcode)
 {
 	const struct opcode_info *info = opcode_info(opcode);
@@ -51,7 +57,7 @@ static void list_one(struct dict *dict, struct dso_reader *reader, __u64 offset,
 	dict__frame(dict, &frame);
 }
 
-/* The first places, cnt of them, are of that function. left: units that may be looked at. */
+/* The first cnt places belong to the same function. left: units that may still be looked at. */
 static void list_function(struct dict *dict, const struct code_place *places, __u32 cnt,
 			  const struct dso_extent *at, __u32 *left)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * code_listing.h - the instructions without samples of a function that has some: as frames of the dictionary in which nothing is counted.
+ * code_listing.h - adds the instructions without samples of functions that have some: as frames of
+ * the dictionary without counts.
  *
- * Must hold: only what is an instruction is listed, and not its caches. Where what an instruction was cannot be told, and so how
- * many units of cache it has, nothing is listed up to the next one that has samples.
+ * Must hold: only instructions are listed, not their caches. If an instruction cannot be
+ * identified, and so neither its number of cache units, nothing is listed up to the next one with
+ * samples.
  */
 #ifndef KRAIT_IMPORT_CODE_LISTING_H
 #define KRAIT_IMPORT_CODE_LISTING_H
@@ -13,14 +15,14 @@
 struct dict;
 struct dso_reader;
 
-/* A place that has samples. */
+/* A place with samples. */
 struct code_place {
 	__u64 offset; /* in the DSO */
 	__u16 opcode; /* profile/opcodes.h */
 	struct dso_reader *reader;
 };
 
-/* Of the functions that these are in; sorts them. */
+/* Lists the functions that contain these places, which it sorts. */
 void code_list(struct dict *dict, struct code_place *places, __u32 cnt);
 
 #endif /* KRAIT_IMPORT_CODE_LISTING_H */

@@ -19,7 +19,7 @@
 struct line {
 	char *text; /* NUL-terminated, without the line break */
 	size_t len, cap;
-	bool bad; /* too long, or with a NUL inside */
+	bool bad; /* too long, or contains a NUL */
 };
 
 static int line_put(struct line *l, char c)
@@ -31,7 +31,7 @@ static int line_put(struct line *l, char c)
 	return 0;
 }
 
-/* 1 for a line, 0 at the end, -errno. */
+/* Returns 1 for a line, 0 at the end, -errno. */
 static int read_line(FILE *in, struct line *l)
 {
 	int c, err;
@@ -62,7 +62,7 @@ static int read_line(FILE *in, struct line *l)
 	return 1;
 }
 
-/* Cuts the count off the line: 0, or -EINVAL. A fraction, as some tools write, is dropped. */
+/* Cuts the count off the line: 0, or -EINVAL. Drops a fraction, which some tools write. */
 static int cut_count(struct line *l, __u64 *ret)
 {
 	char *blank = strrchr(l->text, ' '), *tab = strrchr(l->text, '\t'), *end;
@@ -127,7 +127,7 @@ static bool has_file(const char *frame, size_t len)
 	return len > 4 && frame[len - 1] == ')' && memmem(frame, len, " (", 2);
 }
 
-/* *ret_node: its leaf. */
+/* *ret_node: the leaf. */
 static int add_stack(struct dict *dict, char *text, __u32 *ret_node)
 {
 	char *next, *at = text;

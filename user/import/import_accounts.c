@@ -8,7 +8,7 @@
 
 struct book {
 	const struct dso_reader *dso;
-	char prefix[32]; /* those of the first event have plain names */
+	char prefix[32]; /* empty for the first event */
 };
 
 static bool note(const struct book *b, const char *name, __u64 *ret)
@@ -30,7 +30,7 @@ static void read_reasons(const struct book *b, struct accounts *a)
 	}
 }
 
-/* The accounts of one event, as the emitter of perf.data has put them into the DSO. */
+/* Reads the accounts of one event, which the perf.data emitter has put into the DSO. */
 static bool read_notes(const struct dso_reader *dso, unsigned event, struct counts *c)
 {
 	struct book b = { .dso = dso };
@@ -67,7 +67,7 @@ void import_accounts(struct profile *p, const struct dso_reader *dso, __u64 lost
 
 		if (dso && read_notes(dso, i, c))
 			continue;
-		/* Whose the lost ones are is not said. */
+		/* Nothing says which of them were lost. */
 		a->reasons[REASON_PYTHON] = c->samples;
 		a->reasons[REASON_RING_FULL] = i == first ? lost : 0;
 		a->interrupts = c->samples + a->reasons[REASON_RING_FULL];

@@ -18,7 +18,7 @@ void import_stacks_clear(struct import_stacks *s)
 {
 	if (++s->epoch)
 		return;
-	/* All numbers were used once. */
+	/* All epoch numbers have been used once. */
 	for (__u32 i = 0; s->places && i < IMPORT_STACKS_PLACES; i++)
 		s->places[i].node = 0;
 }

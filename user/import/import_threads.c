@@ -8,7 +8,7 @@
 
 #include "util/printable.h"
 
-/* Tasks of a hostile file; a machine has at most 4 million at once. */
+/* Limit for hostile files; a machine has at most 4 million at once. */
 #define MAX_TASKS (1U << 20)
 
 void import_tasks_free(struct import_tasks *ts)
@@ -83,8 +83,8 @@ struct import_thread *import_tasks_thread(struct import_tasks *ts, int pid, int 
 }
 
 /*
- * All threads of the process hang on another node from now on, or have other mappings: each notices
- * when it is next asked for, as a hostile file may say so for each of a million threads.
+ * All threads of the process hang on another node from now on, or have other mappings. Each notices
+ * when it is next used, because a hostile file may announce this for a million threads.
  */
 static void forget_process(struct import_tasks *ts, struct import_process *p)
 {
@@ -134,7 +134,7 @@ int import_tasks_fork(struct import_tasks *ts, const struct perf_read *r)
 	return 0;
 }
 
-/* Of threads that have a sample: those of a whole machine are many. */
+/* Only for threads that have a sample: a whole machine has many others. */
 void import_tasks_switch(struct import_tasks *ts, const struct perf_read *r)
 {
 	struct import_thread *t;
@@ -202,7 +202,7 @@ struct unwanted {
 		int id;
 		const char *name;
 		__u64 samples;
-	} most[UNWANTED_NAMED + 1]; /* most samples first; the last is no longer among them */
+	} most[UNWANTED_NAMED + 1]; /* most samples first; the last entry no longer counts */
 	unsigned cnt;
 };
 

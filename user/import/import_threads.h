@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * import_threads.h - the processes and threads of a capture that is read: names, mappings, and the
- * last stack of each thread, of which what is the same from the root on need not be looked up again.
+ * import_threads.h - the processes and threads of a capture being read: names, mappings, and the
+ * last stack of each thread, whose unchanged part from the root on need not be looked up again.
  *
- * Must hold: a last stack is forgotten when what it hangs on changes: the name of its thread or
- * process, its process, or a mapping; all stacks are, when a mapping changes.
+ * Must hold: a last stack is forgotten when anything that it depends on changes: the name of its
+ * thread or process, its process, or a mapping; a change of a mapping forgets all stacks.
  */
 #ifndef KRAIT_IMPORT_IMPORT_THREADS_H
 #define KRAIT_IMPORT_IMPORT_THREADS_H
@@ -21,25 +21,25 @@ struct import_process {
 	char name[64];
 	bool named;
 	struct mappings mappings;
-	__u32 epoch; /* the last stacks of its threads are of this one, or forgotten */
-	__u64 unwanted; /* samples that were filtered out */
+	__u32 epoch; /* last stacks of its threads are valid only with this epoch */
+	__u64 unwanted; /* samples filtered out */
 	UT_hash_handle hh;
 };
 
 struct import_thread {
 	int tid, pid;
 	char comm[64];
-	__u64 unwanted; /* samples that were filtered out */
-	__u64 out_ns; /* when it left its CPU, or the last part of its wait ended; 0: not known */
+	__u64 unwanted; /* samples filtered out */
+	__u64 out_ns; /* when it left its CPU, or the last part of its wait ended; 0 unknown */
 	__u32 epoch;
-	__u32 node; /* of the profile, 0 not there yet */
-	__u64 *chain; /* the last one, root first, addresses */
-	__u32 *nodes; /* that belong to it */
+	__u32 node; /* of the profile; 0: none yet */
+	__u64 *chain; /* addresses of the last stack, root first */
+	__u32 *nodes; /* their nodes */
 	unsigned cnt, cap;
 	UT_hash_handle hh;
 };
 
-/* All zero is none. */
+/* All zero: empty. */
 struct import_tasks {
 	struct import_process *processes;
 	struct import_thread *threads;
@@ -49,25 +49,28 @@ struct import_tasks {
 
 void import_tasks_free(struct import_tasks *ts);
 
-/* Made when it is not there; NULL when out of memory, or when there are too many. */
+/* Creates it if necessary; NULL: out of memory, or too many. */
 struct import_process *import_tasks_process(struct import_tasks *ts, int pid);
 struct import_thread *import_tasks_thread(struct import_tasks *ts, int pid, int tid);
 
-/* What a record says of them. 0 or -ENOMEM. */
+/* Takes in a record about them. Returns 0 or -ENOMEM. */
 int import_tasks_comm(struct import_tasks *ts, const struct perf_read *r);
 int import_tasks_fork(struct import_tasks *ts, const struct perf_read *r);
 void import_tasks_switch(struct import_tasks *ts, const struct perf_read *r);
-/* When the wait that ends there began; 0: not known. */
+/* When the wait that ends then began; 0 unknown. */
 __u64 import_thread_waited(struct import_thread *t, __u64 end_ns);
-/* A mapping that is not the kernel's. */
+/* Adds a mapping that is not the kernel's. */
 int import_tasks_mapping(struct import_tasks *ts, struct objects *objects,
 			 const struct perf_read *r);
 
-/* "12 (python3), 34 (cron) and 5 more": the processes, or threads, with most samples that were filtered out. */
+/*
+ * "12 (python3), 34 (cron) and 5 more": the processes, or threads, with the most samples filtered
+ * out.
+ */
 void import_tasks_say_unwanted(char *buf, size_t size, const struct import_tasks *ts,
 			       bool processes);
 
-/* Room for a stack of that depth. 0 or -ENOMEM. */
+/* Makes room for a stack of that depth. Returns 0 or -ENOMEM. */
 int import_thread_reserve(struct import_thread *t, unsigned cnt);
 
 #endif /* KRAIT_IMPORT_IMPORT_THREADS_H */

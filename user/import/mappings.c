@@ -8,16 +8,16 @@
 
 /* A process has some hundred; a hostile file may claim any number. */
 #define MAX_MAPPINGS 65536
-/* 4 KB: what is moved for a mapping in the middle. */
+/* 4 KB: what must be moved to insert a mapping in the middle. */
 #define PIECE_MAPPINGS 128U
 
-/* By start, and never empty; refs: sets that have it. */
+/* Sorted by start, and never empty; refs: sets that contain it. */
 struct piece {
 	unsigned refs, cnt;
 	struct mapping list[PIECE_MAPPINGS];
 };
 
-/* refs: processes that have it. */
+/* refs: processes that use it. */
 struct mapping_set {
 	unsigned refs, cnt, cap; /* pieces */
 	unsigned mapping_cnt;
@@ -156,13 +156,13 @@ static __u64 end_of_piece(const struct piece *p)
 	return p->list[p->cnt - 1].end;
 }
 
-/* Index of the first mapping of the piece that ends behind address. */
+/* Index of the first mapping of the piece that ends after address. */
 static unsigned first_behind(const struct piece *p, __u64 address)
 {
 	return (unsigned)sorted_below(p->cnt, i, p->list[i].end <= address);
 }
 
-/* Index of the first piece with such a mapping, the number of pieces if there is none. */
+/* Index of the first piece with such a mapping; the number of pieces if there is none. */
 static unsigned piece_behind(const struct mapping_set *s, __u64 address)
 {
 	return (unsigned)sorted_below(s->cnt, i, end_of_piece(s->pieces[i]) <= address);
@@ -185,7 +185,10 @@ const struct mapping *mappings_find(const struct mappings *m, __u64 address)
 
 /* ---- changing --------------------------------------------------------------------------------- */
 
-/* Takes out what begins before end, from the first mapping of the piece that ends behind start. */
+/*
+ * Removes what begins before end, starting with the first mapping of the piece that ends after
+ * start.
+ */
 static void cut(struct mapping_set *s, struct piece *p, __u64 start, __u64 end)
 {
 	unsigned from = first_behind(p, start), to = from;
@@ -197,7 +200,10 @@ static void cut(struct mapping_set *s, struct piece *p, __u64 start, __u64 end)
 	s->mapping_cnt -= to - from;
 }
 
-/* Takes out all that overlaps. Pieces that lie within go as they are, so no more than two are cut. */
+/*
+ * Removes everything that overlaps. Pieces inside the range are dropped whole, so at most two are
+ * cut.
+ */
 static int clear(struct mapping_set *s, __u64 start, __u64 end, struct mappings_budget *b)
 {
 	unsigned at = piece_behind(s, start);
@@ -235,7 +241,7 @@ static int split(struct mapping_set *s, unsigned at, struct mappings_budget *b)
 	return 0;
 }
 
-/* Where nothing overlaps. */
+/* The range must be free. */
 static int insert(struct mapping_set *s, const struct mapping *new, struct mappings_budget *b)
 {
 	unsigned at = piece_behind(s, new->start), to;

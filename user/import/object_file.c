@@ -13,7 +13,7 @@
 #include "util/log.h"
 #include "util/short_path.h"
 
-/* "python-1a2b3c4d.so", as dso_store.c calls them. */
+/* "python-1a2b3c4d.so", the form of dso_store.c's names. */
 static bool looks_like_dso(const char *path)
 {
 	const char *name = base_name(path);
@@ -22,7 +22,7 @@ static bool looks_like_dso(const char *path)
 	       !strcmp(name + 15, ".so");
 }
 
-/* By its path, beside the capture wherever that is now, in the build-id cache. */
+/* Tries its path, then beside the capture wherever that is now, then the build-id cache. */
 static void open_dso(struct object_file *new, const char *capture_path)
 {
 	char path[PATH_MAX];
@@ -40,7 +40,7 @@ static void open_dso(struct object_file *new, const char *capture_path)
 	new->dso = NULL;
 }
 
-/* Names are taken from the file only if it is the one that was recorded. */
+/* Names are taken from the file only if it is the recorded one. */
 static struct module *open_native(struct native_files *files, const struct object_file *new)
 {
 	const char *const paths[] = { new->path };
@@ -49,7 +49,7 @@ static struct module *open_native(struct native_files *files, const struct objec
 	struct stat st;
 	unsigned size;
 
-	/* A capture may name anything, also what blocks or acts when it is opened. */
+	/* A capture may name anything, even files that block or act when they are opened. */
 	if (new->path[0] != '/' || stat(new->path, &st) || !S_ISREG(st.st_mode))
 		return NULL;
 	module = modules__get(native_files__modules(files), new->path, new->path, 0);
@@ -106,7 +106,7 @@ const struct kernel_name *object_file_kernel(struct object_file *f, __u64 addres
 		return NULL;
 	if (!f->kernel) {
 		f->kernel = calloc(1, sizeof(*f->kernel));
-		/* What was read until memory ran out is good. */
+		/* What was read until memory ran out is usable. */
 		if (f->kernel && kernel_names_read(f->kernel, dso_reader__notes(f->dso)))
 			log_debug("capture", "%s: out of memory", f->path);
 	}

@@ -29,11 +29,11 @@
 
 struct object {
 	struct object_file file;
-	bool asked; /* a server for its symbols */
-	__u32 frame; /* that stands for all of it; 0 not made yet */
+	bool asked; /* a server was asked for its symbols */
+	__u32 frame; /* stands for all of it; 0: not made yet */
 };
 
-/* Answers given, by object and offset. */
+/* An answer, by object and offset. */
 struct answer {
 	__u64 offset;
 	__u32 object, frame;
@@ -55,7 +55,7 @@ struct objects {
 	struct source_lines *sources; /* NULL: not wanted, or no file is opened */
 	bool want_sources, want_inlined;
 	struct fetched_symbols fetched;
-	__u32 unknown_frame; /* 0 not made yet */
+	__u32 unknown_frame; /* 0: not made yet */
 	__u64 unresolved;
 };
 
@@ -134,7 +134,7 @@ int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
 /* ---- frames ----------------------------------------------------------------------------------- */
 
 /*
- * All addresses of an object whose symbols are not known here are the same frame, as in the recording:
+ * All addresses of an object whose symbols are unknown here share one frame, as in the recording:
  * "[libfoo.so]".
  */
 static __u32 object_frame(struct objects *o, struct object *object)
@@ -159,7 +159,7 @@ void objects__same_kernel(struct objects *o)
 	o->kernel.is_captured = true;
 }
 
-/* The names that were stored when the capture was made; the newest DSO has most. */
+/* Uses the names stored when the capture was made; the newest DSO has the most. */
 static __u32 stored_kernel_frame(struct objects *o, __u64 address)
 {
 	const struct kernel_name *name = NULL;
@@ -187,8 +187,8 @@ static __u32 resolve_kernel(struct objects *o, __u64 address)
 }
 
 /*
- * The frame of a place whose lines are known: they are its parts, and its address, which is no other's, is the
- * number of the place.
+ * The frame of a place with known lines: these become its parts, and its address, which is unique,
+ * is the place's number.
  */
 static __u32 place_frame(struct objects *o, struct native_place *place,
 			 const struct part_line *lines, unsigned cnt)
@@ -205,7 +205,7 @@ static __u32 place_frame(struct objects *o, struct native_place *place,
 	return frame_native(o->dict, place);
 }
 
-/* What the file's DWARF says. */
+/* From the file's DWARF. */
 static unsigned read_lines(struct objects *o, const struct object *object, __u64 offset,
 			   struct part_line *ret)
 {
@@ -221,7 +221,7 @@ static unsigned read_lines(struct objects *o, const struct object *object, __u64
 	return cnt < PARTS_MAX ? cnt : PARTS_MAX;
 }
 
-/* What was stored beside the name. */
+/* Stored beside the name. */
 static unsigned stored_lines(const struct native_names *names, const struct native_name *name,
 			     struct part_line *ret)
 {
@@ -238,7 +238,7 @@ static unsigned stored_lines(const struct native_names *names, const struct nati
 	return cnt;
 }
 
-/* As it was when it was recorded; NULL unknown. */
+/* The stored name; NULL: unknown. */
 static const struct native_name *find_stored(struct objects *o, const struct object *object,
 					     __u64 offset, const struct native_names **ret)
 {
@@ -253,7 +253,7 @@ static const struct native_name *find_stored(struct objects *o, const struct obj
 	return name;
 }
 
-/* Where the file has gone or is another one by now. */
+/* If the file is gone or has been replaced. */
 static __u32 stored_native_frame(struct objects *o, const struct object *object, __u64 offset)
 {
 	struct part_line lines[PARTS_MAX];
@@ -269,7 +269,7 @@ static __u32 stored_native_frame(struct objects *o, const struct object *object,
 			   o->want_sources ? stored_lines(names, name, lines) : 0);
 }
 
-/* Has the recording a name, from a server maybe, where the file has none? */
+/* Has the recording a name, perhaps from a server, that the file lacks? */
 static bool knows_better(struct objects *o, const struct object *object, __u64 offset,
 			 const struct native_symbol *found)
 {
@@ -282,7 +282,7 @@ static bool knows_better(struct objects *o, const struct object *object, __u64 o
 	return stored && strcmp(native_names_text(names, stored->name), found->name) != 0;
 }
 
-/* From the file, with what was stored when it was there and read for that. */
+/* From the file, together with what was stored because it had been read then. */
 static __u32 native_frame(struct objects *o, struct object *object, __u64 offset)
 {
 	struct part_line lines[PARTS_MAX];
@@ -394,7 +394,10 @@ bool objects__is_python(const struct objects *o, const struct mappings *m, __u64
 	return at && o->list[at->object].file.is_dso;
 }
 
-/* The offset in the file. That of a DSO is mapped once for each opcode, which comes above the offset then. */
+/*
+ * The offset in the file. A DSO is mapped once per opcode; the opcode is in the bits above the
+ * offset.
+ */
 static __u64 place_in(const struct objects *o, const struct mapping *at, __u64 address)
 {
 	__u64 offset = address - at->start + at->offset;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perf_import.c - hangs samples into the tree of stacks; import_threads.c knows whose they are,
+ * perf_import.c - puts samples into the tree of stacks; import_threads.c knows whose they are,
  * objects.c what their addresses mean, import_accounts.c what was lost.
  */
 #include "import/perf_import.h"
@@ -29,7 +29,7 @@
 
 struct import {
 	struct profile *profile;
-	struct dict_holder holder; /* what has been read refers to each other by ids */
+	struct dict_holder holder; /* what has been read refers to ids */
 	const struct perf_import_config *config;
 	struct perf_import_stats *stats;
 	struct perf_reader *reader;
@@ -37,9 +37,9 @@ struct import {
 	struct objects *objects;
 	struct import_tasks tasks;
 	struct mappings none;
-	__u64 *scratch; /* a chain turned round */
+	__u64 *scratch; /* a reversed chain */
 	unsigned scratch_cap;
-	unsigned event_cnt; /* that the profile has */
+	unsigned event_cnt; /* in the profile */
 	struct stack_filter *stacks; /* NULL: all are wanted */
 };
 
@@ -51,8 +51,8 @@ static bool is_marker(__u64 address)
 }
 
 /*
- * Root first in scratch, without the markers: the kernel's code is known by its addresses. The
- * number of entries.
+ * Puts the chain into scratch, root first, without the markers: kernel code is recognised by its
+ * addresses. Returns the number of entries.
  */
 static unsigned turn_round(struct import *im, const struct perf_read *r)
 {
@@ -79,21 +79,21 @@ static bool is_kernel(__u64 address)
 }
 
 /*
- * Behind a call, which may be the last of its function, go on all but the leaf, and what was interrupted on
- * the way into the kernel. Root first.
+ * Return addresses, which may follow the last instruction of a function: all entries except the
+ * leaf, and what was interrupted on entry to the kernel. Root first.
  */
 static bool is_caller(const __u64 *chain, unsigned cnt, unsigned i)
 {
 	return i + 1 < cnt && (is_kernel(chain[i]) || !is_kernel(chain[i + 1]));
 }
 
-/* A mark that says that native frames are missing goes with them. */
+/* With them a mark that says that native frames are missing goes, too. */
 static bool is_native_mark(const struct import *im, const struct profile_frame *f)
 {
 	return f->kind == FRAME_MARK && mark_is_native(dict__text(im->profile->dict, f->name));
 }
 
-/* The child for an address, or the node itself where that frame is not wanted. */
+/* The child for an address, or the node itself if that frame is not wanted. */
 static __u32 frame_node(struct import *im, const struct mappings *mappings, __u32 node,
 			__u64 address)
 {
@@ -116,7 +116,7 @@ static __u32 frame_node(struct import *im, const struct mappings *mappings, __u3
 	return parts_child(im->profile->dict, node, frame);
 }
 
-/* The node of the leaf; 0 where there is no room. */
+/* The leaf's node; 0: no room. */
 static __u32 stack_node(struct import *im, struct import_process *p, struct import_thread *t,
 			unsigned cnt)
 {
@@ -128,7 +128,7 @@ static __u32 stack_node(struct import *im, struct import_process *p, struct impo
 		return node;
 	while (kept < cnt && kept < t->cnt && t->chain[kept] == im->scratch[kept])
 		kept++;
-	/* The same address is another place where it was the leaf, and is a caller now. */
+	/* As a caller the same address means another place than as a leaf. */
 	if (kept && is_caller(t->chain, t->cnt, kept - 1) != is_caller(im->scratch, cnt, kept - 1))
 		kept--;
 	if (import_thread_reserve(t, cnt))
@@ -176,7 +176,7 @@ static bool is_wanted(const struct import *im, const struct perf_read *r,
 	       seconds >= f->from_seconds && (!(f->to_seconds > 0) || seconds < f->to_seconds);
 }
 
-/* What the file says of its events, which in a pipe come one by one. */
+/* Takes what the file says about its events, which in a pipe come one by one. */
 static int learn_events(struct import *im)
 {
 	unsigned cnt;
@@ -191,7 +191,7 @@ static int learn_events(struct import *im)
 	return err;
 }
 
-/* The names may come behind the samples. */
+/* The names may come after the samples. */
 static bool is_event(const struct import *im, const struct perf_read *r)
 {
 	return !im->config->filter.event ||
@@ -200,8 +200,8 @@ static bool is_event(const struct import *im, const struct perf_read *r)
 }
 
 /*
- * Of several CPUs the records are only nearly in order: the first ones of a file may be judged by a later beginning, by
- * microseconds.
+ * With several CPUs records are only nearly in order, so the first ones of a file may be judged by
+ * a later beginning, off by microseconds.
  */
 static void note_time(struct perf_import_stats *stats, __u64 time_ns)
 {
@@ -211,7 +211,7 @@ static void note_time(struct perf_import_stats *stats, __u64 time_ns)
 		stats->last_ns = time_ns;
 }
 
-/* Of the sample's stack; 0 of none, or where there is no room. */
+/* The node of the sample's stack; 0: none, or no room. */
 static __u32 node_of(struct import *im, struct import_process *p, struct import_thread *t,
 		     const struct perf_read *r)
 {
@@ -242,7 +242,7 @@ static int on_sample(struct import *im, const struct perf_read *r)
 
 	if (!t || learn_events(im))
 		return -ENOMEM;
-	/* Also where nobody wants the sample: the next one may be the rest of its wait. */
+	/* Even for unwanted samples: the next one may be the rest of its wait. */
 	if (event_is_off_cpu(&profile__counts(im->profile, r->event)->event)) {
 		from_ns = import_thread_waited(t, r->time_ns);
 		holder = r->addr;
@@ -321,7 +321,7 @@ static int take(struct import *im, const struct perf_read *r)
 
 /* ---- the whole -------------------------------------------------------------------------------- */
 
-/* The first one with samples, as perf report begins with it. */
+/* The first one with samples, which perf report shows first, too. */
 static void choose_event(struct import *im)
 {
 
@@ -333,7 +333,7 @@ static void choose_event(struct import *im)
 	}
 }
 
-/* A file that does not say when it was made was finished with its last sample. */
+/* If a file does not say when it was made, assumes that it was finished at its last sample. */
 static void date(struct import *im, __u64 last_ns)
 {
 	struct perf_import_stats *s = im->stats;
@@ -370,7 +370,7 @@ static void finish(struct import *im)
 	if (s->facts.wall_offset_ns)
 		s->recording.began_wall_ns = (__s64)s->first_ns + s->facts.wall_offset_ns;
 	s->is_krait = missing || objects__dso(im->objects);
-	/* The features are the last thing that krait writes. */
+	/* krait writes the features last. */
 	if (s->is_krait && !*s->facts.version)
 		s->read.unfinished = true;
 	import_tasks_say_unwanted(s->others, sizeof(s->others), &im->tasks,
@@ -379,7 +379,7 @@ static void finish(struct import *im)
 	s->mappings_refused = im->tasks.mappings.refused;
 	if (missing)
 		printable_into(s->missing_dso, sizeof(s->missing_dso), missing);
-	/* The accounts are of all samples, not of a part. */
+	/* The accounts cover all samples, not a part. */
 	if (!s->filtered && !s->read.cut && !s->read.skipped)
 		import_accounts(im->profile, objects__dso(im->objects), s->lost, s->event,
 				&s->recording.seconds);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perf_import.h - a perf.data file into a profile.
+ * perf_import.h - reads a perf.data file into a profile.
  *
  * Addresses in krait's own DSO become functions again, with file, line and column. Addresses in
- * other objects are named by their symbols where the same file is here, and the same kernel runs;
- * else the object stands for them, "[libc.so.6]", one mark for each run of them.
+ * other objects get names from their symbols if the same file exists here, or the same kernel runs;
+ * otherwise the object stands for them, "[libc.so.6]", one mark for each run of them.
  *
- * Each event of the file is one of the profile, by the same number.
+ * Each event of the file is an event of the profile, with the same number.
  *
  * Must hold: every sample that is read and not filtered out is one sample of the profile, and is
- * handed to on_sample.
+ * passed to on_sample.
  */
 #ifndef KRAIT_IMPORT_PERF_IMPORT_H
 #define KRAIT_IMPORT_PERF_IMPORT_H
@@ -27,29 +27,33 @@ struct error;
 
 #define PERF_FILTER_PIDS 64
 
-/* What to take; zero and NULL take all. */
+/* Selects samples; zero and NULL select all. */
 struct perf_filter {
-	int pids[PERF_FILTER_PIDS]; /* of these processes; pid_cnt 0: of all */
+	int pids[PERF_FILTER_PIDS]; /* only these processes; pid_cnt 0: all */
 	unsigned pid_cnt;
 	int tid;
 	const char *comm; /* name of the thread or of the process */
-	const char *function; /* only stacks that have it: a pattern of profile/stack_filter.h */
-	const char *event; /* NULL: all, each apart */
+	const char *function; /* only stacks that contain it: a pattern of profile/stack_filter.h */
+	const char *event; /* NULL: all, kept separate */
 	__u64 states; /* a set of profile/states.h */
 	bool holds_gil; /* only of threads that have it */
 	struct thread_filter thread;
-	double from_seconds, to_seconds; /* since the first sample; to: 0 is no limit */
-	/* Leave such frames out: what ends in them ends in the function of Python that called them. */
+	double from_seconds, to_seconds; /* since the first sample; to_seconds 0: no limit */
+	/* Leave such frames out: what ends in them counts for the Python function that called them. */
 	bool no_native, no_kernel;
-	bool sources; /* native code has its source lines, as far as they are known */
-	bool inlined; /* and the functions that were inlined there */
-	bool instructions; /* also those without samples of functions of Python that have some, into the dictionary */
+	bool sources; /* give native code its source lines, as far as known */
+	bool inlined; /* and the functions inlined there */
+	/*
+	 * add to the dictionary also instructions without samples, of Python functions that have
+	 * some
+	 */
+	bool instructions;
 };
 
 struct perf_import_config {
-	const char *path; /* of the file, for messages and to find the DSO beside it */
+	const char *path; /* for messages and to find the DSO beside it */
 	struct perf_filter filter;
-	bool alone; /* nothing else is looked at: what is named in other files, or here, has no names */
+	bool alone; /* open no other files: what they would name has no names */
 	void (*on_sample)(void *ctx, const struct profile *p, const struct profile_sample *s);
 	void *ctx;
 };
@@ -57,25 +61,29 @@ struct perf_import_config {
 struct perf_import_stats {
 	struct perf_read_stats read;
 	struct perf_read_facts facts;
-	__u64 samples, filtered, lost, unresolved; /* samples: of all events; unresolved: frames */
-	__u64 mappings_refused; /* for which there was no room: their addresses have no names */
-	__u64 other_events; /* samples of events that were not asked for */
+	/* samples: over all events; unresolved: frames */
+	__u64 samples, filtered, lost, unresolved;
+	__u64 mappings_refused; /* no room for them: their addresses have no names */
+	__u64 other_events; /* samples of unwanted events */
 	__u64 first_ns, last_ns;
 	/*
-	 * Its texts are those of the facts. It begins with the first sample; its length is between first and
-	 * last sample, unless krait has noted it.
+	 * Its texts belong to the facts. It begins with the first sample; its length is the time to
+	 * the last one, unless krait has noted it.
 	 */
 	struct recording recording;
 	unsigned max_depth;
 	bool is_krait; /* it has a DSO of krait */
-	char missing_dso[256]; /* path of a DSO of krait that was not found */
-	/* The processes (threads, where no process was asked for) with most of what was filtered out. */
+	char missing_dso[256]; /* a DSO of krait that was not found */
+	/*
+	 * The processes (or threads, if no process was selected) with the most samples filtered
+	 * out.
+	 */
 	char others[160];
-	unsigned events; /* of which there are samples */
+	unsigned events; /* number of events with samples */
 	unsigned event; /* number of the first of these */
 };
 
-/* 0, or -errno with *err filled. *in is borrowed. */
+/* Returns 0, or -errno with *err filled. *in is borrowed. */
 int perf_import(struct profile *p, FILE *in, const struct perf_import_config *config,
 		struct perf_import_stats *ret_stats, struct error *err)
 	__attribute__((warn_unused_result));

@@ -8,7 +8,7 @@
 #include "util/clock.h"
 #include "util/printable.h"
 
-/* Clocks are set, and drift; no machine boots as often. */
+/* Clocks are set, and drift; but no machine boots twice within this time. */
 #define TOLERANCE_NS (5 * (__s64)NS_PER_SEC)
 
 bool running_kernel_is(const struct perf_read_facts *f)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * running_kernel.h - is the kernel that runs here and now the one that a capture was made on? If it is, it names functions
- * that the capture has no names of.
+ * running_kernel.h - is the running kernel the one that a capture was made on? Then it can name
+ * functions for which the capture has no names.
  */
 #ifndef KRAIT_IMPORT_RUNNING_KERNEL_H
 #define KRAIT_IMPORT_RUNNING_KERNEL_H
@@ -15,25 +15,28 @@ struct kernel_symbol;
 struct kernel_symbols;
 
 /*
- * True only where the capture proves it: the same host, the same release, and the same boot, which two
- * boots of a machine cannot have begun within seconds. Where the text is must be compared as well: it
- * is anywhere else after the next boot.
+ * True only if the capture proves it: the same host, the same release, and the same boot (two boots
+ * of a machine never begin within seconds of each other). The address of its text must be compared,
+ * too: it differs after the next boot.
  */
 bool running_kernel_is(const struct perf_read_facts *f) __attribute__((nonnull));
 
-/* All zero at first: none. */
+/* All zero initially: none. */
 struct running_kernel {
-	bool is_captured; /* it is that of the capture, but its text is perhaps elsewhere */
-	__u64 text_start; /* where it was for the capture; 0 not said, or looked at */
-	struct kernel_symbols *symbols; /* NULL: of another kernel, or none of its code met yet */
+	bool is_captured; /* it is the capture's, but its text may be elsewhere */
+	__u64 text_start; /* in the capture; 0: unknown, or already compared */
+	struct kernel_symbols *symbols; /* NULL: another kernel, or none of its code met yet */
 };
 void running_kernel_free(struct running_kernel *k);
 
-/* The kernel's code began there when the capture was made; if it is elsewhere now, it is another boot. */
+/*
+ * When the capture was made the kernel's code began there; if it is elsewhere now, this is another
+ * boot.
+ */
 void running_kernel_set_text(struct running_kernel *k, __u64 text_start);
 /*
- * NULL unknown. Reading its symbols takes a while, so it waits for the first address: most captures have all names that
- * they need.
+ * NULL: unknown. Reading its symbols takes a while, so it waits for the first address: most
+ * captures have all the names they need.
  */
 struct kernel_symbol *running_kernel_find(struct running_kernel *k, __u64 address);
 

@@ -20,22 +20,22 @@
 #include "util/metrics_text.h"
 
 #define SLICE_NS (60 * NS_PER_SEC)
-/* After a failure: samples of that long are missed. */
+/* After a failure: samples are missed for this long. */
 #define RETRY_NS (10 * NS_PER_SEC)
-/* How often room and requests are looked at. */
+/* How often to check for room and requests. */
 #define LOOK_NS NS_PER_SEC
-/* No capture is larger than that part of all. */
+/* No capture may be larger than this fraction of the limit. */
 #define LARGEST_PART 8U
 
 struct keep {
 	struct keep_config config;
 	int folder, lock;
 	__u32 boot;
-	struct slice_file *file; /* that is being written; NULL none */
+	struct slice_file *file; /* being written; NULL: none */
 	struct keep_accounts accounts;
-	__u64 began_ns, looked_ns, retry_ns; /* retry: not before */
-	bool failing; /* has been said */
-	struct slices slices; /* finished ones, and room for them */
+	__u64 began_ns, looked_ns, retry_ns; /* retry_ns: not before this */
+	bool failing; /* was reported */
+	struct slices slices; /* finished ones */
 	struct keep_stats stats;
 };
 
@@ -81,7 +81,7 @@ static bool is_old(const struct keep *k, unsigned i, __s64 now_ms)
 	return k->config.keep_ns && now_ms - end_ms > (__s64)(k->config.keep_ns / 1000000);
 }
 
-/* What is left of those that were read: without the one that is being written. */
+/* Counts the captures that were read, except the one being written. */
 static void count_folder(struct keep *k, unsigned first)
 {
 	k->stats.captures = k->stats.bytes = 0;
@@ -94,7 +94,10 @@ static void count_folder(struct keep *k, unsigned first)
 	k->stats.oldest_unix_ms = first < k->slices.cnt ? k->slices.list[first].wall_ms : 0;
 }
 
-/* Until what is left is young enough, and need more bytes would find room. True if something went. */
+/*
+ * Removes captures until the rest is young enough and need more bytes would fit. True if any was
+ * removed.
+ */
 static bool make_room(struct keep *k, __u64 need)
 {
 	__s64 now_ms = ((__s64)clock_monotonic_ns() + clock_wall_offset_ns()) / 1000000;
@@ -123,7 +126,7 @@ static bool make_room(struct keep *k, __u64 need)
 
 /* ---- one capture ------------------------------------------------------------------------------ */
 
-/* Said once, until it works again. */
+/* Reported once, until it works again. */
 static void fail(struct keep *k, const char *what, int err)
 {
 	if (!k->failing)
@@ -132,12 +135,12 @@ static void fail(struct keep *k, const char *what, int err)
 	k->failing = true;
 	k->stats.failures++;
 	k->retry_ns = clock_monotonic_ns() + RETRY_NS;
-	/* What is oldest makes room for what comes. */
+	/* The oldest captures make room for new ones. */
 	if (err == -ENOSPC || err == -EDQUOT)
 		make_room(k, k->config.keep_bytes / LARGEST_PART);
 }
 
-/* With what is known of its accounts; whatever happens, the next one begins anew. */
+/* Ends the file with what is known of its accounts; whatever happens, the next one starts afresh. */
 static void end_file(struct keep *k)
 {
 	struct slice_file *file = k->file;
@@ -235,7 +238,7 @@ void keep__forget(void *keep)
 	end_file(keep);
 }
 
-/* Whoever asks wants what there is by now: accounts of the window that is open come with the next capture. */
+/* The requester wants what there is by now: the open window's accounts come with the next capture. */
 static void answer_request(struct keep *k)
 {
 	if (!is_requested(k))

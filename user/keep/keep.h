@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * keep.h - an agent's memory of the last hours: what it samples, as captures of a minute or so each in one folder, the
- * oldest of which go when there are too many bytes or hours.
+ * keep.h - an agent's memory of the last hours: its samples, as captures of about a minute each in
+ * one folder. The oldest go when there are too many bytes or hours.
  *
- * Each is an ordinary capture (perfdata/output.h), brought up to date every few seconds: who kills krait loses those.
- * One ends with a window, when it is old or large enough, when the rate has changed, when the dictionary wants to
- * forget, or when somebody puts a file SLICES_REQUEST there, which is gone when that is done.
+ * Each is an ordinary capture (perfdata/output.h), flushed every few seconds: if krait is killed,
+ * only those seconds are lost. A capture ends with a window, when it is old or large enough, when
+ * the rate has changed, when the dictionary wants to forget, or when somebody creates a file
+ * SLICES_REQUEST there, which disappears when that is done.
  *
- * Must hold: the accounts of a capture are those of the samples in it, so that all captures together have all that was
- * sampled; what could not be written is counted; a full disk costs old captures, never the agent.
+ * Must hold: a capture's accounts are those of its samples, so all captures together contain
+ * everything that was sampled; what could not be written is counted; a full disk costs old
+ * captures, never the agent.
  */
 #ifndef KRAIT_KEEP_KEEP_H
 #define KRAIT_KEEP_KEEP_H
@@ -25,11 +27,11 @@ struct keep;
 struct window;
 
 struct keep_config {
-	const char *folder; /* made, 0700, if its parent is there */
+	const char *folder; /* created with 0700 if its parent exists */
 	__u64 keep_ns; /* how far back; 0: as far as there is room */
-	__u64 keep_bytes; /* on disk, at most; at least KEEP_BYTES_MIN */
-	__u64 slice_ns; /* of one capture; 0: a minute */
-	struct recording recording; /* host, kernel, command line: the rest comes with the samples */
+	__u64 keep_bytes; /* on disk; at least KEEP_BYTES_MIN */
+	__u64 slice_ns; /* length of one capture; 0: a minute */
+	struct recording recording; /* host, kernel, command line: the samples provide the rest */
 	int (*find_kernel)(void *ctx, __u64 *ret_start, __u64 *ret_size); /* emitter.h */
 	void *find_kernel_ctx;
 };
@@ -38,26 +40,29 @@ struct keep_config {
 
 struct keep_stats {
 	__u64 captures, bytes; /* in the folder */
-	__s64 oldest_unix_ms; /* 0 none */
-	__u64 samples, samples_missed; /* written; not, for the disk's sake */
+	__s64 oldest_unix_ms; /* 0: none */
+	__u64 samples, samples_missed; /* written; and not written because of the disk */
 	__u64 removed; /* captures, for age or room */
-	__u64 failures; /* captures that ended by an error */
+	__u64 failures; /* captures that ended with an error */
 };
 
-/* *config is copied, what it points to stays. NULL with *err filled: nobody may write there, or another agent does. */
+/*
+ * *config is copied; what it points to must stay. NULL with *err filled: the folder is not
+ * writable, or another agent uses it.
+ */
 struct keep *keep__new(const struct keep_config *config, struct error *err);
-/* The capture that is being written ends. */
+/* Ends the capture that is being written. */
 void keep__free(struct keep *k);
 
-/* As of an agent's sink (agent/sink.h); the first argument is a struct keep. */
+/* As an agent's sink (agent/sink.h); the first argument is a struct keep. */
 void keep__sample(void *keep, const struct profile *p, const struct profile_sample *s);
 void keep__window(void *keep, const struct window *w);
 void keep__step(void *keep, __u64 now_ns);
-/* The dictionary is about to forget: nothing may hold any of its ids. */
+/* The dictionary is about to forget: nothing may keep its ids. */
 void keep__forget(void *keep);
 
 void keep__stats(const struct keep *k, struct keep_stats *ret);
-/* The same as Prometheus' text, metrics krait_memory_*. */
+/* The same as Prometheus text, metrics krait_memory_*. */
 void keep_stats_write(const struct keep_stats *s, FILE *out);
 
 #endif /* KRAIT_KEEP_KEEP_H */

@@ -22,7 +22,8 @@ void keep_accounts_missed(struct keep_accounts *a, unsigned event)
 }
 
 /*
- * What is on its way, or ahead, stays in the sum with its sign: numbers go round, and the next windows make it good.
+ * What is on its way, or ahead, stays in the sum, possibly negative: numbers wrap around, and the
+ * next windows balance them.
  */
 void keep_accounts_take(struct keep_accounts *a, unsigned event, struct accounts *ret)
 {
@@ -31,9 +32,9 @@ void keep_accounts_take(struct keep_accounts *a, unsigned event, struct accounts
 		accounts_total(&sum, OUTCOME_COMPLETE) + accounts_total(&sum, OUTCOME_TRUNCATED);
 
 	*ret = sum;
-	/* Of samples whose window is not over, only their number is known. */
+	/* For samples whose window has not ended, only their number is known. */
 	ret->reasons[REASON_PYTHON] += a->samples[event] - sampled;
-	/* Those that could not be written are lost to whoever reads the capture. */
+	/* To readers of the capture, those that could not be written are lost. */
 	ret->reasons[REASON_PYTHON] -= a->missed[event];
 	ret->reasons[REASON_NO_ROOM] += a->missed[event];
 	ret->interrupts = a->samples[event] + accounts_total(&sum, OUTCOME_LOST);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "keep/line_rows.h"
 
-/* Objects/codeobject.c of CPython has the forms. */
+/* Objects/codeobject.c of CPython defines the forms. */
 #define FORM_NO_COLUMNS 13U
 #define FORM_LONG 14U
 #define FORM_NONE 15U
@@ -39,7 +39,7 @@ static void put_entry(struct line_rows *r)
 	if (form != FORM_NONE)
 		put_delta(r);
 	if (form == FORM_LONG) {
-		put_varint(&r->bytes, 0); /* it ends on its line */
+		put_varint(&r->bytes, 0); /* it ends on the same line */
 		put_varint(&r->bytes, (__u32)r->column + 1);
 		put_varint(&r->bytes, (__u32)(r->end_column + 1));
 	}

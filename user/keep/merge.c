@@ -36,18 +36,18 @@ struct merge {
 	struct merge_python *python;
 	struct merge_notes *notes;
 	struct merge_processes processes;
-	struct perf_writer *writer; /* NULL until the first capture says what it counts */
+	struct perf_writer *writer; /* NULL until the first capture has said what it counts */
 	struct event_spec *events;
 	unsigned event_cnt;
-	__u64 *samples; /* of the capture that is read, by event */
+	__u64 *samples; /* in the current capture, by event */
 	struct recording recording;
-	struct perf_read_facts facts; /* of the first one that has some */
+	struct perf_read_facts facts; /* of the first capture that has some */
 	__u8 *copy; /* of a record */
 	size_t copy_cap;
 	struct merge_stats stats;
 };
 
-/* One that is being read. */
+/* The capture being read. */
 struct capture {
 	const char *path;
 	struct perf_reader *reader;
@@ -124,8 +124,8 @@ static int start_writer(struct merge *m, const struct capture *c)
 }
 
 /*
- * Records go over as they are, so all captures must count the same, in krait's own layout: the event's attributes
- * say it, whatever the rate was.
+ * Records are copied unchanged, so all captures must count the same events, in krait's own layout:
+ * the events' attributes tell, whatever the rate was.
  */
 static bool has_same_events(const struct merge *m, const struct capture *c)
 {
@@ -172,7 +172,7 @@ static int write_library(struct merge *m, const struct perf_stamp *s, unsigned n
 	return err ? err : perf_writer__mapping(m->writer, s, &at, &object);
 }
 
-/* Those of the libraries that the process does not have yet. */
+/* Announces the libraries that the process does not have yet. */
 static int announce_libraries(struct merge *m, const struct perf_read *r)
 {
 	const struct perf_stamp stamp = {
@@ -194,7 +194,7 @@ static int copy_record(struct merge *m, const struct perf_read *r)
 	return 0;
 }
 
-/* An address that is none of Python's stays. */
+/* Moves an address of Python; others stay. */
 static int move_address(struct merge *m, size_t at)
 {
 	__u64 address;
@@ -232,7 +232,7 @@ static int take_sample(struct merge *m, const struct perf_read *r)
 	return 0;
 }
 
-/* In each capture the first name of a process is that of a new image, which has none of the old one's mappings. */
+/* In each capture the first name of a process denotes a new image, without the old one's mappings. */
 static int take_comm(struct merge *m, const struct perf_read *r)
 {
 	struct perf_event_header *header;
@@ -250,7 +250,7 @@ static int take_comm(struct merge *m, const struct perf_read *r)
 static int take_mapping(struct merge *m, const struct capture *c, const struct perf_read *r)
 {
 	if (!r->in_kernel && merge_python__is(r->start)) {
-		/* Hostile or not: what cannot be read has no names. */
+		/* Whether hostile or not, an unreadable library just has no names. */
 		if (!merge_python__has(m->python, r->start) &&
 		    merge_python__add(m->python, r->start, open_library(c, r)))
 			m->stats.skipped++;
@@ -284,7 +284,7 @@ static int take(struct merge *m, const struct capture *c, const struct perf_read
 
 /* ---- captures --------------------------------------------------------------------------------- */
 
-/* Without accounts, that of the samples: what was lost is not known. */
+/* Without accounts, counts only its samples: what was lost is unknown. */
 static int count_torn(struct merge *m, unsigned event, __u64 samples)
 {
 	char name[64], prefix[32] = "";
@@ -317,7 +317,7 @@ static void take_facts(struct merge *m, struct capture *c, __s64 wall_offset_ns)
 {
 	const struct perf_read_facts *f = perf_reader__facts(c->reader);
 
-	/* The features are the last thing that krait writes. */
+	/* krait writes the features last. */
 	c->dated = *f->version;
 	if (!*m->facts.version)
 		m->facts = *f;
@@ -344,7 +344,7 @@ static int add_capture(struct merge *m, struct capture *c, __s64 wall_offset_ns)
 	int err = m->writer ? 0 : start_writer(m, c);
 
 	if (err == -ENODATA)
-		return 0; /* torn before its first record */
+		return 0; /* truncated before its first record */
 	if (err)
 		return err;
 	if (!has_same_events(m, c)) {

@@ -11,21 +11,21 @@
 #include "profile/strtab.h"
 #include "util/vec.h"
 
-/* dso/kernel_names.c, dso/native_names.c: they begin their lines so. */
+/* The beginnings of their lines, from dso/kernel_names.c and dso/native_names.c. */
 #define KERNEL "kernel "
 #define NATIVE "native "
-/* perfdata/output.c. */
+/* From perfdata/output.c. */
 #define LOST "lost."
-/* Accounts of 128 events have that many. */
+/* As many as accounts of 128 events have. */
 #define NUMBERS_MAX 16384U
 #define KEY_MAX 4096
 
 struct number {
-	__u32 name; /* of seen */
+	__u32 name; /* string id in seen */
 	__u64 value;
 };
 
-/* A part of the text. */
+/* A part of the output text. */
 struct part {
 	FILE *out;
 	char *text;
@@ -33,18 +33,18 @@ struct part {
 };
 
 struct merge_notes {
-	struct strtab seen; /* names of numbers, and what has been written */
-	struct number *numbers; /* in the order in which they came */
+	struct strtab seen; /* names of numbers, and lines already written */
+	struct number *numbers; /* in order of first occurrence */
 	__u32 number_cnt, number_cap;
 	struct part kernel, native, rest;
-	char *path; /* of native code, that was written last; NULL none */
+	char *path; /* of native code, last one written; NULL: none */
 };
 
-/* What is being read. */
+/* State of the reader. */
 struct reading {
-	bool numbers; /* they are wanted */
-	char path[KEY_MAX]; /* of native code: the file that the next places are in */
-	bool skip; /* what follows is of a place that is known */
+	bool numbers; /* wanted */
+	char path[KEY_MAX]; /* of native code: the file of the next places */
+	bool skip; /* what follows belongs to a known place */
 };
 
 static void part_free(struct part *p)
@@ -82,7 +82,7 @@ void merge_notes__free(struct merge_notes *n)
 	free(n);
 }
 
-/* 1: it is new; 0; -ENOMEM. */
+/* Returns 1: it is new; 0; -ENOMEM. */
 static int add_seen(struct merge_notes *n, const char *text, size_t len)
 {
 	if (!len || strtab_find(&n->seen, text, len))
@@ -126,7 +126,7 @@ int merge_notes__count(struct merge_notes *n, const char *name, __u64 value)
 	return add_number(n, name, strlen(name), value);
 }
 
-/* Behind "event1.", which that of the first event does without. */
+/* The name after "event1.", which the first event's numbers lack. */
 static const char *plain_name(const char *name)
 {
 	unsigned event;
@@ -165,7 +165,7 @@ static bool split_number(const char *line, size_t len, size_t *ret_name, __u64 *
 
 /* ---- lines ------------------------------------------------------------------------------------ */
 
-/* "kernel ffffffff81234566 [ext4] ext4_file_read_iter": the first one that was said of an address. */
+/* "kernel ffffffff81234566 [ext4] ext4_file_read_iter": the first one for an address counts. */
 static int add_kernel(struct merge_notes *n, const char *line, size_t len)
 {
 	const char *address_end = memchr(line + strlen(KERNEL), ' ', len - strlen(KERNEL));
@@ -186,7 +186,7 @@ static int write_path(struct merge_notes *n, const char *path)
 	return n->path ? 0 : -ENOMEM;
 }
 
-/* " 1a2b name" begins a place of the file that was named before, " = ..." goes on with it. */
+/* " 1a2b name" begins a place in the file named before; " = ..." continues it. */
 static int add_native(struct merge_notes *n, struct reading *s, const char *line, size_t len)
 {
 	char key[2 * KEY_MAX];
@@ -280,7 +280,7 @@ char *merge_notes__text(const struct merge_notes *n)
 	fflush(n->kernel.out);
 	fflush(n->native.out);
 	fflush(n->rest.out);
-	/* Names of the kernel and what follows them go into every library. */
+	/* The kernel's names and what follows them go into every library. */
 	fwrite(n->kernel.text, 1, n->kernel.size, out);
 	fwrite(n->native.text, 1, n->native.size, out);
 	fwrite(n->rest.text, 1, n->rest.size, out);

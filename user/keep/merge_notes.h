@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * merge_notes.h - the notes of several captures (perfdata/output.c has them written) as those of one: numbers are
- * added up; of the kernel, of native code and of processes, what is said twice is kept once.
+ * merge_notes.h - merges the notes of several captures (written by perfdata/output.h): numbers are
+ * added up; lines about the kernel, native code and processes are kept once.
  *
- * Must hold: the notes may be anything; the parts stand in the order in which readers want them.
+ * Must hold: the notes are untrusted; the parts are in the order that readers expect.
  */
 #ifndef KRAIT_KEEP_MERGE_NOTES_H
 #define KRAIT_KEEP_MERGE_NOTES_H
@@ -12,20 +12,20 @@
 
 struct merge_notes;
 
-/* NULL when out of memory. */
+/* NULL: out of memory. */
 struct merge_notes *merge_notes__new(void);
 void merge_notes__free(struct merge_notes *n);
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int merge_notes__add(struct merge_notes *n, const char *notes) __attribute__((warn_unused_result));
-/* Its names alone: of a capture that was cut off the numbers are those of a while ago. */
+/* Adds only its names: a truncated capture's numbers are out of date. */
 int merge_notes__add_names(struct merge_notes *n, const char *notes)
 	__attribute__((warn_unused_result));
-/* Adds to one of the numbers. 0 or -ENOMEM. */
+/* Adds to one of the numbers. Returns 0 or -ENOMEM. */
 int merge_notes__count(struct merge_notes *n, const char *name, __u64 value)
 	__attribute__((warn_unused_result));
-/* Of all events. */
+/* Over all events. */
 void merge_notes__totals(const struct merge_notes *n, __u64 *ret_interrupts, __u64 *ret_lost);
-/* malloc'ed; NULL when out of memory. */
+/* malloc'ed; NULL: out of memory. */
 char *merge_notes__text(const struct merge_notes *n) __attribute__((warn_unused_result));
 
 #endif /* KRAIT_KEEP_MERGE_NOTES_H */

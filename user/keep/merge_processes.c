@@ -9,7 +9,10 @@
 
 #include "perfdata/perf_reader.h"
 
-/* A machine has at most 4 million at once; what is beyond is announced again and again. */
+/*
+ * A machine has at most 4 million at once; beyond this limit processes are announced again and
+ * again.
+ */
 #define PROCESSES_MAX (1U << 20)
 
 struct merge_process {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * merge_python.c - a function of a library becomes a code object of the dictionary again, with a table of lines that
- * says of each slot what the library's DWARF does; what is the same in two captures is then one.
+ * merge_python.c - turns a function of a library back into a code object of the dictionary, with a
+ * line table that says for each slot what the library's DWARF says; equal functions of two captures
+ * then become one.
  */
 #include "keep/merge_python.h"
 
@@ -19,13 +20,13 @@
 #include "util/bytes.h"
 #include "util/vec.h"
 
-/* The last two slots of a code object are no units (dso/dso.h). */
+/* The last two slots of a code object are not units (dso/dso.h). */
 #define EXTRA_SLOTS 2U
 
-/* Where the slots of a library are now; 0: not asked for yet. */
+/* Where a library's slots are in the result; 0: not placed yet. */
 struct library {
 	bool known;
-	struct dso_reader *reader; /* NULL: it cannot be read */
+	struct dso_reader *reader; /* NULL: unreadable */
 	__u64 *slots;
 	__u32 slot_cnt;
 };
@@ -34,7 +35,7 @@ struct merge_python {
 	struct dict *dict;
 	struct dso *dso;
 	struct library list[DSO_MAX_GENERATIONS];
-	unsigned end; /* behind the last one that is known */
+	unsigned end; /* end of the last known one */
 	__u64 unnamed;
 };
 
@@ -113,7 +114,7 @@ __u64 merge_python__unnamed(const struct merge_python *m)
 
 /* ---- functions -------------------------------------------------------------------------------- */
 
-/* What stands for code without an object: of its own. */
+/* The frame for code without a code object. */
 static __u32 lone_frame(struct merge_python *m, const struct dso_place_info *place)
 {
 	struct profile_frame frame = dso_place_frame(m->dict, place);
@@ -130,7 +131,7 @@ static __u32 unnamed_frame(struct merge_python *m, __u64 offset)
 	return frame_mark(m->dict, text);
 }
 
-/* A table of lines that has what the DWARF says of each slot but the last two. */
+/* Makes a line table with what the DWARF says of each slot except the last two. */
 static __u32 make_code(struct merge_python *m, struct dso_reader *r,
 		       const struct dso_place_info *first, const struct dso_extent *at)
 {
@@ -187,8 +188,9 @@ static int reserve(struct library *l, __u32 slot_cnt)
 }
 
 /*
- * All slots of a function at once: the address of its first one is that of its code, and the others follow. The
- * last two are asked for as krait records them: a place of that line without a unit, and one without a line.
+ * Places all slots of a function at once: the address of the first one is its code's, and the
+ * others follow. For the last two it asks as krait records them: a place with that line but no
+ * unit, and one without a line.
  */
 static __u64 place_function(struct merge_python *m, struct library *l,
 			    const struct dso_place_info *place, const struct dso_extent *at)
@@ -203,7 +205,7 @@ static __u64 place_function(struct merge_python *m, struct library *l,
 	code = cnt > EXTRA_SLOTS && !place->mark ? make_code(m, l->reader, place, at) : 0;
 	frame = code ? code_frame(m, place, code, 0) : lone_frame(m, place);
 	start = dso__address(m->dso, m->dict, frame);
-	/* Where a code object found no room, each line of it has a slot of its own. */
+	/* If the code object found no room, each of its lines has a slot of its own. */
 	for (__u32 i = 0; i < cnt && start; i++)
 		l->slots[first + i] = code || cnt == 1 ? start + (__u64)i * DSO_SLOT : 0;
 	return start;

@@ -14,7 +14,7 @@
 #include "util/clock.h"
 #include "util/output_file.h"
 
-/* Who kills krait loses those; each time it writes its newest names. */
+/* If krait is killed this much is lost; each time it writes its newest names. */
 #define FLUSH_NS (5 * NS_PER_SEC)
 
 struct slice_file {
@@ -23,9 +23,9 @@ struct slice_file {
 	struct emit_options options;
 	struct event_spec events[KRAIT_MAX_EVENTS];
 	struct emit_place place;
-	struct profile *profile; /* beside the session's: with accounts of its own */
+	struct profile *profile; /* shares the session's dictionary, with its own accounts */
 	struct dict *dict;
-	struct dict_holder holder; /* the output knows stacks by their ids */
+	struct dict_holder holder; /* the output refers to stacks by their ids */
 	struct output_file *file;
 	struct emitter *emitter;
 };

@@ -23,24 +23,27 @@ struct slice_file_config {
 	__u64 began_ns;
 };
 
-/* p: whose samples come; it outlives the file, and its dictionary forgets nothing until then. 0 or -errno. */
+/*
+ * p: the profile of the samples; it must outlive the file, and its dictionary must forget nothing
+ * until then. Returns 0 or -errno.
+ */
 int slice_file__new(struct slice_file **ret, const struct slice_file_config *config,
 		    const struct slice *slice, const struct profile *p)
 	__attribute__((warn_unused_result));
 void slice_file__free(struct slice_file *f);
 
 const struct slice *slice_file__slice(const struct slice_file *f);
-/* The events of the profile have another rate by now. */
+/* Has the rate of the profile's events changed? */
 bool slice_file__has_other_rate(const struct slice_file *f, const struct profile *p);
 
-/* 0 or -errno, after which only rescue and free may follow. */
+/* Returns 0 or -errno; after an error only rescue and free may follow. */
 int slice_file__sample(struct slice_file *f, const struct profile_sample *s)
 	__attribute__((warn_unused_result));
 int slice_file__flush(struct slice_file *f, __u64 now_ns) __attribute__((warn_unused_result));
 /* Takes its accounts, and ends the file. */
 int slice_file__finish(struct slice_file *f, struct keep_accounts *accounts)
 	__attribute__((warn_unused_result));
-/* What was written before an error stays readable, if that can be. */
+/* Keeps what was written before an error readable, if possible. */
 void slice_file__rescue(struct slice_file *f);
 
 #endif /* KRAIT_KEEP_SLICE_FILE_H */

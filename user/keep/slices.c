@@ -54,7 +54,7 @@ bool slice_parse(struct slice *ret, const char *name)
 	s.wall_ms = (__s64)timegm(&tm) * 1000 + ms;
 	s.boot = boot;
 	slice_name(&s);
-	/* There is one name for each; others are not the agent's. */
+	/* There is exactly one name for each; other files are not the agent's. */
 	if (strcmp(s.name, name) != 0 || s.wall_ms < 0)
 		return false;
 	*ret = s;
@@ -116,7 +116,7 @@ int slices_remove(int folder, const char *name)
 	DIR *dir = open_libraries(folder, name);
 	struct dirent *entry;
 
-	/* First what refers to the others. */
+	/* Remove what refers to the others first. */
 	if (unlinkat(folder, name, 0) && errno != ENOENT) {
 		int err = -errno;
 
@@ -142,7 +142,10 @@ static int by_time(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* What a crash between two steps of removing one, or of making one, has left: libraries without a capture. */
+/*
+ * Removes what a crash between two steps of making or removing one has left: libraries without a
+ * capture.
+ */
 static void sweep(int folder, const char *name)
 {
 	size_t len = strlen(name), end = strlen(LIBRARIES);

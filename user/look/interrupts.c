@@ -9,15 +9,18 @@
 #include "session/session.h"
 #include "util/clock.h"
 
-/* A thread that has a CPU is interrupted within a millisecond. */
+/* A thread on a CPU is interrupted within a millisecond. */
 #define FREQUENCY 1999
-/* Some stacks of each thread. */
+/* Room for some stacks of each thread. */
 #define RING_BYTES (2UL << 20)
 
-/* Between two looks at those that wait; and how long rows of native code are waited for, which are read meanwhile. */
+/*
+ * Between two looks at waiting threads; and how long to wait for rows of native code, which are
+ * read meanwhile.
+ */
 #define LOOK_NS (3 * 1000000ULL)
 #define ROWS_NS (3 * NS_PER_SEC)
-/* Where all waited, until it is believed that one of them runs by now. */
+/* If all threads were waiting: how long until some are believed to be running. */
 #define REST_NS (20 * 1000000ULL)
 
 struct interrupts {
@@ -26,9 +29,9 @@ struct interrupts {
 	struct prober *prober;
 	struct session *session;
 	bool natives; /* all threads, with their native frames */
-	bool rest; /* of them those alone that wait */
-	bool looking; /* samples are of threads that wait */
-	__u64 rows, rows_ns; /* session__rows_read() so far, and when it changed last */
+	bool rest; /* only those of them that wait */
+	bool looking; /* samples are of waiting threads */
+	__u64 rows, rows_ns; /* session__rows_read() so far, and when it last changed */
 };
 
 static struct look_thread *find_thread(const struct interrupts *i, pid_t pid, pid_t tid)
@@ -48,7 +51,7 @@ static bool is_done(const struct interrupts *i)
 	return true;
 }
 
-/* From the leaf to the thread. */
+/* Takes the frames from the leaf up to the thread. */
 static int take_frames(struct look_thread *t, const struct dict *dict, __u32 node)
 {
 	for (; node; node = dict__node_at(dict, node)->parent) {
@@ -98,8 +101,8 @@ static void note_rows(struct interrupts *i)
 }
 
 /*
- * Until its rows are there a stack may lack its root: one that is taken later has it. Of a thread that runs all that were
- * taken before go, or it would be one that needs few rows.
+ * Until its rows are there a stack may lack its root; a later sample has it. For a running thread
+ * all samples taken before count as incomplete, or only stacks that need few rows would be chosen.
  */
 static bool has_rows(struct interrupts *i, const struct dict *dict,
 		     const struct profile_sample *sample)
@@ -149,7 +152,7 @@ static __u32 count_unjoined(const struct interrupts *i)
 	return cnt;
 }
 
-/* Rows first; then those that wait, again and again, and between that those that run. */
+/* Rows first; then waiting threads again and again, and running ones in between. */
 static void run_natives(struct interrupts *i, __u64 duration_ns)
 {
 	__u64 until_ns = clock_monotonic_ns() + ROWS_NS;
@@ -166,7 +169,10 @@ static void run_natives(struct interrupts *i, __u64 duration_ns)
 		if (session__look(i->session) < 0)
 			return;
 		i->looking = false;
-		/* As long as there are some each time: a look at many threads takes its time on a busy machine. */
+		/*
+		 * Go on as long as each round finds some: on a busy machine a look at many threads
+		 * takes long.
+		 */
 		if (count_unjoined(i) < lacking || i->rows != rows)
 			until_ns = clock_monotonic_ns() + duration_ns;
 	} while (!is_done(i) && clock_monotonic_ns() < until_ns &&
@@ -188,7 +194,7 @@ static int run(struct interrupts *i, __u64 duration_ns, struct error *err)
 			       .on_sample = on_sample,
 			       .on_sample_ctx = i,
 			       .natives = { .native = i->natives } },
-		/* Rows may take their time. */
+		/* Rows may take long. */
 		.duration_ns = i->natives ? 0 : duration_ns,
 		.anchors = ANCHOR_MODE_OFF,
 		.known = true,
@@ -226,7 +232,7 @@ int look_interrupts(struct look_process *const *processes, size_t cnt, struct pr
 	return run(&i, duration_ns, err);
 }
 
-/* When they were listed. */
+/* Were all threads waiting when they were listed? */
 static bool all_wait(const struct interrupts *i)
 {
 	for (size_t k = 0; k < i->cnt; k++)
@@ -244,7 +250,7 @@ int look_natives(struct look_process *const *processes, size_t cnt, struct probe
 
 	int result;
 
-	/* Where all wait, what samples is not needed: loading it takes most of the time. */
+	/* If all wait, the sampling programs are not needed: loading them takes most of the time. */
 	i.rest = all_wait(&i);
 	if (i.rest) {
 		result = run(&i, REST_NS, err);

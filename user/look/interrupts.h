@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * interrupts.h - the stacks of threads that run right now, each walked by the kernel in an interrupt of its
- * own: a recording of some milliseconds, of which the first sample of each thread counts.
+ * interrupts.h - the stacks of currently running threads, each walked by the kernel in its own
+ * interrupt: a recording of some milliseconds, in which each thread's first sample counts.
  *
- * Native frames need what a recording makes of the process's files; then waiting threads are taken by it, too.
+ * Native frames need what a recording makes of the process's files; so with them, waiting threads
+ * are taken in this way, too.
  */
 #ifndef KRAIT_LOOK_INTERRUPTS_H
 #define KRAIT_LOOK_INTERRUPTS_H
@@ -17,13 +18,13 @@
 struct prober;
 
 /*
- * For at most duration_ns of sampling, or until no thread of them lacks a stack. 0, or -1 with *err filled:
- * the kernel cannot do it, or denies it. prober: borrowed, one that is ready.
+ * Samples for at most duration_ns, or until no thread lacks a stack. Returns 0, or -1 with *err
+ * filled: the kernel cannot do it, or denies it. prober: borrowed, ready to use.
  */
 int look_interrupts(struct look_process *const *processes, size_t cnt, struct prober *prober,
 		    __u64 duration_ns, struct error *err)
 	__attribute__((warn_unused_result, nonnull));
-/* The same of all threads, with their native frames, until none lacks them. */
+/* The same for all threads, with their native frames, until none lacks them. */
 int look_natives(struct look_process *const *processes, size_t cnt, struct prober *prober,
 		 __u64 duration_ns, struct error *err) __attribute__((warn_unused_result, nonnull));
 

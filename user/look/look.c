@@ -87,13 +87,13 @@ static bool is_wanted(const struct look_process *p, const struct identified *fou
 {
 	const struct context *context = found->has_context ? &found->context : NULL;
 
-	/* One of which nothing is known may be the one that was meant. */
+	/* A process about which nothing is known may be the one that was meant. */
 	if (!p->filter || (!context && !*p->process.comm))
 		return true;
 	return filter_matches(p->filter, p->process.comm, context, context ? found->cgroups : "");
 }
 
-/* The process as something to be read: its descriptors stay those of that one program image. */
+/* Opens the process for reading: its descriptors stay bound to that one program image. */
 static int identify(struct look_process *p, struct prober *prober)
 {
 	struct identified *found = calloc(1, sizeof(*found));
@@ -135,7 +135,7 @@ static void mark_moved(struct look_process *p, const struct probe_threads *l)
 
 void look__check_locals(struct look_process *p)
 {
-	/* The kernel's part alone. */
+	/* Only the kernel's part. */
 	struct probe_threads_ask ask = { .first_tid = 0 };
 	struct probe_threads l;
 
@@ -150,7 +150,10 @@ void look__check_locals(struct look_process *p)
 	} while (ask.first_tid);
 }
 
-/* From the root on, as long as the thread is still where its stack says, the variables of these frames. */
+/*
+ * Takes the variables of frames from the root on, as long as the thread is still where its stack
+ * says.
+ */
 static void take_moving(struct look_process *p, struct symbolizer *symbolizer,
 			const struct probe_threads *l, const struct probe_thread *os)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * look_core.c - a process as it was when its core was made.
+ * look_core.c - a process as it was when its core file was made.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,10 @@
 #include "target/py_builtin_offsets.h"
 #include "util/vec.h"
 
-/* Its offsets are made of its memory here, or are krait's own: nothing but places is believed of the reader. */
+/*
+ * Its offsets come from its memory, read here, or are krait's own: the reader is trusted only about
+ * locations.
+ */
 static int take_offsets(struct look_process *p, const struct core_python *python)
 {
 	const struct memory *memory = core__memory(p->core);
@@ -36,7 +39,7 @@ static int take_offsets(struct look_process *p, const struct core_python *python
 	return 0;
 }
 
-/* What is mapped where: for native frames. */
+/* Adds a mapping, for native frames. */
 static int add_mapping(struct look_process *p, const struct core_mapping *m,
 		       const struct core_python *python, const int *fds, struct still_mapping *ret)
 {

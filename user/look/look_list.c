@@ -15,10 +15,10 @@
 #include "target/probed.h"
 #include "util/vec.h"
 
-/* Threads of one process that are shown. */
+/* Threads of one process to show. */
 #define THREADS_SHOWN_MAX 16384U
 
-/* The thread of that list's element; NULL: it needs nothing, or there is no room. */
+/* The thread for that list element; NULL: it needs nothing, or there is no room. */
 static struct look_thread *thread_of(struct look_process *p, const struct probe_thread *os,
 				     bool again)
 {
@@ -44,7 +44,7 @@ static int compare_interps(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Of the first list: who has a GIL is to be of the moment at which its threads were looked at. */
+/* From the first list: the holder of a GIL must be of the same moment as its threads. */
 static int take_interps(struct look_process *p, const struct probe_threads *l)
 {
 	if (p->interps || !l->interp_cnt)
@@ -108,7 +108,7 @@ static int list_threads(struct look_process *p, const struct probe_threads_ask *
 	return p->core ? core__threads(p->core, ask, ret) : probed__threads(p->probed, ask, ret);
 }
 
-/* The mappings that native frames are to be of, from before its threads stand still. 0 or -ENOMEM. */
+/* Notes the mappings for native frames before the threads stand still. Returns 0 or -ENOMEM. */
 static int prepare_join(struct look_process *p)
 {
 	if (!p->still || p->core || p->join.process)
@@ -133,7 +133,7 @@ static int take_threads(struct look_process *p, bool again)
 
 	while (!err) {
 		err = list_threads(p, &ask, &l);
-		/* After them: what is in the list is of the time between. */
+		/* Check them afterwards: the list is from the time in between. */
 		if (!err && p->join.process && !p->core)
 			still__check(p->join.process);
 		if (!err)

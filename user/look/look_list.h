@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * look_list.h - the threads of a process, or of a core file, taken from lists that others make.
+ * look_list.h - the threads of a process, or of a core file, from lists that others make.
  */
 #ifndef KRAIT_LOOK_LOOK_LIST_H
 #define KRAIT_LOOK_LOOK_LIST_H
@@ -9,7 +9,7 @@
 
 struct look_process;
 
-/* again: those alone that have no stack yet. The process's result. */
+/* again: only those that have no stack yet. Returns the process's result. */
 int look_list_take(struct look_process *p, bool again) __attribute__((nonnull));
 
 #endif /* KRAIT_LOOK_LOOK_LIST_H */

@@ -28,7 +28,7 @@ bool look_stack_place(struct symbolizer *symbolizer, const struct frame *f, stru
 	return true;
 }
 
-/* What a frame is called; none of its own where the interpreter has it for itself. */
+/* Names the frame; the interpreter's own frames have no name. */
 static int name_frame(struct look_thread *t, struct symbolizer *symbolizer, const struct frame *f)
 {
 	struct code_symbol code;
@@ -57,8 +57,8 @@ static const char *why_lost(enum reason reason)
 }
 
 /*
- * The variables of a frame of the list, into the one named last. *next: those before it were of frames that came
- * before; both are in the same order.
+ * Gives a list frame's variables to the frame named last. *next: earlier variables belong to
+ * earlier frames; both are in the same order.
  */
 static int take_locals(struct look_thread *t, const struct probe_threads *l, __u32 frame,
 		       __u32 *next)
@@ -88,7 +88,7 @@ static int take_locals(struct look_thread *t, const struct probe_threads *l, __u
 	return 0;
 }
 
-/* A frame of the list, with its variables. */
+/* Takes a frame of the list, with its variables. */
 static int take_frame(struct look_thread *t, struct symbolizer *symbolizer,
 		      const struct probe_threads *l, __u32 frame, __u32 *next_local)
 {
@@ -130,7 +130,7 @@ static int take_python(struct look_thread *t, struct symbolizer *symbolizer,
 	return err;
 }
 
-/* One that has no Python: all of it is native. */
+/* For a thread without Python: all of its stack is native. */
 static int take_foreign(struct look_thread *t, struct symbolizer *symbolizer,
 			const struct probe_threads *l, const struct look_join *j)
 {

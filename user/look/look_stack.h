@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * look_stack.h - the stack of one thread, named, of what a prober has found in its list of threads.
+ * look_stack.h - names the stack of one thread that a prober has found in its list of threads.
  */
 #ifndef KRAIT_LOOK_LOOK_STACK_H
 #define KRAIT_LOOK_LOOK_STACK_H
@@ -16,14 +16,15 @@ struct probe_threads;
 struct symbolizer;
 
 /*
- * The frames of t, whose os says where they are in the list, and as j has them the native ones. *next_local: variables
- * before it were of threads that came before; both are in the same order. Without a stack, t->why says the reason. 0 or -ENOMEM.
+ * Takes the frames of t, whose os says where they are in the list, with the native ones from j.
+ * *next_local: earlier variables belong to earlier threads; both are in the same order. Without a
+ * stack, t->why has the reason. Returns 0 or -ENOMEM.
  */
 int look_stack_take(struct look_thread *t, struct symbolizer *symbolizer,
 		    const struct probe_threads *l, const struct look_join *j, __u32 *next_local)
 	__attribute__((warn_unused_result, nonnull));
 
-/* Where a frame of Python is: the function, and its line (-1 unknown). False: its code cannot be read. */
+/* The function and line (-1: unknown) of a Python frame. False: its code cannot be read. */
 bool look_stack_place(struct symbolizer *symbolizer, const struct frame *f, struct code_symbol *ret,
 		      int *ret_line) __attribute__((warn_unused_result, nonnull));
 

@@ -12,7 +12,7 @@
 #include "symbol/symbolizer.h"
 #include "target/probed.h"
 
-/* A task of the list, by its address. */
+/* A task of the list, with its address. */
 struct by_addr {
 	__u64 addr;
 	__u32 index;
@@ -91,7 +91,7 @@ static void take_tasks(struct look_tasks *t, const struct probe_tasks *l,
 
 /* ---- who awaits whom -------------------------------------------------------------------------- */
 
-/* Turns "is awaited by" round: first how many each has, then which. */
+/* Inverts "is awaited by": first counts how many each awaits, then fills in which. */
 static void link_tasks(struct look_tasks *t, const struct probe_tasks *l,
 		       const struct by_addr *sorted)
 {

@@ -63,7 +63,7 @@ int look_thread_add_mark(struct look_thread *t, const char *name)
 	return f ? 0 : -ENOMEM;
 }
 
-/* The next frame of Python from i on; frame_cnt: there is none. */
+/* The index of the next Python frame, from i on; frame_cnt: there is none. */
 static __u32 next_python(const struct look_thread *t, __u32 i)
 {
 	while (i < t->frame_cnt && (t->frames[i].native || t->frames[i].mark))
@@ -76,7 +76,7 @@ static bool is_same_place(const struct look_frame *a, const struct look_frame *b
 	return a->line == b->line && !strcmp(a->name, b->name) && !strcmp(a->file, b->file);
 }
 
-/* Frames of Python, by name and line; each gets the other's variables where change is set. */
+/* Compares Python frames by name and line; with change, gives each frame the other's variables. */
 static bool same_python(struct look_thread *from, struct look_thread *to, bool change)
 {
 	__u32 i = next_python(from, 0), k = next_python(to, 0);
@@ -97,7 +97,7 @@ static bool same_python(struct look_thread *from, struct look_thread *to, bool c
 	return i >= from->frame_cnt && k >= to->frame_cnt;
 }
 
-/* The last frame of Python before i, or frame_cnt. */
+/* The last Python frame before i, or frame_cnt. */
 static __u32 last_python(const struct look_thread *t, __u32 i)
 {
 	while (i-- > 0)

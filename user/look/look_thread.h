@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * look_thread.h - one thread of a process that is looked at: its frames, with their variables.
+ * look_thread.h - one thread of a process: its frames, with their variables.
  *
- * Must hold: a frame owns its texts and variables; whoever moves variables leaves none behind.
+ * Must hold: a frame owns its texts and variables; moving variables leaves none behind.
  */
 #ifndef KRAIT_LOOK_LOOK_THREAD_H
 #define KRAIT_LOOK_LOOK_THREAD_H
@@ -16,13 +16,13 @@ struct dict;
 
 struct look_local {
 	char *name, *value; /* UTF-8, as repr() shows it (object/object_text.h) */
-	bool changed; /* while it was read */
+	bool changed; /* it changed while it was read */
 };
 
 struct look_frame {
 	char *name; /* UTF-8, never NULL */
-	char *file; /* UTF-8, never NULL, "" unknown */
-	int line; /* -1 unknown */
+	char *file; /* UTF-8, never NULL, "": unknown */
+	int line; /* -1: unknown */
 	bool mark; /* krait's own remark, such as "[truncated: depth]" */
 	bool native; /* C code: file is the library or executable */
 	struct look_local *locals;
@@ -30,18 +30,18 @@ struct look_frame {
 };
 
 enum look_how {
-	LOOK_NONE, /* no stack: why says it */
-	LOOK_AT_REST, /* it did not run from before its walk until after it */
+	LOOK_NONE, /* no stack: why has the reason */
+	LOOK_AT_REST, /* it did not run while its stack was walked */
 	LOOK_INTERRUPTED, /* walked by the kernel, in its own interrupt */
 	LOOK_NATIVE, /* it has no Python state: there is nothing to walk */
 };
 
 struct look_thread {
-	struct probe_thread os; /* what the kernel says of it */
-	char *name; /* Thread.name, UTF-8; NULL unknown */
+	struct probe_thread os; /* what the kernel says about it */
+	char *name; /* Thread.name, UTF-8; NULL: unknown */
 	enum look_how how;
 	const char *why; /* LOOK_NONE: a sentence; static */
-	bool joined; /* its native frames are there, too */
+	bool joined; /* its native frames are included */
 	struct look_frame *frames; /* leaf first */
 	__u32 frame_cnt, frame_cap;
 };
@@ -60,14 +60,16 @@ int look_thread_add_profiled(struct look_thread *t, const struct dict *dict, __u
 int look_thread_add_mark(struct look_thread *t, const char *name)
 	__attribute__((warn_unused_result, nonnull));
 /*
- * Variables of from's frames to those of to: from the root on, as long as both stacks are in the same function, and at
- * the same call in it; in the first one where they differ in that, they are in the same run of it still.
+ * Moves the variables of from's frames to those of to: from the root on, as long as both stacks are
+ * in the same function and at the same call. The first frame where only the call differs is
+ * included: it is still the same run of that function.
  */
 void look_thread_move_locals(struct look_thread *from, struct look_thread *to)
 	__attribute__((nonnull));
 /*
- * A stack of the thread with its native frames, from's, which is empty then. at_rest: from when the thread was off the CPU.
- * What was known of it without them stays where that is the same stack: variables.
+ * Replaces the stack by from's, which has native frames; from is empty then. at_rest: from was
+ * taken while the thread was off the CPU. Variables known without them stay where the stacks are
+ * the same.
  */
 void look_thread_join(struct look_thread *t, struct look_thread *from, bool at_rest)
 	__attribute__((nonnull));

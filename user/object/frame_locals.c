@@ -11,7 +11,7 @@
 /* Include/internal/pycore_code.h, CO_FAST_HIDDEN, _CELL and _FREE (3.11+) */
 #define KIND_HIDDEN 0x10
 #define KIND_CELL 0xc0
-/* References of the stack carry tags from 3.14 on (Include/internal/pycore_stackref.h). */
+/* Stack references carry tags from 3.14 on (Include/internal/pycore_stackref.h). */
 #define TAGS 7ULL
 
 struct variables {
@@ -33,14 +33,14 @@ static int read_value_addr(const struct variables *v, struct object_text *t, __u
 	*ret &= ~TAGS;
 	if (err || !*ret || !cell)
 		return err;
-	/* A cell has not been made of it before the function has begun. */
+	/* Before the function has begun, the variable has not been made a cell yet. */
 	err = object_head_read(t, *ret, &h);
 	if (!err && !strcmp(h.type_name, "cell"))
 		err = object_read_u64(t, *ret + layout->header, ret);
 	return err;
 }
 
-/* False ends it. */
+/* Returns false to stop. */
 static bool take(struct variables *v, __u64 name_addr, __u32 index, bool cell)
 {
 	cleanup_free char *name = NULL;
@@ -57,7 +57,7 @@ static bool take(struct variables *v, __u64 name_addr, __u32 index, bool cell)
 			     addr_again != addr);
 }
 
-/* Names of a tuple, for variables from first on; how many in *ret_cnt. */
+/* Takes the names of a tuple, for variables from first on; *ret_cnt: their number. */
 static int take_tuple(struct variables *v, __u64 tuple_addr, __u64 kinds_addr, __u32 first,
 		      bool cells, __u32 *ret_cnt)
 {
@@ -97,7 +97,10 @@ static int take_new(struct variables *v)
 	return err ? err : take_tuple(v, names_addr, kinds_addr, 0, false, &cnt);
 }
 
-/* co_varnames, then co_cellvars, then co_freevars: the order of the variables, not of the members. */
+/*
+ * co_varnames, then co_cellvars, then co_freevars: the order of the variables, not that of the
+ * members.
+ */
 static int take_old(struct variables *v)
 {
 	__u64 tuples[3]; /* co_varnames, co_freevars, co_cellvars */

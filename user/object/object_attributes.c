@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * object_attributes.c - where an instance has its attributes, slots aside: in a dictionary, or in values of which
- * its class has the names (Objects/dictobject.c, Include/internal/pycore_object.h).
+ * object_attributes.c - where an instance keeps its attributes, apart from slots: in a dictionary,
+ * or in an array of values whose names its class has (Objects/dictobject.c,
+ * Include/internal/pycore_object.h).
  */
 #include <string.h>
 
@@ -9,12 +10,12 @@
 #include "object/py_string.h"
 #include "util/cleanup.h"
 
-/* One of them, or none: 0. */
+/* At most one is set; 0: none. */
 struct places {
 	__u64 dict_addr, values_addr;
 };
 
-/* Of a class with MANAGED_DICT, 3.11 and later. */
+/* For a class with MANAGED_DICT, 3.11 and later. */
 static void find_managed(struct object_text *t, const struct object_head *h, struct places *ret)
 {
 	__u64 dict_addr = 0;

@@ -13,9 +13,9 @@
 #include "object/py_string.h"
 #include "util/cleanup.h"
 
-/* Entries of a table that are looked through, empty ones included. */
+/* Entries of a table to look through, including empty ones. */
 #define ENTRIES_MAX 4096U
-/* At once. */
+/* Read at once. */
 #define BATCH 32U
 
 /* ---- lists and tuples ------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ static void put_tuple(struct object_text *t, const struct object_head *h)
 
 struct set_entry {
 	__u64 key_addr;
-	__s64 hash; /* -1: it was deleted */
+	__s64 hash; /* -1: deleted */
 };
 
 static unsigned put_entries(struct object_text *t, __u64 table_addr, __u64 cnt)
@@ -138,7 +138,7 @@ static int read_new_keys(struct object_text *t, __u64 addr, struct keys *ret)
 		return -EINVAL;
 	ret->entries_addr = addr + sizeof(head) + (1ULL << head.log2_index_bytes);
 	ret->entry_cnt = head.entry_cnt;
-	/* Tables whose keys are all strings keep no hashes. */
+	/* Tables whose keys are all strings store no hashes. */
 	ret->entry_size = head.kind ? 16 : 24;
 	ret->key_at = head.kind ? 0 : 8;
 	return 0;
@@ -167,8 +167,8 @@ static int read_old_keys(struct object_text *t, __u64 addr, struct keys *ret)
 }
 
 /*
- * In which order the attributes came whose values stand apart: indexes of keys. In front of the values up to
- * 3.12, behind them from 3.13 on (Include/internal/pycore_dict.h, struct _dictvalues).
+ * The insertion order of attributes in a split table: indexes of keys. It precedes the values up to
+ * 3.12, and follows them from 3.13 on (Include/internal/pycore_dict.h, struct _dictvalues).
  */
 static int read_order(struct object_text *t, __u64 values_addr, __u8 order[256], __u32 *ret_cnt)
 {
@@ -182,7 +182,7 @@ static int read_order(struct object_text *t, __u64 values_addr, __u8 order[256],
 			     object_read(t, values_addr + t->layout->values_header + 8ULL * head[0],
 					 order, *ret_cnt);
 	}
-	err = object_read(t, values_addr - 2, head, 2); /* size, size of what is in front */
+	err = object_read(t, values_addr - 2, head, 2); /* size, size of what precedes */
 	*ret_cnt = head[0];
 	if (err)
 		return err;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * object_instances.c - instances of classes, and what the interpreter makes of code: types, functions, methods,
- * modules.
+ * object_instances.c - instances of classes, and the interpreter's objects for code: types,
+ * functions, methods, modules.
  *
- * Attributes are in a dictionary, in values that a class keeps for its instances (Objects/dictobject.c,
- * Include/internal/pycore_object.h), or in slots (PyMemberDef, Include/structmember.h: name, type, offset).
+ * Attributes are in a dictionary, in an array of values for which the class has the names
+ * (Objects/dictobject.c, Include/internal/pycore_object.h), or in slots (PyMemberDef,
+ * Include/structmember.h: name, type, offset).
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,12 +16,12 @@
 
 /* Py_T_OBJECT_EX: what __slots__ makes (Include/descrobject.h). */
 #define MEMBER_OBJECT 16
-/* Classes up from an instance's own that are asked for slots; slots of one. */
+/* Classes to search for slots, from an instance's own upwards; and slots per class. */
 #define BASES_MAX 16
 #define SLOTS_MAX 64
 #define NUMPY_DIMS_MAX 16
 
-/* Offsets in PyTypeObject from tp_name, alike in all versions. */
+/* Offsets in PyTypeObject from tp_name, the same in all versions. */
 enum { TYPE_MEMBERS = 216, TYPE_BASE = 232, TYPE_DICT_OF = 240, TYPE_EXCEPTION_BIT = 30 };
 
 static __u64 type_field(struct object_text *t, __u64 type_addr, unsigned offset)
@@ -33,7 +34,7 @@ static __u64 type_field(struct object_text *t, __u64 type_addr, unsigned offset)
 	return value;
 }
 
-/* A string's characters, without quotes. False: it is none. */
+/* Puts a string's characters, without quotes. False: not a string. */
 static bool put_string(struct object_text *t, __u64 addr)
 {
 	cleanup_free char *text = NULL;
@@ -102,7 +103,10 @@ static void put_slots_of(struct object_text *t, const struct object_head *h, __u
 			continue;
 		if (!begin_attribute(t, a))
 			return;
-		/* UTF-8 in the name's own string object: what is behind it can be read, too. */
+		/*
+		 * The UTF-8 is inside the name's own string object, so what follows it is readable,
+		 * too.
+		 */
 		if (object_read(t, member.name_addr, name, sizeof(name) - 1) &&
 		    object_read(t, member.name_addr, name, 8))
 			strcpy(name, "<?>");
@@ -319,7 +323,7 @@ static bool put_exception(struct object_text *t, const struct object_head *h)
 	    object_read_u64(t, args_addr + t->layout->header, &cnt))
 		return false;
 	object_put(t, object_class_name(h));
-	/* As a tuple, but for the comma of a single one. */
+	/* Like a tuple, but without the comma after a single item. */
 	if (cnt != 1) {
 		object_put_value(t, args_addr);
 		return true;

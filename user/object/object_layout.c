@@ -39,7 +39,7 @@ void object_layout_of(struct object_layout *ret, const struct py_offsets *offset
 		.offsets = offsets,
 		.minor = minor,
 		.header = header,
-		/* A hash stands before the items from 3.14 on. */
+		/* From 3.14 on a hash precedes the items. */
 		.tuple_items = header + 8 + (minor >= 14 ? 8 : 0),
 		.cached_keys = cached_keys_of(minor) + more,
 		.attributes = attributes_of(minor),
@@ -56,6 +56,6 @@ void object_layout_of(struct object_layout *ret, const struct py_offsets *offset
 	ret->code_count = (minor == 11 ? 76 : 72) + more;
 	ret->code_names = 96 + more;
 	ret->code_kinds = 104 + more;
-	/* In 3.11 the member is there, but krait's table of it does not have it. */
+	/* 3.11 has the member, but krait's table for it does not. */
 	ret->frame_locals = offsets->frame.localsplus > 0 ? (__u32)offsets->frame.localsplus : 72;
 }

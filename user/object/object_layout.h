@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * object_layout.h - where things are in the objects of one interpreter build, beyond what frames and code
- * objects need: derived from its version and from the size of an object's header.
+ * object_layout.h - where things are in the objects of one interpreter build, beyond what frames
+ * and code objects need: derived from its version and from the size of an object's header.
  *
- * Everything behind the header moves with its size, which is 16 bytes, or 32 in free-threaded builds
- * (Include/object.h). The rest, by version, was computed from the headers of 3.8.18 to 3.13.0, and for 3.14 and
- * 3.15 from their published tables.
+ * Everything after the header moves with its size, which is 16 bytes, or 32 in free-threaded builds
+ * (Include/object.h). The rest, by version, was computed from the headers of 3.8.18 to 3.13.0, and
+ * for 3.14 and 3.15 from their published tables.
  */
 #ifndef KRAIT_OBJECT_OBJECT_LAYOUT_H
 #define KRAIT_OBJECT_OBJECT_LAYOUT_H
@@ -15,12 +15,12 @@
 
 #include "abi.h"
 
-/* Where an instance keeps its attributes, if not in slots. */
+/* Where an instance keeps its attributes that are not in slots. */
 enum attributes_kind {
-	ATTRIBUTES_DICT_OFFSET, /* tp_dictoffset alone (to 3.10) */
+	ATTRIBUTES_DICT_OFFSET, /* only tp_dictoffset (up to 3.10) */
 	ATTRIBUTES_TWO_WORDS, /* 3.11: dict at -3 words, values at -4 */
-	ATTRIBUTES_TAGGED, /* 3.12: at -3 words, values where bit 0 is set */
-	ATTRIBUTES_INLINE, /* 3.13+: dict at managed_dict; without one, values behind the object */
+	ATTRIBUTES_TAGGED, /* 3.12: at -3 words; values if bit 0 is set */
+	ATTRIBUTES_INLINE, /* 3.13+: dict at managed_dict; without one, values follow the object */
 };
 
 struct object_layout {
@@ -30,10 +30,11 @@ struct object_layout {
 	__u32 tuple_items; /* PyTupleObject.ob_item */
 	__u32 cached_keys; /* PyHeapTypeObject.ht_cached_keys */
 	enum attributes_kind attributes;
-	__s32 managed_dict; /* from the object, negative */
+	__s32 managed_dict; /* relative to the object, negative */
 	bool keys_have_kind; /* PyDictKeysObject of 3.11+ */
-	__u32 values_header; /* bytes in front of PyDictValues.values */
-	__u32 code_varnames; /* to 3.10: then co_freevars and co_cellvars; 0 newer */
+	__u32 values_header; /* bytes before PyDictValues.values */
+	/* up to 3.10; co_freevars and co_cellvars follow; 0 in newer versions */
+	__u32 code_varnames;
 	__u32 code_count; /* co_nlocals to 3.10, co_nlocalsplus from 3.11 on */
 	__u32 code_names, code_kinds; /* co_localsplusnames, co_localspluskinds (3.11+) */
 	__u32 frame_locals; /* f_localsplus, localsplus */

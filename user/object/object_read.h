@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * object_read.h - what the kinds of values share: bounded reads, bounded text, the head of an object.
+ * object_read.h - shared by all kinds of values: bounded reads, bounded text, the head of an
+ * object.
  */
 #ifndef KRAIT_OBJECT_OBJECT_READ_H
 #define KRAIT_OBJECT_OBJECT_READ_H
@@ -23,47 +24,51 @@ struct object_head {
 	__u64 addr, type_addr;
 	__u64 flags; /* tp_flags */
 	__s64 basic_size, dict_offset; /* tp_basicsize, tp_dictoffset */
-	char type_name[64]; /* tp_name: any bytes, cut */
+	char type_name[64]; /* tp_name: any bytes, truncated */
 };
 
-/* Counted; -EFAULT once there were too many. */
+/* Counts reads; -EFAULT once there were too many. */
 int object_read(struct object_text *t, __u64 addr, void *buf, size_t len);
 int object_read_u64(struct object_text *t, __u64 addr, __u64 *ret);
-/* -EINVAL: cannot be an object. */
+/* -EINVAL: it cannot be an object. */
 int object_head_read(struct object_text *t, __u64 addr, struct object_head *ret);
 /* The type's own name, without its module. */
 const char *object_class_name(const struct object_head *h);
 
-/* Both leave out what there is no room for, and note it. */
+/* Both leave out, and note, what there is no room for. */
 void object_put(struct object_text *t, const char *text);
 void object_putf(struct object_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* len bytes with the escapes of repr() and these quotes around; prefix "b" or "". more: it was cut. */
+/*
+ * Puts len bytes with the escapes of repr(), in these quotes; prefix: "b" or "". more: the value
+ * was truncated.
+ */
 void object_put_quoted(struct object_text *t, const char *prefix, const char *bytes, size_t len,
 		       bool is_bytes, bool more);
 
-/* An object inside of this one. */
+/* Puts an object inside of this one. */
 void object_put_value(struct object_text *t, __u64 addr);
 
-/* ---- kinds: object_scalars.c, object_containers.c, object_instances.c. False: it is not of them. ---- */
+/* ---- kinds: object_scalars.c, object_containers.c, object_instances.c. False: another kind. ---- */
 
 bool object_put_scalar(struct object_text *t, const struct object_head *h);
 bool object_put_container(struct object_text *t, const struct object_head *h);
 void object_put_instance(struct object_text *t, const struct object_head *h);
 
-/*
- * One key and value of a dictionary, in its order. False ends it.
- */
+/* One key and value of a dictionary, in order. Returns false to stop. */
 typedef bool (*object_item_fn)(struct object_text *t, void *ctx, __u64 key_addr, __u64 value_addr);
-/* Of a keys object; values_addr: of a split table's values, 0 none. 0, or what a read gave. */
+/*
+ * For a keys object; values_addr: the values of a split table, 0: none. Returns 0, or the error of
+ * a read.
+ */
 int object_each_key(struct object_text *t, __u64 keys_addr, __u64 values_addr, object_item_fn fn,
 		    void *ctx);
 int object_each_item(struct object_text *t, __u64 dict_addr, object_item_fn fn, void *ctx);
-/* The same of an instance's attributes, those in slots left out. */
+/* The same for an instance's attributes, without slots. */
 int object_each_attribute(struct object_text *t, const struct object_head *h, object_item_fn fn,
 			  void *ctx);
-/* The value of one of them; 0 none. */
+/* The value of one attribute; 0: none. */
 __u64 object_attribute(struct object_text *t, __u64 addr, const char *name);
-/* The value of a key, a string, in a dictionary; 0 none. */
+/* The value of a string key in a dictionary; 0: none. */
 __u64 object_dict_find(struct object_text *t, __u64 dict_addr, const char *key);
 
 #endif /* KRAIT_OBJECT_OBJECT_READ_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * object_scalars.c - values without others inside: numbers, strings, singletons.
+ * object_scalars.c - values that contain no others: numbers, strings, singletons.
  *
- *  int      Include/cpython/longintrepr.h: ob_size is the number of digits and the sign up to 3.11; from 3.12 on
- *           lv_tag has the number above three bits, of which the lower two are the sign (0, 1 zero, 2 minus);
- *           digits of 30 bits, least significant first
- *  float    Include/cpython/floatobject.h; text as repr(): the shortest that reads back the same
+ *  int      Include/cpython/longintrepr.h: ob_size is the number of digits and the sign up to 3.11;
+ *  from 3.12 on lv_tag has the number above three bits, of which the lower two are the sign (0, 1
+ *  zero, 2 minus); digits of 30 bits, least significant first
+ *  float    Include/cpython/floatobject.h; text as in repr(): the shortest that reads back the same
  *  bytearray Include/cpython/bytearrayobject.h: ob_start
  */
 #include <math.h>
@@ -17,10 +17,10 @@
 #include "object/py_string.h"
 #include "util/cleanup.h"
 
-/* Of an int that is shown: 1,156 decimal digits at most. */
+/* Digits of an int to show: at most 1,156 decimal digits. */
 #define DIGITS_MAX 128
 #define DIGIT_BITS 30
-/* Bytes of bytes and bytearray. */
+/* Bytes of bytes and bytearray to show. */
 #define BYTES_SHOWN 256
 
 /* ---- int -------------------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static int read_sign(struct object_text *t, const struct object_head *h, bool *m
 	return 0;
 }
 
-/* To base 10^9, least significant first; how many. */
+/* Converts to base 10^9, least significant first; returns the number of digits. */
 static unsigned to_decimal(const __u32 *digits, unsigned cnt, __u32 *ret)
 {
 	unsigned len = 0;
@@ -237,7 +237,7 @@ bool object_put_scalar(struct object_text *t, const struct object_head *h)
 {
 	if (h->flags & (TYPE_LONG | TYPE_STR | TYPE_BYTES) &&
 	    (h->flags & TYPE_HEAP || strchr(h->type_name, '.'))) {
-		/* Of a subclass: what its __repr__ says is not asked. */
+		/* For a subclass: its own __repr__ cannot be asked. */
 		object_putf(t, "<%s ", object_class_name(h));
 		put_plain(t, h);
 		object_put(t, ">");

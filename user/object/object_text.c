@@ -28,7 +28,7 @@ int object_read_u64(struct object_text *t, __u64 addr, __u64 *ret)
 
 static void read_name(struct object_text *t, __u64 name_addr, char *name, size_t size)
 {
-	/* Not beyond the page: the next one need not be there. */
+	/* Do not read beyond the page: the next one may not be mapped. */
 	const size_t on_page = 4096 - (name_addr & 4095);
 	size_t len = size - 1 < on_page ? size - 1 : on_page;
 
@@ -56,7 +56,10 @@ int object_head_read(struct object_text *t, __u64 addr, struct object_head *ret)
 		return err;
 	if (!ret->type_addr || ret->type_addr & 7)
 		return -EINVAL;
-	/* These members stand apart alike in all versions (Include/cpython/object.h). */
+	/*
+	 * The distance between these members is the same in all versions
+	 * (Include/cpython/object.h).
+	 */
 	err = object_read(t, ret->type_addr + tp_name, sizes, sizeof(sizes));
 	if (!err)
 		err = object_read_u64(t, ret->type_addr + tp_name + 144, &ret->flags);
@@ -82,7 +85,7 @@ const char *object_class_name(const struct object_head *h)
 
 /* ---- text ------------------------------------------------------------------------------------- */
 
-/* Cut between two characters. */
+/* Truncates between characters. */
 void object_put(struct object_text *t, const char *text)
 {
 	size_t room = OBJECT_TEXT_MAX - t->len, len = strlen(text);
@@ -111,7 +114,7 @@ void object_putf(struct object_text *t, const char *fmt, ...)
 	object_put(t, text);
 }
 
-/* Python's own rule (unicode_repr): " only where there is a ' and no ". */
+/* Python's own rule (unicode_repr): " only if the text contains ' and no ". */
 static char quote_of(const char *bytes, size_t len)
 {
 	return memchr(bytes, '\'', len) && !memchr(bytes, '"', len) ? '"' : '\'';
@@ -137,7 +140,7 @@ void object_put_quoted(struct object_text *t, const char *prefix, const char *by
 		else if (c < 0x20 || c == 0x7f || (is_bytes && c >= 0x80))
 			snprintf(piece, sizeof(piece), "\\x%02x", c);
 		else if (c == 0xc0) {
-			/* py_string_read_any(): a NUL in two bytes, a lone surrogate in three. */
+			/* From py_string_read_any(): a NUL as two bytes, a lone surrogate as three. */
 			snprintf(piece, sizeof(piece), "\\x00");
 			i++;
 		} else if (c == 0xed && i + 2 < len && (__u8)bytes[i + 1] >= 0xa0) {
@@ -145,7 +148,7 @@ void object_put_quoted(struct object_text *t, const char *prefix, const char *by
 				 ((__u8)bytes[i + 1] & 0x3f) << 6 | ((__u8)bytes[i + 2] & 0x3f));
 			i += 2;
 		} else if (c >= 0x80) {
-			/* A character whole, or not at all. */
+			/* A whole character, or nothing. */
 			size_t n = 1;
 
 			while (i + n < len && ((__u8)bytes[i + n] & 0xc0) == 0x80 && n < 4)

@@ -2,8 +2,8 @@
 /*
  * py_string.c - see py_string.h.
  *
- * The header is read once; a string that dies in between gives other characters or a fault, which
- * the caller notices by reading the owner again.
+ * The header is read once; if the string dies meanwhile the result has other characters or is a
+ * fault, which the caller notices by reading the owner again.
  */
 #include "object/py_string.h"
 
@@ -66,7 +66,7 @@ static int read_header(const struct memory *m, const struct py_offsets *offsets,
 	    (ret->kind != 1 && ret->kind != 2 && ret->kind != 4))
 		return -EINVAL;
 	ret->length = (__u64)length;
-	/* PyUnicodeObject.data, behind the header of a compact one. */
+	/* PyUnicodeObject.data, after the header of a compact string. */
 	if (!compact)
 		return memory_read(m, str_addr + (__u64)offsets->unicode.compact_size,
 				   &ret->data_addr, sizeof(ret->data_addr));

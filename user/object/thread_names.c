@@ -10,12 +10,13 @@
 #include "object/py_string.h"
 #include "util/cleanup.h"
 
-/* Where modules would be if no interpreter is that large. */
+/* The offset of modules must be below this: no interpreter is that large. */
 #define MODULES_MAX (1U << 20)
 
 /*
- * PyInterpreterState.modules (to 3.11), .imports.modules (3.12), from the debug information of 3.8.18, 3.9.18, 3.10.13,
- * 3.11.7 and 3.12.1; 3.13 and later publish it (interpreter_state.imports_modules): its place in the table.
+ * PyInterpreterState.modules (up to 3.11), .imports.modules (3.12), from the debug information of
+ * 3.8.18, 3.9.18, 3.10.13, 3.11.7 and 3.12.1. 3.13 and later publish it
+ * (interpreter_state.imports_modules): its position in the table.
  */
 static const struct {
 	__u32 minor, offset, published_at;
@@ -52,7 +53,7 @@ struct finding {
 	__u64 value_addr;
 };
 
-/* As object_dict_find(), in a dictionary that may have many entries. */
+/* Like object_dict_find(), in a dictionary that may have many entries. */
 static bool find_key(struct object_text *t, void *ctx, __u64 key_addr, __u64 value_addr)
 {
 	cleanup_free char *text = NULL;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * thread_names.h - what a program calls its threads: threading.Thread.name of those in threading._active, which is
- * found through the modules of an interpreter (Lib/threading.py, 3.8 to 3.15).
+ * thread_names.h - the names that a program gives its threads: threading.Thread.name of those in
+ * threading._active, which is found through the modules of an interpreter (Lib/threading.py, 3.8 to
+ * 3.15).
  *
- * Before 3.14 the kernel is not told these names, and what it is told then has 15 bytes.
+ * Before 3.14 the kernel does not get these names, and later only their first 15 bytes.
  *
- * Must hold: time and length are bounded whatever the memory says; each name is read twice, as a variable is (frame_locals.h).
+ * Must hold: time and length are bounded whatever the memory contains; each name is read twice,
+ * like a variable (frame_locals.h).
  */
 #ifndef KRAIT_OBJECT_THREAD_NAMES_H
 #define KRAIT_OBJECT_THREAD_NAMES_H
@@ -16,17 +18,17 @@
 #include "object/object_layout.h"
 #include "util/memory.h"
 
-/* Of one interpreter; more have none. */
+/* Per interpreter; further threads have no name. */
 #define THREAD_NAMES_MAX 16384U
-/* Bytes of one. */
+/* Bytes of one name. */
 #define THREAD_NAME_SIZE 256
 
-/* ident: Thread.ident, which is pthread_self(). name: UTF-8. changed: while it was read. */
+/* ident: Thread.ident, which is pthread_self(). name: UTF-8. changed: it changed while it was read. */
 typedef void (*thread_name_fn)(void *ctx, __u64 ident, const char *name, bool changed);
 
 /*
- * Calls fn for each. runtime_addr: of the table of debug offsets, from 3.13 on. 0, or why there are none: -ENOENT
- * the module threading has not been imported, or cannot be found.
+ * Calls fn for each. runtime_addr: of the table of debug offsets, from 3.13 on. Returns 0, or why
+ * there are none: -ENOENT: the module threading has not been imported, or was not found.
  */
 int thread_names_read(const struct object_layout *layout, const struct memory *memory,
 		      const struct memory *again, __u64 runtime_addr, __u64 interp_addr,

@@ -11,16 +11,19 @@
 #include "proc/space.h"
 #include "util/log.h"
 
-/* A process is announced that long before its first sample: records come in about their order. */
+/*
+ * A process is announced this long before its first sample, because records are ordered only
+ * roughly.
+ */
 #define LEAD_NS 1000000ULL
 
 struct announced_task {
-	int tid; /* the key; that of a process is its main thread's */
+	int tid; /* the key; for a process, its main thread's */
 	__u32 image; /* main thread: frame of the process, which changes with its name */
 	__u32 image_number; /* main thread: profile_sample.image */
-	struct announced_maps maps; /* main thread: that samples have hit */
-	__u32 generations; /* main thread: of the DSO, that were announced */
-	__u16 *opcode_generations; /* the same for each opcode, where any was met; else NULL */
+	struct announced_maps maps; /* main thread: those hit by samples */
+	__u32 generations; /* main thread: of the DSO, announced so far */
+	__u16 *opcode_generations; /* the same for each opcode, if any was met; else NULL */
 	char comm[64];
 	UT_hash_handle hh;
 };
@@ -74,7 +77,7 @@ static int name_task(const struct announcer_output *to, struct announced_task *t
 	return perf_writer__comm(to->writer, stamp, comm, exec);
 }
 
-/* The process has a name of its own: that of its main thread when it started. */
+/* The process's name is that of its main thread when it started. */
 static int announce_process(struct announcer *a, const struct announcer_output *to,
 			    const struct dict *dict, struct announced_task *t,
 			    const struct perf_stamp *sample, __u32 image)
@@ -83,7 +86,7 @@ static int announce_process(struct announcer *a, const struct announcer_output *
 	struct perf_stamp stamp = *sample;
 	bool again = t->image;
 
-	t->generations = 0; /* another image has other mappings */
+	t->generations = 0; /* a new image has new mappings */
 	free(t->opcode_generations);
 	t->opcode_generations = NULL;
 	announced_maps_clear(&t->maps);
@@ -101,7 +104,7 @@ int announcer_dso(struct dso_files *files, __u32 generation, struct perf_object 
 	return dso_files__path(files, generation, &ret->path);
 }
 
-/* The DSOs that the process does not have yet. */
+/* Announces the DSOs that the process does not have yet. */
 static int announce_dsos(const struct announcer_output *to, struct announced_task *t,
 			 const struct perf_stamp *stamp)
 {
@@ -120,7 +123,10 @@ static int announce_dsos(const struct announcer_output *to, struct announced_tas
 	return err;
 }
 
-/* The DSOs once more, where the places of that opcode are, up to that of the address. */
+/*
+ * Announces the DSOs once more, at the addresses of places with that opcode, up to that of the
+ * address.
+ */
 static int announce_opcode(const struct announcer_output *to, struct announced_task *t,
 			   const struct perf_stamp *stamp, __u64 address)
 {
@@ -160,7 +166,7 @@ static int announce_mapping(const struct announcer_output *to, const struct perf
 	return perf_writer__mapping(to->writer, stamp, m, &object);
 }
 
-/* This stack of that process, with its mappings as they are, has been seen to. */
+/* Has this stack of that process, with its current mappings, been handled? */
 static bool is_seen_to(struct announcer *a, int pid, __u32 node, __u64 digest)
 {
 	struct announced_stack *e =
@@ -172,7 +178,10 @@ static bool is_seen_to(struct announcer *a, int pid, __u32 node, __u64 digest)
 	return seen;
 }
 
-/* Where the native code of the stack is, and its places of an opcode, for whoever looks up their names. */
+/*
+ * Announces the mappings of the stack's native code, and of its places with an opcode, for readers
+ * who look up names.
+ */
 static int announce_mappings(struct announcer *a, const struct announcer_output *to,
 			     struct announced_task *t, const struct perf_stamp *stamp,
 			     const struct space *space, const struct announcer_stack *stack)

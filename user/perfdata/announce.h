@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * announce.h - tells readers of a perf.data file of processes and threads, before their first
+ * announce.h - tells readers of a perf.data file about processes and threads, before their first
  * sample and again when something changes: names, krait's DSOs, native mappings.
  */
 #ifndef KRAIT_PERFDATA_ANNOUNCE_H
@@ -13,17 +13,17 @@
 
 struct announced_task;
 
-/* Stacks whose mappings were looked up last; a power of two. */
+/* Recent stacks whose mappings have been announced; a power of two. */
 #define ANNOUNCED_STACKS 4096
 
-/* Without padding. */
+/* No padding, since it is hashed. */
 struct announced_stack {
 	int pid;
 	__u32 node;
-	__u64 mappings; /* of the process, as they were then */
+	__u64 mappings; /* of the process at that time */
 };
 
-/* Threads whose tasks need not be looked up. */
+/* Threads whose tasks are cached. */
 #define ANNOUNCED_THREADS 1024
 
 struct announced_thread {
@@ -31,11 +31,11 @@ struct announced_thread {
 	struct announced_task *process, *thread; /* NULL: not announced yet */
 };
 
-/* All zero is none. */
+/* All zero: empty. */
 struct announcer {
-	struct announced_task *tasks; /* that readers know, by tid */
+	struct announced_task *tasks; /* known to readers, by tid */
 	struct announced_total total; /* of mappings */
-	__u64 epoch; /* another one when a process gets another image */
+	__u64 epoch; /* changes when a process gets another image */
 	struct announced_stack stacks[ANNOUNCED_STACKS];
 	struct announced_thread recent[ANNOUNCED_THREADS];
 };
@@ -43,8 +43,8 @@ struct announcer {
 /* What is about to be written. */
 struct announcer_stack {
 	__u32 node; /* of the profile */
-	__u32 image; /* frame of the process, which is another one when it has another name */
-	const __u64 *chain; /* addresses, with perf's marks in between */
+	__u32 image; /* frame of the process, which differs if its name has changed */
+	const __u64 *chain; /* addresses, with perf's markers in between */
 	unsigned cnt;
 };
 
@@ -53,15 +53,18 @@ struct announcer_output {
 	struct dso_files *files;
 };
 
-/* A DSO of krait's, which every process has at dso_start(); its strings are good until files are freed. 0 or -errno. */
+/*
+ * A DSO of krait's, which every process has at dso_start(); its strings are valid until files is
+ * freed. Returns 0 or -errno.
+ */
 int announcer_dso(struct dso_files *files, __u32 generation, struct perf_object *ret)
 	__attribute__((warn_unused_result));
 
 void announcer_free(struct announcer *a);
-/* Says what had to be left out. */
+/* Warns about what had to be left out. */
 void announcer_warn(const struct announcer *a);
 
-/* To be called for each sample before it is written, when its addresses have been given. 0 or -errno. */
+/* Call for each sample before it is written, once its addresses are assigned. Returns 0 or -errno. */
 int announcer_sample(struct announcer *a, const struct announcer_output *to,
 		     const struct dict *dict, const struct profile_sample *s,
 		     const struct perf_stamp *sample, const struct announcer_stack *stack)

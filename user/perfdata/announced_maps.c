@@ -10,7 +10,7 @@
 #include "util/search.h"
 #include "util/vec.h"
 
-/* Of a record, beside the name. */
+/* Size of a record without the name. */
 #define RECORD_BYTES 112
 
 void announced_maps_free(struct announced_maps *a)
@@ -24,7 +24,7 @@ void announced_maps_clear(struct announced_maps *a)
 	a->cnt = 0;
 }
 
-/* The first one that ends behind addr. */
+/* The first one that ends after addr. */
 static unsigned place_of(const struct announced_maps *a, __u64 addr)
 {
 	return (unsigned)sorted_below(a->cnt, i, a->list[i].end <= addr);
@@ -49,7 +49,7 @@ static bool has_room(struct announced_maps *a, struct announced_total *total, si
 	return false;
 }
 
-/* In the place of those that it lies over, from first to behind last. */
+/* Replaces those that it overlaps, from first up to last. */
 static int put(struct announced_maps *a, unsigned first, unsigned last, const struct mapping *m)
 {
 	if (first == last && vec_reserve(a->list, a->cap, a->cnt + 1))

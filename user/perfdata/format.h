@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * format.h - what a perf.data file is made of, beyond <linux/perf_event.h>.
+ * format.h - the parts of a perf.data file, beyond <linux/perf_event.h>.
  *
  * Names and numbers are those of tools/perf (util/header.h, lib/perf/include/perf/event.h).
  */
@@ -14,7 +14,7 @@
 #define PERF_MAGIC_SWAPPED 0x50455246494c4532ULL
 #define PERF_PIPE_HEADER_SIZE 16
 
-/* Fixed in size so that every perf since 4.1 reads it: PERF_ATTR_SIZE_VER5. */
+/* A fixed size that every perf since 4.1 reads: PERF_ATTR_SIZE_VER5. */
 #define PERF_ATTR_SIZE 112
 
 struct perf_section {
@@ -24,7 +24,7 @@ struct perf_section {
 struct perf_file_header {
 	__u64 magic;
 	__u64 size;
-	__u64 attr_size; /* of struct perf_event_attr and its section of ids */
+	__u64 attr_size; /* sizeof(struct perf_event_attr) plus its section of ids */
 	struct perf_section attrs, data, event_types;
 	__u64 features[4];
 };
@@ -45,7 +45,7 @@ enum perf_feature {
 	PERF_FEATURE_CNT = 256,
 };
 
-/* Records that user space adds to those of the kernel. */
+/* Records that user space adds to the kernel's. */
 enum perf_user_record {
 	PERF_USER_HEADER_ATTR = 64,
 	PERF_USER_HEADER_BUILD_ID = 67,
@@ -56,10 +56,10 @@ enum perf_user_record {
 	PERF_USER_COMPRESSED2 = 83,
 };
 
-/* Newer than the headers of Debian 12. */
+/* Missing in the headers of Debian 12. */
 #define PERF_CALLCHAIN_USER_DEFERRED ((__u64)-640)
 
-/* One event as a file has it: its attribute, PERF_ATTR_SIZE bytes of it, and the ids that mean it. */
+/* One event of a file: PERF_ATTR_SIZE bytes of its attribute, and the ids that refer to it. */
 struct perf_raw_event {
 	struct perf_event_attr attr;
 	const __u64 *ids;

@@ -37,7 +37,7 @@ int kernel_modules_read(struct kernel_module **ret, const char *path)
 	cleanup_fclose FILE *f = fopen(path, "re");
 	struct kernel_module *list = NULL, module;
 	int cnt = 0, cap = 0;
-	/* The users of a module are all on its line; none is as long. */
+	/* A line lists all users of a module; none is this long. */
 	char line[8192];
 
 	if (!f)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * kernel_maps.h - writes into a capture where the running kernel and its modules (/proc/modules) are.
+ * kernel_maps.h - records in a capture where the running kernel and its modules (/proc/modules)
+ * are.
  *
  * Must hold: each module is written once.
  */
@@ -22,13 +23,13 @@ struct kernel_module {
 };
 
 /*
- * Those that are there and whose addresses are not hidden from us. *ret is to be freed. Their number;
- * -errno, -ENOENT where the kernel has no modules at all.
+ * Lists modules whose addresses are not hidden from us. The caller frees *ret. Returns their
+ * number; -errno; -ENOENT if the kernel has no modules at all.
  */
 int kernel_modules_read(struct kernel_module **ret, const char *path)
 	__attribute__((warn_unused_result));
 
-/* What was written already; all zero at first. */
+/* What has been written; all zero initially. */
 struct kernel_maps {
 	bool text;
 	struct kernel_module *modules;
@@ -36,8 +37,8 @@ struct kernel_maps {
 };
 
 /*
- * Writes what is new since the last call: the kernel, where the options can find it, and its modules. 0
- * or -errno; what is hidden from us is left out.
+ * Writes what is new since the last call: the kernel, if the options can find it, and its modules.
+ * Returns 0 or -errno; leaves out what is hidden from us.
  */
 int kernel_maps_write(struct kernel_maps *k, const struct emit_options *options,
 		      struct perf_writer *w) __attribute__((warn_unused_result));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * output.c - perf.data: samples as they come, the DSOs beside the file.
+ * output.c - perf.data: samples as they come, with the DSOs beside the file.
  *
- * A frame of Python is an address in a DSO of the recording (dso/dso.h), so a stack is an
- * ordinary call chain. What readers must know of its process comes first (announce.c).
+ * A Python frame is an address in a DSO of the recording (dso/dso.h), so a stack is an ordinary
+ * call chain. What readers must know about its process comes first (announce.c).
  *
- * Every second the file is brought up to date, the DSOs first: a krait that is killed leaves a capture
- * in which every sample that is there has its names.
+ * Every second the file is flushed, the DSOs first: if krait is killed it leaves a capture in which
+ * every sample has its names.
  */
 #include "perfdata/output.h"
 
@@ -30,30 +30,30 @@
 
 /* Frames of a stack that perf report and perf script show by default. */
 #define PERF_MAX_STACK 127
-/* Also how much a krait that is killed loses. Where new code never ends, 4 % go into the DSO. */
+/* If krait is killed this much is lost. With endless new code, 4 % of the time goes into the DSO. */
 #define FLUSH_NS NS_PER_SEC
-/* Of names of the kernel, a krait that is killed loses those. */
+/* If krait is killed this much of the kernel's names is lost. */
 #define NAMES_NS (10 * NS_PER_SEC)
 
 struct perf_data {
 	struct emitter base;
-	struct perf_writer *writer; /* NULL until it is known what there is to count */
-	struct event_spec *events; /* as the writer has them */
+	struct perf_writer *writer; /* NULL until it is known what will be counted */
+	struct event_spec *events; /* as passed to the writer */
 	unsigned event_cnt;
 	struct chain chain;
 	struct write_waits waits;
-	__u32 stored_names; /* of the names that the chain has met: on disk */
-	__u64 names_ns; /* when they were last stored for their own sake */
+	__u32 stored_names; /* how many of the names that the chain met are on disk */
+	__u64 names_ns; /* when they were last stored just for their own sake */
 	struct kernel_maps kernel;
-	const struct emit_place *place; /* NULL: the file has its name already */
+	const struct emit_place *place; /* NULL: the file already has its name */
 	bool placed, published;
-	bool readable; /* the file on disk has samples, and their names are there as well */
+	bool readable; /* the file on disk has samples, together with their names */
 	struct dso_files *files;
-	struct dso *dso; /* theirs */
+	struct dso *dso; /* part of files */
 	struct announcer announcer;
-	bool kernel_written; /* where the kernel's code is */
-	__u64 flushed_ns; /* 0 never */
-	bool unflushed; /* there is something that is not on disk */
+	bool kernel_written; /* the location of the kernel's code */
+	__u64 flushed_ns; /* 0: never */
+	bool unflushed; /* something is not on disk yet */
 };
 
 static struct perf_data *perf_data_of(struct emitter *e)
@@ -76,7 +76,7 @@ static void perf_data_free(struct emitter *base)
 	free(e);
 }
 
-/* At open where it is known what is going to be recorded; else of what the profile has. */
+/* At open, if it is known what will be recorded; otherwise from the profile. */
 static int list_events(struct perf_data *e, const struct profile *p)
 {
 	const struct recording *r = &e->base.options->recording;
@@ -120,7 +120,7 @@ static int perf_data_open(struct emitter **ret, FILE *out, const struct emit_opt
 		dso_files__leave_cache(e->files);
 	if (!err)
 		e->dso = dso_files__dso(e->files);
-	/* A recording that is killed at once leaves a file that opens. */
+	/* If the recording is killed at once, it leaves a readable file. */
 	if (!err && options->recording.event_cnt)
 		err = start_writer(e, NULL);
 	if (err)
@@ -143,8 +143,8 @@ static int perf_data_place(struct emitter *base, const struct emit_place *place)
 /* ---- samples ---------------------------------------------------------------------------------- */
 
 /*
- * Where the kernel's code is, before the first sample that has some: reading it takes a tenth of a second,
- * which the start of a recording has not.
+ * Writes where the kernel's code is, before the first sample in it: finding out takes a tenth of a
+ * second, which the start of a recording cannot afford.
  */
 static int write_kernel(struct perf_data *e)
 {
@@ -158,7 +158,7 @@ typedef int (*store_fn)(struct dso_files *f, const struct dict *dict, const char
 
 static int store(struct perf_data *e, const struct profile *p, store_fn fn);
 
-/* Its libraries go first: whoever sees the file has the names. */
+/* Publishes its libraries first: anyone who sees the file has the names. */
 static int publish(struct perf_data *e)
 {
 	int err;
@@ -172,7 +172,7 @@ static int publish(struct perf_data *e)
 	return err;
 }
 
-/* There are new ones for hours, and a store is of all that the newest DSO has. */
+/* New names keep coming for hours, and a store writes everything in the newest DSO. */
 static bool names_are_behind(struct perf_data *e, const struct dict *dict, __u64 now_ns)
 {
 	if (e->stored_names == chain_name_cnt(&e->chain, dict) ||
@@ -204,7 +204,7 @@ static int perf_data_sample(struct emitter *base, const struct profile *p,
 	struct perf_data *e = perf_data_of(base);
 	const struct perf_stamp stamp = { s->pid,     s->tid,	s->cpu,
 					  s->time_ns, s->state, (__u32)s->holder };
-	/* What there is to say of the thread comes before its wait. */
+	/* What must be said about the thread comes before its wait. */
 	const struct perf_stamp first = { s->pid, s->tid,
 					  s->cpu, s->from_ns ? s->from_ns : s->time_ns,
 					  0,	  0 };
@@ -231,7 +231,7 @@ static int perf_data_sample(struct emitter *base, const struct profile *p,
 		err = perf_writer__sample(e->writer, &stamp, s->event < e->event_cnt ? s->event : 0,
 					  s->period, chain->list[1], chain->list, chain->cnt);
 	e->unflushed = true;
-	/* The first one at once: a header without any says that nothing was flushed. */
+	/* The first one at once: a header without any would say that nothing was flushed. */
 	return err || e->flushed_ns ? err : keep_up(e, p, s->time_ns);
 }
 
@@ -248,7 +248,7 @@ static int perf_data_flush(struct emitter *base, const struct profile *p, __u64 
 
 /* ---- the end ---------------------------------------------------------------------------------- */
 
-/* Those of the first event have plain names. */
+/* The first event's names have no prefix. */
 static void put_notes(FILE *out, unsigned event, const struct accounts *a)
 {
 	char prefix[32] = "";
@@ -265,7 +265,7 @@ static void put_notes(FILE *out, unsigned event, const struct accounts *a)
 		a->ticks_asked, prefix, a->ticks_delivered, prefix, a->ticks_missed);
 }
 
-/* The accounts, and whose the processes were, for those who read the capture with krait. */
+/* The accounts, and who the processes were, for readers that use krait. */
 static char *make_notes(const struct perf_data *e, const struct profile *p)
 {
 	char *text = NULL;
@@ -295,7 +295,7 @@ static int store(struct perf_data *e, const struct profile *p, store_fn fn)
 	return notes ? fn(e->files, p->dict, notes) : -ENOMEM;
 }
 
-/* All that perf archive should carry are the DSOs. */
+/* Only the DSOs need to go into perf archive. */
 static int finish_writer(struct perf_data *e)
 {
 	__u32 cnt = dso__generations(e->dso);
@@ -321,7 +321,7 @@ static int perf_data_finish(struct emitter *base, const struct profile *p, unsig
 	/* Modules that were loaded meanwhile. */
 	if (!err && e->chain.has_kernel)
 		err = kernel_maps_write(&e->kernel, e->base.options, e->writer);
-	/* Before the DSO is complete: it may get a last address there. */
+	/* Before the DSO is complete: this may add one last address to it. */
 	if (!err && e->base.options->open_map)
 		err = perf_maps_write(e->dso, p->dict, e->base.options->open_map,
 				      e->base.options->open_map_ctx);
@@ -344,8 +344,8 @@ static int perf_data_finish(struct emitter *base, const struct profile *p, unsig
 }
 
 /*
- * A full disk. All that is in the file is kept if there is room for its names; else less and less of
- * what came after the last flush, whose names are on disk.
+ * The disk is full. Keeps everything in the file if there is room for its names; otherwise less and
+ * less of what came after the last flush, whose names are on disk.
  */
 static int keep_what_fits(struct perf_data *e, const struct profile *p)
 {

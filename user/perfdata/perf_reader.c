@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perf_reader.c - finds the records and what describes them; read_record.c, read_events.c and
- * read_features.c take them apart.
+ * perf_reader.c - finds the records and their descriptions; read_record.c, read_events.c and
+ * read_features.c decode them.
  */
 #include "perfdata/perf_reader.h"
 
@@ -15,14 +15,14 @@
 #include "util/cleanup.h"
 #include "util/error.h"
 
-/* The features that are read are texts and numbers. */
+/* The features that we read are texts and numbers. */
 #define MAX_FEATURE (1U << 20)
 #define MAX_RECORD 65536
 
 struct perf_reader {
 	FILE *in;
 	bool pipe;
-	__u64 left; /* bytes of records; ~0 up to the end of the file */
+	__u64 left; /* bytes of records left; ~0: up to the end of the file */
 	struct perf_attrs attrs;
 	struct perf_read_facts facts;
 	struct perf_read_stats stats;
@@ -98,7 +98,7 @@ static int read_attrs(struct perf_reader *r, const struct perf_file_header *h)
 
 /* ---- features --------------------------------------------------------------------------------- */
 
-/* What cannot be read of them is left out: they only describe. */
+/* Unreadable ones are left out, since they are only descriptive. */
 static void read_features(struct perf_reader *r, const struct perf_file_header *h)
 {
 	__u64 table = h->data.offset + h->data.size;
@@ -207,7 +207,7 @@ static int take_attr(struct perf_reader *r, const __u8 *body, size_t size)
 	return err;
 }
 
-/* Records that describe others. 0: it was none. */
+/* Records that describe others. Returns 0: it was not one. */
 static int take_description(struct perf_reader *r, const __u8 *record, size_t size)
 {
 	struct cursor c = { record + sizeof(struct perf_event_header), record + size, true };
@@ -227,7 +227,7 @@ static int take_description(struct perf_reader *r, const __u8 *record, size_t si
 	return 1;
 }
 
-/* 1: r->record holds *ret_size bytes; 0: the end; -errno. */
+/* Returns 1: r->record holds *ret_size bytes; 0: the end; -errno. */
 static int read_record(struct perf_reader *r, size_t *ret_size)
 {
 	struct perf_event_header header;
@@ -241,7 +241,7 @@ static int read_record(struct perf_reader *r, size_t *ret_size)
 		return 0;
 	}
 	if (!err && (header.size < sizeof(header) || header.size > r->left)) {
-		/* Where the next one starts is anyone's guess. */
+		/* Nobody knows where the next one begins. */
 		r->stats.skipped++;
 		r->stats.cut = true;
 		return 0;

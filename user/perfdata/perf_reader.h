@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perf_reader.h - the records of a perf.data file, of krait or of perf, one after the other.
+ * perf_reader.h - reads the records of a perf.data file, from krait or perf, one after the other.
  *
- * Reads the layout of files and that of pipes, in a stream: memory does not grow with the file.
+ * Reads both the file layout and the pipe layout, as a stream: memory does not grow with the file.
  *
- * Must hold: the file may be anything. No length in it is trusted; a record that makes no sense is
- * skipped and counted; a file that ends too early gives what is there.
+ * Must hold: the file is untrusted. No length in it is believed; a malformed record is skipped and
+ * counted; a file that ends too early gives what is there.
  */
 #ifndef KRAIT_PERFDATA_PERF_READER_H
 #define KRAIT_PERFDATA_PERF_READER_H
@@ -33,11 +33,11 @@ struct perf_read_event {
 	bool has_trailer; /* sample_id_all */
 };
 
-/* What the features say; "" or 0 where they do not. */
+/* From the features; "" or 0 if absent. */
 struct perf_read_facts {
 	char host[256], kernel[256], version[256], command_line[PERF_READER_TEXT];
 	__u64 first_ns, last_ns;
-	__s64 wall_offset_ns; /* from times of samples to nanoseconds since 1970 */
+	__s64 wall_offset_ns; /* add it to times of samples to get ns since 1970 */
 };
 
 enum perf_read_kind {
@@ -47,26 +47,26 @@ enum perf_read_kind {
 	PERF_READ_FORK,
 	PERF_READ_EXIT,
 	PERF_READ_LOST,
-	PERF_READ_SWITCH, /* the thread left its CPU, or came */
-	PERF_READ_ROUND, /* what follows is not older than the round before */
-	PERF_READ_OTHER, /* of no interest to krait */
+	PERF_READ_SWITCH, /* the thread left its CPU, or came back */
+	PERF_READ_ROUND, /* what follows is not older than the previous round */
+	PERF_READ_OTHER, /* not needed by krait */
 };
 
-/* Pointers are good until the next call. */
+/* Pointers are valid until the next call. */
 struct perf_read {
 	enum perf_read_kind kind;
-	/* The whole record as it is in the file, for those who pass it on (perf_writer__raw()). */
+	/* The whole record as in the file, for passing it on (perf_writer__raw()). */
 	const void *raw;
 	size_t raw_size;
 	int pid, tid;
 	__u32 cpu;
 	__u64 time_ns;
-	bool in_kernel; /* of a mapping: the kernel's own */
+	bool in_kernel; /* of a mapping: the kernel's */
 	/* sample */
 	unsigned event;
 	__u64 ip, period;
-	__u32 state; /* as perf_writer.h has it; 0 of what others wrote */
-	__u64 addr; /* 0 where its event has none */
+	__u32 state; /* as in perf_writer.h; 0 in files of other writers */
+	__u64 addr; /* 0 if its event has none */
 	const __u64 *chain; /* leaf first, with PERF_CONTEXT_* markers; may be unaligned */
 	unsigned chain_cnt;
 	/* comm: text; mapping: path in text */
@@ -89,23 +89,23 @@ struct perf_read_stats {
 	bool unfinished; /* its writer was killed */
 };
 
-/* 0, or -errno with *err filled. name is for messages. *in is borrowed. */
+/* Returns 0, or -errno with *err filled. name is for messages. *in is borrowed. */
 int perf_reader__open(struct perf_reader **ret, FILE *in, const char *name, struct error *err)
 	__attribute__((warn_unused_result));
 void perf_reader__free(struct perf_reader *r);
 
 /*
- * 1 and *ret; 0 at the end; -errno. Every record that is whole is handed out, but those that describe
- * the file (attributes and features in a pipe) and the data of traces (AUXTRACE).
+ * Returns 1 and *ret; 0 at the end; -errno. Returns every complete record except those that
+ * describe the file (attributes and features in a pipe) and trace data (AUXTRACE).
  */
 int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
 	__attribute__((warn_unused_result));
 
 /* In pipes, events and facts come with the records. */
 const struct perf_read_event *perf_reader__events(const struct perf_reader *r, unsigned *ret_cnt);
-/* The event as it was asked for. */
+/* The event as it was requested. */
 struct event_spec perf_read_event_spec(const struct perf_read_event *e);
-/* Event number index as the file has it; false where there is none. */
+/* Event number index as in the file; false: there is none. */
 bool perf_reader__raw_event(struct perf_reader *r, unsigned index, struct perf_raw_event *ret);
 const struct perf_read_facts *perf_reader__facts(const struct perf_reader *r);
 const struct perf_read_stats *perf_reader__stats(const struct perf_reader *r);

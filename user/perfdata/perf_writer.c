@@ -18,7 +18,10 @@
 #include "util/bytes.h"
 #include "util/stream.h"
 
-/* A sample in front of its chain, by PERF_LAYOUT_SAMPLE_TYPE; between the two, where the event has it, addr. */
+/*
+ * A sample before its chain, by PERF_LAYOUT_SAMPLE_TYPE; addr comes in between, if the event has
+ * it.
+ */
 struct sample_head {
 	struct perf_event_header header;
 	__u64 id, ip;
@@ -41,7 +44,7 @@ static int stream_error(FILE *f)
 	return ferror(f) ? (stream_cause()) : 0;
 }
 
-/* A header can be put right later only in a file that is ours from its start. */
+/* A header can be updated later only in a file that we have written from its start. */
 static bool is_rewritable(FILE *out)
 {
 	int fd = fileno(out), flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
@@ -59,7 +62,7 @@ static void put_front(struct perf_writer *w)
 	fwrite(b.data, 1, b.len, w->out);
 }
 
-/* A file of krait's has one id for each event. */
+/* A file of krait's has one id per event. */
 static int list_events(struct perf_writer *w, const struct perf_writer_config *config)
 {
 	w->events = calloc(config->event_cnt, sizeof(*w->events));
@@ -75,7 +78,7 @@ static int list_events(struct perf_writer *w, const struct perf_writer_config *c
 		}
 		w->ids[i] = i + 1;
 		perf_layout_attr(&w->events[i].attr, &config->events[i]);
-		/* perf's own place for it: the records around its samples are switches. */
+		/* As perf does: the records around its samples are switches. */
 		w->events[i].attr.context_switch = event_is_off_cpu(&config->events[i]);
 		w->events[i].ids = &w->ids[i];
 		w->events[i].id_cnt = 1;
@@ -157,7 +160,7 @@ static int end_record(struct perf_writer *w)
 	return stream_error(stream(w));
 }
 
-/* What all records but samples end with: of the first event, in the order of perf_event_open(2). */
+/* The trailer of all records but samples: the first event's, in the order of perf_event_open(2). */
 static int end_stamped(struct perf_writer *w, const struct perf_stamp *s)
 {
 	const struct perf_raw_event *e = &w->events[0];

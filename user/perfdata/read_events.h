@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * read_events.h - the events of a perf.data file, and which of them an id in a record means.
+ * read_events.h - the events of a perf.data file, and which of them an id in a record refers to.
  */
 #ifndef KRAIT_PERFDATA_READ_EVENTS_H
 #define KRAIT_PERFDATA_READ_EVENTS_H
@@ -10,9 +10,9 @@
 #include "perfdata/format.h"
 #include "perfdata/perf_reader.h"
 
-/* What an event has at least to say about itself. */
+/* Smallest valid attribute of an event. */
 #define PERF_ATTRS_LEAST_SIZE PERF_ATTR_SIZE_VER0
-/* perf has one id for each event, CPU and thread. */
+/* perf has one id per event, CPU and thread. */
 #define PERF_ATTRS_MAX_IDS (1U << 20)
 
 struct perf_attrs_id {
@@ -20,7 +20,7 @@ struct perf_attrs_id {
 	unsigned event;
 };
 
-/* All zero is an empty one. */
+/* All zero: empty. */
 struct perf_attrs {
 	struct perf_read_event events[PERF_READER_MAX_EVENTS];
 	struct perf_event_attr raw[PERF_READER_MAX_EVENTS];
@@ -28,21 +28,24 @@ struct perf_attrs {
 	struct perf_attrs_id *ids;
 	unsigned id_cnt, id_cap, last_id;
 	bool ids_sorted;
-	__u64 *raw_ids; /* of the event that was asked for last */
+	__u64 *raw_ids; /* for the event last requested */
 };
 
 void perf_attrs_free(struct perf_attrs *a);
 
-/* One more event from size bytes of struct perf_event_attr, of any version. 0 or -errno. */
+/* Adds an event from size bytes of struct perf_event_attr, of any version. Returns 0 or -errno. */
 int perf_attrs_add(struct perf_attrs *a, const __u8 *bytes, size_t size)
 	__attribute__((warn_unused_result));
-/* An id of an event that was added. 0 or -errno. */
+/* Adds an id of an existing event. Returns 0 or -errno. */
 int perf_attrs_add_id(struct perf_attrs *a, __u64 id, unsigned event)
 	__attribute__((warn_unused_result));
-/* Index of the event of an id; of the first one if the id is unknown. ctx: struct perf_attrs. */
+/* Index of the event with an id; the first one if the id is unknown. ctx: struct perf_attrs. */
 unsigned perf_attrs_by_id(void *ctx, __u64 id);
 
-/* Event number index as the file has it; its ids are good until the next call. False: none, or no memory. */
+/*
+ * Event number index as in the file; its ids are valid until the next call. False: no such event,
+ * or no memory.
+ */
 bool perf_attrs_raw(struct perf_attrs *a, unsigned index, struct perf_raw_event *ret);
 
 #endif /* KRAIT_PERFDATA_READ_EVENTS_H */

@@ -50,13 +50,13 @@ static void take_event_names(struct perf_attrs *a, struct cursor *c)
 	}
 }
 
-/* One moment on both clocks. What lies before 1970 or behind 2554 is no date. */
+/* The same moment on both clocks. Times before 1970 or after 2554 are ignored. */
 static void take_clock_data(struct perf_read_facts *f, struct cursor *c)
 {
 	__u32 version = cursor_u32(c);
 	__u64 wall_ns, clock_ns;
 
-	cursor_u32(c); /* which clock: that of the samples */
+	cursor_u32(c); /* which clock: the samples' one */
 	wall_ns = cursor_u64(c);
 	clock_ns = cursor_u64(c);
 	if (c->ok && version == 1 && wall_ns >> 63 == 0 && clock_ns < wall_ns)

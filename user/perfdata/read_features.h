@@ -10,8 +10,8 @@
 #include "perfdata/perf_reader.h"
 
 /*
- * The payload of one feature: names of events go to *a, all else to *f. What makes no sense is left
- * out, since nothing depends on it.
+ * Takes the payload of one feature: names of events go to *a, everything else to *f. Malformed data
+ * is ignored, since nothing depends on it.
  */
 void perf_description_take(struct perf_read_facts *f, struct perf_attrs *a, unsigned feature,
 			   struct cursor *c);

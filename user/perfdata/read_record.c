@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* { value, times, id, lost } for one event, or the same for each of a group. */
+/* { value, times, id, lost } for one event, or the same for each member of a group. */
 static void skip_read(struct cursor *c, __u64 format)
 {
 	__u64 times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
@@ -63,7 +63,7 @@ static int decode_sample(const struct decoder *d, struct cursor *c, struct perf_
 	return c->ok ? 1 : -EINVAL;
 }
 
-/* The id fields at the end of all records but samples; cuts them off. */
+/* Takes the id fields off the end of a record that is not a sample. */
 static void decode_trailer(const struct decoder *d, struct cursor *c, struct perf_read *ret)
 {
 	static const __u64 fields[] = { PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
@@ -89,7 +89,7 @@ static void decode_trailer(const struct decoder *d, struct cursor *c, struct per
 		ret->time_ns = cursor_u64(&t);
 }
 
-/* What is left, as a text. NULL if it has no end. */
+/* The rest, as a text. NULL: it is not terminated. */
 static const char *rest_text(const struct cursor *c)
 {
 	if (!c->ok || !memchr(c->at, 0, (size_t)(c->end - c->at)))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * read_record.h - one record of perf.data, bytes to struct perf_read; nothing is trusted.
+ * read_record.h - decodes one record of perf.data into struct perf_read; nothing is trusted.
  */
 #ifndef KRAIT_PERFDATA_READ_RECORD_H
 #define KRAIT_PERFDATA_READ_RECORD_H
@@ -10,7 +10,7 @@
 #include "perfdata/format.h"
 #include "perfdata/perf_reader.h"
 
-/* Bytes that are taken off from the front; ok turns false when there are too few. */
+/* Bytes consumed from the front; ok becomes false when there are too few. */
 struct cursor {
 	const __u8 *at, *end;
 	bool ok;
@@ -48,7 +48,7 @@ static inline __u64 cursor_u64(struct cursor *c)
 	return value;
 }
 
-/* The event of an id; the first one if the id is unknown. */
+/* The event with an id; the first one if the id is unknown. */
 typedef unsigned (*event_by_id_fn)(void *ctx, __u64 id);
 
 struct decoder {
@@ -59,8 +59,8 @@ struct decoder {
 };
 
 /*
- * size bytes at record, header included and checked. 1: *ret is filled; 0: of no interest; -EINVAL:
- * malformed.
+ * size: bytes at record, checked, including its header. Returns 1: *ret is filled; 0: not needed;
+ * -EINVAL: malformed.
  */
 int perf_decode(const struct decoder *d, const __u8 *record, size_t size, struct perf_read *ret)
 	__attribute__((warn_unused_result));

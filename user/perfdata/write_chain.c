@@ -13,7 +13,10 @@
 #include "profile/dict.h"
 #include "util/log.h"
 
-/* A node on the way from the root to the leaf, and the addresses from there to the root, with its own. */
+/*
+ * A node on the path from the root to the leaf, and the number of addresses from there to the root,
+ * including its own.
+ */
 struct chain_step {
 	__u32 node, to_root;
 };
@@ -33,7 +36,7 @@ __u32 chain_name_cnt(const struct chain *c, const struct dict *dict)
 	return c->kernel_names.cnt + c->native_names.cnt + dict__named_cnt(dict);
 }
 
-/* Growing forgets what chain there was. */
+/* Growing discards the current chain. */
 static int reserve(struct chain *c, __u32 depth)
 {
 	__u32 cap = depth * 2;
@@ -54,8 +57,9 @@ static int reserve(struct chain *c, __u32 depth)
 }
 
 /*
- * What changes between the kernel and user mode on the way from the leaf has a marker in between: into the
- * kernel, too, behind what a thread waited for, which is the leaf and no place in the kernel.
+ * A marker goes wherever addresses change between kernel and user mode, from the leaf on. That
+ * includes a change into the kernel after the leaf: what a thread waited for is a leaf that is not
+ * in the kernel.
  */
 static void put_address(struct chain *c, __u64 address, bool kernel)
 {
@@ -69,8 +73,8 @@ static void put_address(struct chain *c, __u64 address, bool kernel)
 }
 
 /*
- * As readers look it up: callers are behind their call, but not what was interrupted, in the kernel or on
- * the way there.
+ * The address to look up: a caller has a return address, but code that was interrupted does not,
+ * neither in the kernel nor on entry to it.
  */
 static __u64 place_of(const struct chain *c, const struct profile_frame *f)
 {
@@ -79,7 +83,7 @@ static __u64 place_of(const struct chain *c, const struct profile_frame *f)
 	return f->address - !exact;
 }
 
-/* For want of memory it has no name later. */
+/* Without memory the name is lost. */
 static void keep_name(struct chain *c, const struct dict *dict, const struct profile_frame *f)
 {
 	const char *module = dict__text(dict, f->file);
@@ -89,7 +93,10 @@ static void keep_name(struct chain *c, const struct dict *dict, const struct pro
 		log_debug("perf.data", "a name of the kernel found no memory");
 }
 
-/* The same of native code. What has no symbol is called after its file, which readers do by themselves. */
+/*
+ * The same for native code. Code without a symbol is named after its file, which readers do
+ * themselves.
+ */
 static void keep_native_name(struct chain *c, const struct dict *dict, const struct space *space,
 			     __u32 frame)
 {
@@ -122,8 +129,8 @@ static void put_frame(struct chain *c, const struct dict *dict, struct dso *dso,
 }
 
 /*
- * The addresses from that node to the root stand at the end of the last chain as they do in this one: there,
- * too, a caller in user mode comes before them. cnt: of the last chain.
+ * Do the addresses from that node to the root stand at the end of the last chain exactly as in this
+ * one, that is, also below a caller in user mode? cnt: length of the last chain.
  */
 static bool is_shared(const struct chain *c, __u32 cnt, __u32 node, __u32 depth)
 {
@@ -133,7 +140,7 @@ static bool is_shared(const struct chain *c, __u32 cnt, __u32 node, __u32 depth)
 	       c->list[cnt - step->to_root - 1] < (__u64)PERF_CONTEXT_MAX;
 }
 
-/* What is new goes in front of what is shared with the last chain. */
+/* Puts what is new before the part shared with the last chain. */
 static void put_leaves(struct chain *c, __u32 node, __u32 depth, __u32 shared_depth)
 {
 	__u32 shared = shared_depth ? c->path[shared_depth].to_root : 0, new = c->cnt;
@@ -165,13 +172,13 @@ int chain_build(struct chain *c, const struct dict *dict, struct dso *dso,
 		__u32 before = c->cnt;
 
 		put_frame(c, dict, dso, space, n->frame);
-		/* Until it is known how many there are: those on the leaf's side. */
+		/* Until the total is known: counts those on the leaf's side. */
 		c->path[d] = (struct chain_step){ at, c->cnt > before ? c->cnt - 1 : before };
 		at = n->parent;
 	}
 	if (at)
 		c->image = image;
-	/* Not even a mark: what found no room in the profile. */
+	/* Not even a mark: this stack found no room in the profile. */
 	if (!c->cnt)
 		put_address(c, dso__address(dso, dict, 0), false);
 	put_leaves(c, node, depth, d);

@@ -32,7 +32,7 @@ static void put_known(struct bytes *b, const char *text)
 		put_string(b, text);
 }
 
-/* A pid of -1: perf takes a real one for a guest's. */
+/* The pid is -1: perf takes a real one for a guest's. */
 static void put_build_id(struct bytes *b, const struct perf_object *o)
 {
 	size_t start = b->len;

@@ -11,17 +11,17 @@
 
 struct perf_facts {
 	const struct perf_writer_config *config;
-	const struct perf_raw_event *events; /* as many as the configuration has */
+	const struct perf_raw_event *events; /* as many as in the configuration */
 	const struct perf_object *objects; /* for BUILD_ID */
 	unsigned object_cnt;
 	__u64 first_ns, last_ns; /* of the samples */
-	__u64 wall_ns, clock_ns; /* one moment, on both clocks; wall_ns 0: unknown */
+	__u64 wall_ns, clock_ns; /* the same moment on both clocks; wall_ns 0: unknown */
 };
 
-/* The features that are written, ascending; ends with 0. */
+/* The features to write, ascending; ends with 0. */
 extern const enum perf_feature perf_features[];
 
-/* The payload of one of them; empty if there is nothing to say. */
+/* The payload of one feature; empty if there is nothing to say. */
 void perf_feature_put(struct bytes *b, enum perf_feature feature, const struct perf_facts *f);
 
 #endif /* KRAIT_PERFDATA_WRITE_FEATURES_H */

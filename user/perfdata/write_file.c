@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * write_file.c - what is around the records of a perf.data file, and when it is written: its header at each flush,
- * its features at the end; a pipe's front, and then all records.
+ * write_file.c - writes what surrounds the records of a perf.data file: the header at each flush,
+ * the features at the end; for a pipe, its front and then all records.
  */
 #include <errno.h>
 #include <stdio_ext.h>

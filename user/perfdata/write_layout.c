@@ -46,7 +46,7 @@ struct perf_file_header perf_layout_header(const struct perf_raw_event *events, 
 	};
 }
 
-/* Header, ids, and the attributes with where their ids are. */
+/* Header, ids, and the attributes with the location of their ids. */
 void perf_layout_front(struct bytes *b, const struct perf_raw_event *events, unsigned cnt)
 {
 	const struct perf_file_header header = perf_layout_header(events, cnt, 0);
@@ -70,7 +70,7 @@ void perf_layout_end(struct bytes *b, struct perf_file_header *header,
 	__u64 at = header->data.offset + header->data.size;
 	size_t table = 0;
 
-	/* The table has a place for each, used or not: offsets do not depend on it. */
+	/* The table has an entry for each, used or not: so offsets do not depend on use. */
 	for (const enum perf_feature *f = perf_features; *f; f++)
 		table += sizeof(struct perf_section);
 	for (const enum perf_feature *f = perf_features; *f; f++) {
@@ -105,7 +105,7 @@ void perf_layout_pipe_front(struct bytes *b, const struct perf_facts *facts)
 		bytes_put(b, e->ids, ids_size);
 	}
 	for (const enum perf_feature *f = perf_features; *f; f++) {
-		/* Build IDs are in MMAP2 here. */
+		/* In this layout MMAP2 has the build IDs. */
 		if (*f == PERF_FEATURE_BUILD_ID)
 			continue;
 		start = b->len;

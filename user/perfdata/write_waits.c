@@ -11,7 +11,7 @@ int write_waits_end(struct write_waits *ww, struct perf_writer *w)
 	return perf_writer__switch(w, &ww->in, false, false);
 }
 
-/* The second part of the wait whose first one was written last. */
+/* Is it the second part of the wait whose first part was written last? */
 static bool is_continued(const struct write_waits *ww, const struct profile_sample *s)
 {
 	return ww->open && s->from_ns && s->tid == ww->in.tid && s->pid == ww->in.pid &&

@@ -15,7 +15,7 @@ void connections_init(struct connections *c)
 		c->list[i] = (struct connection){ .fd = -1, .due_ns = NEVER };
 }
 
-/* The descriptor is libmicrohttpd's to close. */
+/* libmicrohttpd closes the descriptor. */
 static void end(struct connection *c)
 {
 	c->due_ns = NEVER;

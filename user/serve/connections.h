@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * connections.h - how long each connection of a listener may take: libmicrohttpd ends those that are silent, and one
- * that says a byte now and then is not.
+ * connections.h - limits the time of each connection of a listener: libmicrohttpd ends silent ones,
+ * but not one that sends a byte now and then.
  *
- * Must hold: whoever connects finds a place, however many others hold one without asking anything.
+ * Must hold: a new client always finds a place, however many others hold one without asking
+ * anything.
  */
 #ifndef KRAIT_SERVE_CONNECTIONS_H
 #define KRAIT_SERVE_CONNECTIONS_H
 
 #include <linux/types.h>
 
-/* Of one listener. */
+/* Per listener. */
 #define CONNECTIONS_MAX 64U
-/* From so many on each that begins takes the place of the one that has waited longest for its request. */
+/* From this many on, a new one replaces the one that has waited longest for its request. */
 #define CONNECTIONS_CROWDED 48U
-/* For a whole request, from when it could begin; for sending the answer. */
+/* For a whole request, from when it could begin; and for sending the answer. */
 #define CONNECTION_REQUEST_SECONDS 10U
 #define CONNECTION_ANSWER_SECONDS 60U
 
 struct connection {
-	int fd; /* of libmicrohttpd; -1: this place is free */
-	__u64 due_ns; /* it is ended then; ~0: it waits for krait, or has been ended */
-	__u32 asking : 1; /* its request is not there yet */
+	int fd; /* libmicrohttpd's; -1: free place */
+	__u64 due_ns; /* when it will be ended; ~0: it waits for krait, or has been ended */
+	__u32 asking : 1; /* its request is incomplete */
 };
 
 struct connections {
@@ -30,7 +31,7 @@ struct connections {
 };
 
 void connections_init(struct connections *c) __attribute__((nonnull));
-/* NULL: there are too many. One that waits for a request may be ended for it. */
+/* NULL: there are too many. May end one that waits for a request. */
 struct connection *connections_add(struct connections *c, int fd, __u64 now_ns)
 	__attribute__((nonnull));
 void connections_remove(struct connections *c, struct connection *connection)
@@ -38,14 +39,14 @@ void connections_remove(struct connections *c, struct connection *connection)
 
 /* A request may begin. */
 void connection_asks(struct connection *c, __u64 now_ns) __attribute__((nonnull));
-/* The request is there: its answer is sent from now on. */
+/* The request is complete: its answer is being sent from now on. */
 void connection_answers(struct connection *c, __u64 now_ns) __attribute__((nonnull));
-/* The request is there, and the answer will be, at a time that others see to. */
+/* The request is complete, and the answer will come at a time that is limited elsewhere. */
 void connection_waits(struct connection *c) __attribute__((nonnull));
 
-/* Ends those whose time is over: libmicrohttpd finds them closed. */
+/* Ends those whose time is over: libmicrohttpd sees them closed. */
 void connections_end_late(struct connections *c, __u64 now_ns) __attribute__((nonnull));
-/* When that is to be called again; ~0: not at all. */
+/* When to call that again; ~0: never. */
 __u64 connections_due_ns(const struct connections *c) __attribute__((nonnull));
 
 #endif /* KRAIT_SERVE_CONNECTIONS_H */

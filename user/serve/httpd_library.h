@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * httpd_library.h - libmicrohttpd, loaded at run time by the server's worker only.
+ * httpd_library.h - libmicrohttpd, loaded at run time, only by the server's worker.
  */
 #ifndef KRAIT_SERVE_HTTPD_LIBRARY_H
 #define KRAIT_SERVE_HTTPD_LIBRARY_H
 
 #include <microhttpd.h>
 
-/* What is taken from it. */
+/* The functions used from it. */
 struct httpd_library {
 	struct MHD_Daemon *(*start_daemon)(unsigned flags, __UINT16_TYPE__ port,
 					   MHD_AcceptPolicyCallback accept, void *accept_ctx,
@@ -36,7 +36,7 @@ struct httpd_library {
 	void (*resume_connection)(struct MHD_Connection *connection);
 };
 
-/* 0; -ENOSYS: there is none. Never unloaded. */
+/* Returns 0; -ENOSYS: it is not installed. Never unloaded. */
 int httpd_library_load(struct httpd_library *h) __attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_SERVE_HTTPD_LIBRARY_H */

@@ -23,7 +23,7 @@ static int fail(struct error *err, int errnum, const char *address, const char *
 	return error_set(err, errnum, EXIT_CODE_USAGE, "cannot listen on %s: %s", address, why);
 }
 
-/* A name that a server before us has left: nobody answers there. */
+/* Removes a socket that an earlier server has left, if nobody answers there. */
 static void remove_stale(const struct sockaddr_un *at)
 {
 	cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -45,14 +45,14 @@ static int open_unix(const char *path, const char *address, struct error *err)
 			    "the path must begin with / and have at most 107 bytes");
 	memcpy(at.sun_path, path, strlen(path));
 	remove_stale(&at);
-	/* The name is made with the mode that the socket has: at no time may others connect. */
+	/* The socket is created with its final mode, so others can connect at no time. */
 	if (fd < 0 || fchmod(fd, 0600) || bind(fd, (struct sockaddr *)&at, sizeof(at)) ||
 	    listen(fd, BACKLOG))
 		return fail(err, errno, address, strerror(errno));
 	return take_fd(&fd);
 }
 
-/* Host and port; no name is looked up. */
+/* Splits host and port; looks up no name. */
 static int split(const char *address, char *host, size_t size, const char **port)
 {
 	const char *colon = strrchr(address, ':');

@@ -12,7 +12,7 @@ static int digit(char c)
 	return at && *at ? (int)(at - digits) : -1;
 }
 
-/* What is up to end, unescaped. */
+/* Unescapes the text up to end. */
 static int unescape(const char *text, const char *end, char *buf, size_t size)
 {
 	size_t len = 0;

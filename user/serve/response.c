@@ -9,7 +9,7 @@
 #include "serve/server.h"
 #include "util/cleanup.h"
 
-/* data: malloc'ed, and the response's from here on. */
+/* data: malloc'ed; the response takes it over. */
 static struct MHD_Response *make_response(const struct httpd_library *h, void *data, size_t len,
 					  const char *type)
 {
@@ -20,7 +20,7 @@ static struct MHD_Response *make_response(const struct httpd_library *h, void *d
 		return NULL;
 	}
 	h->add_response_header(r, "Content-Type", type);
-	/* A browser shows it as what it is said to be, and keeps nothing. */
+	/* A browser must respect the declared type, and store nothing. */
 	h->add_response_header(r, "X-Content-Type-Options", "nosniff");
 	h->add_response_header(r, "Cache-Control", "no-store");
 	return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * response.h - what the server answers, with the headers that every answer has.
+ * response.h - the server's answers, with the headers common to all.
  *
- * Must hold: a body of another process is never longer than SERVER_BODY_MAX.
+ * Must hold: a body from another process is never longer than SERVER_BODY_MAX.
  */
 #ifndef KRAIT_SERVE_RESPONSE_H
 #define KRAIT_SERVE_RESPONSE_H
@@ -12,10 +12,10 @@
 
 struct httpd_library;
 
-/* A body of the server's own: plain text. */
+/* With a body of the server's own: plain text. */
 enum MHD_Result response_send(const struct httpd_library *h, struct MHD_Connection *c,
 			      unsigned status, const char *text) __attribute__((nonnull));
-/* The first len bytes of a file. NULL: it has less, or there is no memory. */
+/* The first len bytes of a file. NULL: it is shorter, or out of memory. */
 struct MHD_Response *response_of_file(const struct httpd_library *h, int fd, size_t len,
 				      const char *type) __attribute__((nonnull));
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * serve_protocol.h - what krait and the server say to each other over the channel (worker/channel.h).
+ * serve_protocol.h - the messages between krait and the server over their channel
+ * (worker/channel.h).
  */
 #ifndef KRAIT_SERVE_SERVE_PROTOCOL_H
 #define KRAIT_SERVE_SERVE_PROTOCOL_H
@@ -19,13 +20,14 @@ struct serve_route {
 struct serve_setup {
 	struct serve_route routes[SERVER_ROUTES_MAX];
 	unsigned route_cnt, listener_cnt;
-	bool in_files[SERVER_LISTENERS_MAX]; /* the listener is a socket in the file system: needs no token */
-	char token[SERVE_TOKEN_MAX]; /* "" none */
+	/* the listener is a socket in the file system: no token needed */
+	bool in_files[SERVER_LISTENERS_MAX];
+	char token[SERVE_TOKEN_MAX]; /* "": none */
 };
 
 enum serve_order {
 	SERVE_SETUP, /* with the listeners' descriptors */
-	SERVE_TEXT, /* of a route; with a memfd */
+	SERVE_TEXT, /* for a route; with a memfd */
 	SERVE_ANSWER, /* to question id; with a memfd */
 };
 

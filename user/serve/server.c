@@ -22,7 +22,7 @@
 #define READY_NS (20 * NS_PER_SEC)
 #define RESTART_EVERY_NS (2 * NS_PER_SEC)
 
-/* What a text's route says, for a worker that is started anew. */
+/* A text route's content, kept for a restarted worker. */
 struct published {
 	struct serve_order_message order;
 	int fd; /* -1: nothing yet */
@@ -37,7 +37,7 @@ struct server {
 	__s32 ready_err;
 	__u64 started_ns;
 	__u32 generation; /* of the worker: the high half of ids */
-	struct server_request asked[SERVER_WAITING_MAX]; /* not yet handed out */
+	struct server_request asked[SERVER_WAITING_MAX]; /* not returned to the caller yet */
 	unsigned asked_cnt;
 };
 
@@ -279,7 +279,7 @@ int server__answer(struct server *s, __u64 id, unsigned status, const char *cont
 	cleanup_close int fd = -1;
 
 	if (!s->is_ready || id >> 32 != s->generation)
-		return 0; /* whoever asked is gone with the worker */
+		return 0; /* the client is gone together with its worker */
 	fd = make_body(body, len);
 	if (fd < 0)
 		return fd;

@@ -17,7 +17,7 @@
 #include "worker/channel.h"
 #include "worker/sandbox.h"
 
-/* Of a connection; and of its silence. */
+/* Memory per connection; and the longest silence. */
 #define CONNECTION_MEMORY 16384U
 #define SILENCE_SECONDS 10U
 #define ASK_TIMEOUT_MS 60000U
@@ -25,13 +25,13 @@
 
 struct serve_worker;
 
-/* One request, from its first line to its end. */
+/* One request, from beginning to end. */
 struct visit {
 	bool begun; /* its headers have been seen */
 	bool too_long;
-	bool waiting; /* for krait's answer: suspended, unless that is there */
+	bool waiting; /* for krait's answer; suspended, unless the answer is there */
 	struct MHD_Connection *connection;
-	struct connection *place; /* NULL: it was one too many */
+	struct connection *place; /* NULL: there were too many */
 	struct MHD_Response *response; /* the answer */
 	unsigned status;
 	__u64 id, end_ns;
@@ -64,7 +64,7 @@ struct serve_worker {
 
 /* ---- who may ----------------------------------------------------------------------------------- */
 
-/* In a time that says nothing of where they differ. */
+/* In constant time, which does not reveal where they differ. */
 static bool is_same(const char *given, const char *token)
 {
 	size_t len = strlen(token), given_len = strlen(given);
@@ -127,7 +127,7 @@ static void forget_waiting(struct serve_worker *w, const struct visit *v)
 			w->waiting[i] = NULL;
 }
 
-/* The answer is there, or never will be. */
+/* The answer has come, or never will. */
 static void wake(struct serve_worker *w, struct visit *v)
 {
 	forget_waiting(w, v);
@@ -171,7 +171,7 @@ static struct connection *place_of(const struct httpd_library *h, struct MHD_Con
 
 /* ---- requests ---------------------------------------------------------------------------------- */
 
-/* The first thing that libmicrohttpd tells of a request. */
+/* The first callback for a request. */
 static void *begin_visit(void *ctx, const char *uri, struct MHD_Connection *c)
 {
 	struct visit *v = calloc(1, sizeof(*v));
@@ -186,7 +186,7 @@ static void *begin_visit(void *ctx, const char *uri, struct MHD_Connection *c)
 	return v;
 }
 
-/* The last thing. */
+/* The last callback for a request. */
 static void end_visit(void *ctx, struct MHD_Connection *c, void **req_ctx,
 		      enum MHD_RequestTerminationCode why)
 {
@@ -243,7 +243,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
 		return MHD_YES;
 	}
 	if (*upload_size) {
-		*upload_size = 0; /* a body is read, and thrown away */
+		*upload_size = 0; /* read and discard the body */
 		return MHD_YES;
 	}
 	if (v->place)
@@ -297,7 +297,7 @@ static void take_answer(struct serve_worker *w, const struct serve_order_message
 	}
 }
 
-/* One, if there is one: -EAGAIN there is none. */
+/* Takes one order; -EAGAIN: there is none. */
 static int take_order(struct serve_worker *w)
 {
 	struct serve_order_message m;
@@ -347,7 +347,7 @@ static int begin(struct serve_worker *w)
 {
 	static const struct sandbox_limits limits = {
 		.memory = 1ULL << 30,
-		.cpu_seconds = ~0U, /* it lives as long as krait does */
+		.cpu_seconds = ~0U, /* it lives as long as krait */
 		.fds = CONNECTIONS_MAX * SERVER_LISTENERS_MAX + 64,
 	};
 	struct serve_order_message m;
@@ -423,6 +423,6 @@ int server_serve(int channel_fd)
 	m.err = begin(w);
 	if (channel_send(channel_fd, &m, sizeof(m), NULL, 0) || m.err)
 		return 1;
-	/* What is left goes with the process. */
+	/* The process's end cleans up the rest. */
 	return run(w);
 }

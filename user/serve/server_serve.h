@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * server_serve.h - the role "server" (worker/role.h): speaks HTTP to whoever connects.
+ * server_serve.h - the role "server" (worker/role.h): speaks HTTP to its clients.
  */
 #ifndef KRAIT_SERVE_SERVER_SERVE_H
 #define KRAIT_SERVE_SERVER_SERVE_H
 
-/* Until the channel closes. The exit code. */
+/* Runs until the channel closes. Returns the exit code. */
 int server_serve(int channel_fd);
 
 #endif /* KRAIT_SERVE_SERVER_SERVE_H */
