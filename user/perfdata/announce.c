@@ -7,6 +7,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "perfdata/write_chain.h"
 #include "proc/modules.h"
 #include "proc/space.h"
 #include "util/log.h"
@@ -184,14 +185,14 @@ static bool is_seen_to(struct announcer *a, int pid, __u32 node, __u64 digest)
  */
 static int announce_mappings(struct announcer *a, const struct announcer_output *to,
 			     struct announced_task *t, const struct perf_stamp *stamp,
-			     const struct space *space, const struct announcer_stack *stack)
+			     const struct space *space, const struct chain *chain)
 {
 	int err = 0;
 
-	if (is_seen_to(a, t->tid, stack->node, space ? space__digest(space) : 0))
+	if (is_seen_to(a, t->tid, chain->node, space ? space__digest(space) : 0))
 		return 0;
-	for (unsigned i = 0; i < stack->cnt && !err; i++) {
-		const __u64 address = stack->chain[i];
+	for (unsigned i = 0; i < chain->cnt && !err; i++) {
+		const __u64 address = chain->list[i];
 		const struct mapping *m = space ? space__find(space, address) : NULL;
 		int added = m ? announced_maps_add(&t->maps, &a->total, m) : 0;
 
@@ -226,7 +227,7 @@ static int announce_thread(struct announcer *a, const struct announcer_output *t
 
 int announcer_sample(struct announcer *a, const struct announcer_output *to,
 		     const struct dict *dict, const struct profile_sample *s,
-		     const struct perf_stamp *sample, const struct announcer_stack *stack)
+		     const struct perf_stamp *sample, const struct chain *chain)
 {
 	struct announced_thread x = find_tasks(a, s);
 	struct perf_stamp stamp = *sample;
@@ -238,13 +239,13 @@ int announcer_sample(struct announcer *a, const struct announcer_output *to,
 		x.process = add_task(a, s->pid);
 	if (!x.process)
 		return -ENOMEM;
-	if (is_new || x.process->image != stack->image || x.process->image_number != s->image)
-		err = announce_process(a, to, dict, x.process, &stamp, stack->image);
+	if (is_new || x.process->image != chain->image || x.process->image_number != s->image)
+		err = announce_process(a, to, dict, x.process, &stamp, chain->image);
 	x.process->image_number = s->image;
 	if (!err)
 		err = announce_dsos(to, x.process, &stamp);
 	if (!err)
-		err = announce_mappings(a, to, x.process, &stamp, s->space, stack);
+		err = announce_mappings(a, to, x.process, &stamp, s->space, chain);
 	if (!err)
 		err = announce_thread(a, to, &x, s, &stamp);
 	if (!err && strcmp(x.thread->comm, s->comm))

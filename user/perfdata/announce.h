@@ -12,6 +12,7 @@
 #include "profile/profile.h"
 
 struct announced_task;
+struct chain;
 
 /* Recent stacks whose mappings have been announced; a power of two. */
 #define ANNOUNCED_STACKS 4096
@@ -40,14 +41,6 @@ struct announcer {
 	struct announced_thread recent[ANNOUNCED_THREADS];
 };
 
-/* What is about to be written. */
-struct announcer_stack {
-	__u32 node; /* of the profile */
-	__u32 image; /* frame of the process, which differs if its name has changed */
-	const __u64 *chain; /* addresses, with perf's markers in between */
-	unsigned cnt;
-};
-
 struct announcer_output {
 	struct perf_writer *writer;
 	struct dso_files *files;
@@ -64,10 +57,10 @@ void announcer_free(struct announcer *a);
 /* Warns about what had to be left out. */
 void announcer_warn(const struct announcer *a);
 
-/* Call for each sample before it is written, once its addresses are assigned. Returns 0 or -errno. */
+/* Call for each sample before it is written, once its chain is built. Returns 0 or -errno. */
 int announcer_sample(struct announcer *a, const struct announcer_output *to,
 		     const struct dict *dict, const struct profile_sample *s,
-		     const struct perf_stamp *sample, const struct announcer_stack *stack)
+		     const struct perf_stamp *sample, const struct chain *chain)
 	__attribute__((warn_unused_result));
 
 #endif /* KRAIT_PERFDATA_ANNOUNCE_H */

@@ -209,7 +209,6 @@ static int perf_data_sample(struct emitter *base, const struct profile *p,
 					  s->cpu, s->from_ns ? s->from_ns : s->time_ns,
 					  0,	  0 };
 	const struct chain *chain = &e->chain;
-	struct announcer_stack stack;
 	struct announcer_output to;
 	int err = e->placed ? 0 : perf_data_place(base, NULL);
 
@@ -223,8 +222,7 @@ static int perf_data_sample(struct emitter *base, const struct profile *p,
 	if (err)
 		return err;
 	to = (struct announcer_output){ e->writer, e->files };
-	stack = (struct announcer_stack){ s->node, chain->image, chain->list, chain->cnt };
-	err = announcer_sample(&e->announcer, &to, p->dict, s, &first, &stack);
+	err = announcer_sample(&e->announcer, &to, p->dict, s, &first, chain);
 	if (!err)
 		err = write_waits_before(&e->waits, e->writer, s);
 	if (!err)

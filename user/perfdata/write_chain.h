@@ -28,7 +28,7 @@ struct chain {
 	struct chain_step *path; /* indexed by depth */
 	__u32 cap; /* of these three */
 	__u32 node, depth; /* of the stack */
-	__u32 image; /* frame of its process */
+	__u32 image; /* frame of the process, which differs if its name has changed */
 	__u32 max_depth; /* over all so far, including markers */
 	bool has_kernel; /* some chain had kernel addresses */
 	bool in_user; /* the last address was not the kernel's */

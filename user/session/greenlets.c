@@ -3,14 +3,14 @@
 
 #include "symbol/native.h"
 
-static __u32 find_switcher(const struct greenlet_stack *s, __u32 i)
+static __u32 find_switcher(const struct join_input *s, __u32 i)
 {
 	while (i < s->native_cnt && s->origins[i] != ORIGIN_SWITCHER)
 		i++;
 	return i;
 }
 
-static __u32 count_activations(const struct greenlet_stack *s)
+static __u32 count_activations(const struct join_input *s)
 {
 	__u32 cnt = 0;
 
@@ -26,17 +26,17 @@ static __u32 count_activations(const struct greenlet_stack *s)
  * Evaluations of the greenlet on whose C stack greenlet's own frames lie, in natives[.. behind -
  * 1].
  */
-static __u32 count_evaluations(const struct greenlet_stack *s, __u32 behind)
+static __u32 count_evaluations(const struct join_input *s, struct native *native, __u32 behind)
 {
 	__u32 cnt = 0, end = find_switcher(s, behind);
 
 	for (__u32 i = behind; i < end; i++)
 		cnt += s->origins[i] == ORIGIN_INTERPRETER &&
-		       native__is_eval(s->native, s->natives[i].ip - 1);
+		       native__is_eval(native, s->natives[i].ip - 1);
 	return cnt;
 }
 
-static __u64 leaf_entry_addr(const struct greenlet_stack *s)
+static __u64 leaf_entry_addr(const struct join_input *s)
 {
 	for (__u32 i = s->frame_cnt; i-- > 0;) {
 		if (!s->frames[i].code_addr && s->frames[i].frame_addr)
@@ -50,27 +50,27 @@ static __u64 leaf_entry_addr(const struct greenlet_stack *s)
  * evaluation keeps in memory may still be there after the C stack has shrunk; it then looks as if
  * it were in natives[0].
  */
-static bool is_above(const struct greenlet_stack *s, __u32 i)
+static bool is_above(const struct join_input *s, struct native *native, __u32 i)
 {
 	__u64 addr = leaf_entry_addr(s);
 
 	if (!i || addr >= s->natives[i - 1].frame_addr)
 		return true;
-	return addr < s->natives[0].frame_addr && !native__is_eval(s->native, s->natives[0].ip);
+	return addr < s->natives[0].frame_addr && !native__is_eval(native, s->natives[0].ip);
 }
 
-enum join_chain greenlet_chain(const struct greenlet_stack *s)
+enum join_chain greenlet_chain(const struct join_input *s, struct native *native, bool has_owner)
 {
 	__u32 i = find_switcher(s, 0);
 	bool may_expose = false;
 
 	if (i == s->native_cnt)
 		return JOIN_CHAIN_ANY; /* greenlet is not on the stack */
-	if (!s->has_owner)
-		return is_above(s, i) ? JOIN_CHAIN_SWITCHING : JOIN_CHAIN_ANY;
+	if (!has_owner)
+		return is_above(s, native, i) ? JOIN_CHAIN_SWITCHING : JOIN_CHAIN_ANY;
 	for (; i < s->native_cnt && s->origins[i] == ORIGIN_SWITCHER; i++)
-		may_expose = may_expose ||
-			     native__may_expose(s->native, s->natives[i].ip - (i > 0));
-	return !may_expose || count_evaluations(s, i) == count_activations(s) ? JOIN_CHAIN_OWN :
-										JOIN_CHAIN_ANY;
+		may_expose = may_expose || native__may_expose(native, s->natives[i].ip - (i > 0));
+	return !may_expose || count_evaluations(s, native, i) == count_activations(s) ?
+		       JOIN_CHAIN_OWN :
+		       JOIN_CHAIN_ANY;
 }

@@ -12,24 +12,16 @@
 #ifndef KRAIT_SESSION_GREENLETS_H
 #define KRAIT_SESSION_GREENLETS_H
 
-#include <linux/types.h>
+#include <stdbool.h>
 
-#include "abi.h"
 #include "stack/join.h"
 
 struct native;
 
-struct greenlet_stack {
-	struct native *native; /* of the process */
-	const struct native_frame *natives; /* leaf first */
-	const __u8 *origins; /* of each native frame */
-	__u32 native_cnt;
-	const struct frame *frames; /* root first */
-	__u32 frame_cnt;
-	bool has_owner; /* PY_FRAME_OWNER */
-};
-
-/* For a sample whose frames are a whole chain, walked to its end. */
-enum join_chain greenlet_chain(const struct greenlet_stack *s);
+/*
+ * For a sample whose frames are a whole chain, walked to its end: the Python and native frames of s.
+ * native: names in that process; has_owner: its frames are PY_FRAME_OWNER.
+ */
+enum join_chain greenlet_chain(const struct join_input *s, struct native *native, bool has_owner);
 
 #endif /* KRAIT_SESSION_GREENLETS_H */

@@ -31,7 +31,6 @@ struct native_part {
 	/* The stack that is being joined. */
 	struct native_stack stack;
 	__u64 now_ns;
-	const __u64 *kernel;
 	struct join join;
 };
 
@@ -119,6 +118,19 @@ static __u64 address_of(const struct native_part *m, __u32 i)
 	return m->stack.frames[i].ip + (!i && m->join.covered);
 }
 
+/* Gives the items of native code and of the kernel their addresses. */
+static void put_addresses(struct native_part *m, const __u64 *kernel)
+{
+	for (__u32 i = 0; i < m->join.cnt; i++) {
+		struct join_item *item = &m->join.items[i];
+
+		if (item->kind == JOIN_NATIVE)
+			item->address = address_of(m, item->index);
+		else if (item->kind == JOIN_KERNEL)
+			item->address = kernel[item->index];
+	}
+}
+
 static void count(struct native_part *m, enum native_reason reason)
 {
 	m->stats.samples++;
@@ -135,22 +147,12 @@ static void count(struct native_part *m, enum native_reason reason)
 static enum join_chain find_chain(struct native_part *m, const struct process *p,
 				  const struct record_sample *record, const struct join_input *in)
 {
-	struct greenlet_stack s = {
-		.native = m->stack.native,
-		.natives = m->stack.frames,
-		.origins = m->stack.origins,
-		.native_cnt = m->stack.cnt,
-		.frames = in->frames,
-		.frame_cnt = in->frame_cnt,
-		.has_owner = p->info.offsets.frame_kind == PY_FRAME_OWNER,
-	};
-
 	if (record->reason == REASON_SWITCHING)
 		return JOIN_CHAIN_SWITCHING;
 	if (reason_outcome(record->reason) != OUTCOME_COMPLETE || in->evals ||
 	    record->anchor == ANCHOR_NOTE_DELTA)
 		return JOIN_CHAIN_ANY;
-	return greenlet_chain(&s);
+	return greenlet_chain(in, m->stack.native, p->info.offsets.frame_kind == PY_FRAME_OWNER);
 }
 
 /*
@@ -174,6 +176,7 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 {
 	enum native_reason reason = record->native_reason;
 	unsigned mapping_cnt = 0;
+	const __u64 *kernel;
 	struct native_stack *s = &m->stack;
 	struct join_input in = {
 		.frames = frames,
@@ -187,7 +190,7 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 
 	native_stack_clear(s, p->native);
 	m->now_ns = record->time_ns;
-	m->kernel = record__section(record, SECTION_KERNEL, &in.kernel_cnt);
+	kernel = record__section(record, SECTION_KERNEL, &in.kernel_cnt);
 	if (p->native && reason != NATIVE_NONE) {
 		native_stack_take(s, record, &reason);
 		tell_unwinding(m, p, record, reason);
@@ -195,6 +198,7 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 			in.evals = s->evals;
 		native_stack_find_roles(s, record, in.evals);
 		space__mappings(p->space, &mapping_cnt);
+		in.native_cnt = s->cnt;
 		in.chain = find_chain(m, p, record, &in);
 	}
 	in.evaluator = s->evaluator;
@@ -210,6 +214,7 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 	err = join_stacks(&m->join, &in);
 	if (err)
 		return err;
+	put_addresses(m, kernel);
 	if (in.taken || reason == NATIVE_NO_REGS)
 		count(m, reason);
 	*ret = &m->join;
@@ -217,13 +222,6 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 }
 
 /* ---- frames ----------------------------------------------------------------------------------- */
-
-__u64 native_part__address(const struct native_part *m, const struct join_item *item)
-{
-	if (item->kind == JOIN_NATIVE)
-		return address_of(m, item->index);
-	return item->kind == JOIN_KERNEL ? m->kernel[item->index] : 0;
-}
 
 static void keep_place(struct native_part *m, __u32 i, __u32 frame)
 {
@@ -247,10 +245,11 @@ static struct native_symbol *symbol_of(struct native_part *m, __u32 i)
 }
 
 /* The frame of an address; it is created and named when the address is first met. */
-static __u32 address_node(struct native_part *m, __u32 i)
+static __u32 address_node(struct native_part *m, const struct join_item *item)
 {
+	__u32 i = item->index;
 	__u64 *tag = native__tag(m->stack.native, native_stack_place(&m->stack, i)),
-	      ip = address_of(m, i);
+	      ip = item->address;
 	__u32 frame = tag ? dict__tagged(m->dict, *tag) : 0;
 	struct native_symbol *s;
 	__u32 known;
@@ -284,10 +283,11 @@ static __u32 place_number(const struct module *module, bool is_caller)
 }
 
 /* Like address_node(), but the frame gets its name later. */
-static __u32 late_node(struct native_part *m, __u32 i)
+static __u32 late_node(struct native_part *m, const struct join_item *item)
 {
+	__u32 i = item->index;
 	__u64 *tag = native__place_tag(m->stack.native, native_stack_place(&m->stack, i)),
-	      ip = address_of(m, i), offset;
+	      ip = item->address, offset;
 	__u32 frame = tag ? dict__tagged(m->dict, *tag) : 0, known;
 	const struct native_symbol *unnamed;
 	struct module *module;
@@ -323,9 +323,9 @@ static __u32 native_node(struct native_part *m, const struct join_item *item)
 	if (!m->stack.modules[item->index])
 		return frame_unknown(m->dict);
 	if (m->late)
-		return late_node(m, item->index);
+		return late_node(m, item);
 	if (m->options.addresses)
-		return address_node(m, item->index);
+		return address_node(m, item);
 	s = symbol_of(m, item->index);
 	if (!s)
 		return frame_unknown(m->dict);
@@ -342,15 +342,14 @@ static __u32 native_node(struct native_part *m, const struct join_item *item)
 
 static __u32 kernel_node(struct native_part *m, const struct join_item *item)
 {
-	__u64 address = m->kernel[item->index];
 	/* The leaf is at its own address; the others have return addresses. */
 	struct kernel_symbol *s =
-		kernel_symbols__find(m->options.kernel_symbols, address - (item->index > 0));
+		kernel_symbols__find(m->options.kernel_symbols, item->address - (item->index > 0));
 	__u32 frame;
 
 	if (!s || m->options.addresses)
 		return frame_kernel(m->dict, s ? s->name : NULL, s ? s->module : "",
-				    m->options.addresses ? address : 0);
+				    m->options.addresses ? item->address : 0);
 	frame = dict__tagged(m->dict, s->tag);
 	if (!frame) {
 		frame = frame_kernel(m->dict, s->name, s->module, 0);

@@ -74,11 +74,7 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 		      const struct frame *frames, __u32 frame_cnt, const struct join **ret)
 	__attribute__((warn_unused_result));
 
-/*
- * For the stack joined last. The address tells the item from others; the frame is one of the
- * profile.
- */
-__u64 native_part__address(const struct native_part *m, const struct join_item *item);
+/* For the stack joined last: the item's frame in the profile. */
 __u32 native_part__frame(struct native_part *m, const struct join_item *item);
 
 const struct native_part_stats *native_part__stats(const struct native_part *m);

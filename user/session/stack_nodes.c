@@ -135,8 +135,8 @@ static __u32 stack_node(struct stack_nodes *n, struct process *p, __u32 root,
  * How many items of the joined stack, on the root side, equal those of the thread's last one: all
  * their Python frames are kept, and the items between are unchanged. Updates the trail.
  */
-static __u32 follow_trail(struct stack_nodes *n, const struct process *p, const struct join *j,
-			  struct stack *stack, __u32 kept)
+static __u32 follow_trail(const struct process *p, const struct join *j, struct stack *stack,
+			  __u32 kept)
 {
 	struct stack_trail *trail = &stack->trail;
 	__u64 digest = p->space ? space__digest(p->space) : 0;
@@ -144,7 +144,7 @@ static __u32 follow_trail(struct stack_nodes *n, const struct process *p, const 
 	bool differs = trail->digest != digest;
 
 	if (trail->cap < j->cnt) {
-		struct trail_step *grown = reallocarray(trail->steps, j->cnt, sizeof(*grown));
+		struct join_item *grown = reallocarray(trail->steps, j->cnt, sizeof(*grown));
 
 		if (!grown)
 			return 0;
@@ -153,14 +153,13 @@ static __u32 follow_trail(struct stack_nodes *n, const struct process *p, const 
 	}
 	for (__u32 i = 0; i < j->cnt; i++) {
 		const struct join_item *item = &j->items[i];
-		struct trail_step now = { .kind = item->kind, .before = before };
+		struct join_item now = { item->address, item->kind, before };
 
 		if (item->kind == JOIN_PYTHON) {
 			before = item->index + 1;
 			differs = differs || item->index >= kept ||
-				  (step < trail->cnt && trail->steps[step].before <= item->index);
+				  (step < trail->cnt && trail->steps[step].index <= item->index);
 		} else {
-			now.address = native_part__address(n->natives, item);
 			differs = differs || step >= trail->cnt ||
 				  memcmp(&trail->steps[step], &now, sizeof(now));
 			trail->steps[step++] = now;
@@ -218,7 +217,7 @@ static __u32 joined_node(struct stack_nodes *n, struct process *p, __u32 root,
 	if (native_part__join(n->natives, p, record, stack->frames + stack->before,
 			      stack->cnt - stack->before, &j))
 		return 0;
-	i = follow_trail(n, p, j, stack, plan_tasks(n, p, record, stack, kept, &b.plan));
+	i = follow_trail(p, j, stack, plan_tasks(n, p, record, stack, kept, &b.plan));
 	build_begin(&b, i ? j->items[i - 1].index + 1 : 0, root);
 	while (b.seen < stack->before && b.node)
 		build_python(&b, b.seen);

@@ -39,7 +39,7 @@ struct joiner {
 /* Puts an item before the last one. */
 static void put(struct joiner *j, enum join_kind kind, __u32 index)
 {
-	*--j->out->items = (struct join_item){ kind, index };
+	*--j->out->items = (struct join_item){ .kind = kind, .index = index };
 	j->out->cnt++;
 }
 

@@ -92,6 +92,7 @@ enum join_kind {
 };
 
 struct join_item {
+	__u64 address; /* of native or kernel code, filled in by the caller of join_stacks(); else 0 */
 	__u32 kind; /* enum join_kind */
 	__u32 index; /* in frames, natives, or the kernel's list; 0 for a mark */
 };

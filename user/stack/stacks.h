@@ -24,6 +24,7 @@
 /* Frames held over all threads: 28 bytes each, so at most 28 MiB. */
 #define STACKS_MAX_FRAMES (1U << 20)
 
+struct join_item;
 struct stacks;
 struct last_stack;
 
@@ -32,15 +33,10 @@ struct last_stack;
  * kept with the thread.
  */
 struct stack_trail {
-	struct trail_step *steps;
+	/* The joined stack without Python's items; index: how many frames lie on the root side. */
+	struct join_item *steps;
 	__u32 cnt, cap;
 	__u64 digest; /* of what the addresses meant at that time */
-};
-
-struct trail_step {
-	__u64 address;
-	__u32 kind;
-	__u32 before; /* frames on the root side of the stack */
 };
 
 /* One thread's stack; valid until the next call. */
