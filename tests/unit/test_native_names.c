@@ -122,9 +122,9 @@ static void source_lines_come_out_as_well(void **state)
 	const struct native_place place = { .name = "m.f",
 					    .path = "/lib/a.so",
 					    .is_wrapper = true };
-	const struct part_line lines[] = { { NULL, "a.c", 7 },
-					   { "g", "b c.h", 3 },
-					   { NULL, NULL, 0 } };
+	const struct source_frame lines[] = { { NULL, "a.c", 7 },
+					      { "g", "b c.h", 3 },
+					      { NULL, NULL, 0 } };
 	struct profile *p = profile__new();
 	struct native_names n = { 0 }, read = { 0 };
 	const struct native_name *found;

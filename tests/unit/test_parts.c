@@ -17,7 +17,7 @@
 #include "profile/profile.h"
 #include "profile/view.h"
 
-static const struct part_line lines[] = { { NULL, "a.c", 7 }, { "g", "b.h", 3 } };
+static const struct source_frame lines[] = { { NULL, "a.c", 7 }, { "g", "b.h", 3 } };
 
 static __u32 native(struct dict *d, const char *name, __u64 address, bool is_wrapper)
 {
@@ -36,7 +36,7 @@ static __u32 below(const struct view *v, __u32 node)
 static void expect(const struct view *v, __u32 node, const char *name, const char *file, int line,
 		   __u64 self)
 {
-	const struct view_frame *f = &v->frames[v->nodes[node].frame];
+	const struct profile_frame *f = &v->frames[v->nodes[node].frame];
 
 	assert_true(node);
 	assert_string_equal(view_name(v, f), name);

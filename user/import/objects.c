@@ -191,7 +191,7 @@ static __u32 resolve_kernel(struct objects *o, __u64 address)
  * is the place's number.
  */
 static __u32 place_frame(struct objects *o, struct native_place *place,
-			 const struct part_line *lines, unsigned cnt)
+			 const struct source_frame *lines, unsigned cnt)
 {
 	__u32 frame;
 
@@ -207,30 +207,24 @@ static __u32 place_frame(struct objects *o, struct native_place *place,
 
 /* From the file's DWARF. */
 static unsigned read_lines(struct objects *o, const struct object *object, __u64 offset,
-			   struct part_line *ret)
+			   struct source_frame *ret)
 {
-	struct source_frame frames[SOURCE_FRAMES_MAX];
-	unsigned cnt;
-
 	if (!o->sources || !object->file.native ||
 	    source_lines__find(o->sources, object->file.native, &offset, 1) <= 0)
 		return 0;
-	cnt = source_lines__at(o->sources, 0, frames);
-	for (unsigned i = 0; i < cnt && i < PARTS_MAX; i++)
-		ret[i] = (struct part_line){ frames[i].name, frames[i].file, frames[i].line };
-	return cnt < PARTS_MAX ? cnt : PARTS_MAX;
+	return source_lines__at(o->sources, 0, ret);
 }
 
 /* Stored beside the name. */
 static unsigned stored_lines(const struct native_names *names, const struct native_name *name,
-			     struct part_line *ret)
+			     struct source_frame *ret)
 {
 	unsigned cnt = 0;
 
-	for (; cnt < name->line_cnt && cnt < PARTS_MAX; cnt++) {
+	for (; cnt < name->line_cnt && cnt < SOURCE_FRAMES_MAX; cnt++) {
 		const struct native_line *line = &names->lines[name->first_line + cnt];
 
-		ret[cnt] = (struct part_line){
+		ret[cnt] = (struct source_frame){
 			line->name ? native_names_text(names, line->name) : NULL,
 			line->source ? native_names_text(names, line->source) : NULL, line->line
 		};
@@ -256,7 +250,7 @@ static const struct native_name *find_stored(struct objects *o, const struct obj
 /* If the file is gone or has been replaced. */
 static __u32 stored_native_frame(struct objects *o, const struct object *object, __u64 offset)
 {
-	struct part_line lines[PARTS_MAX];
+	struct source_frame lines[SOURCE_FRAMES_MAX];
 	const struct native_names *names = NULL;
 	const struct native_name *name = find_stored(o, object, offset, &names);
 	struct native_place place = { .path = object->file.path };
@@ -285,7 +279,7 @@ static bool knows_better(struct objects *o, const struct object *object, __u64 o
 /* From the file, together with what was stored because it had been read then. */
 static __u32 native_frame(struct objects *o, struct object *object, __u64 offset)
 {
-	struct part_line lines[PARTS_MAX];
+	struct source_frame lines[SOURCE_FRAMES_MAX];
 	struct native_symbol *s;
 	struct native_place place = { .path = object->file.path };
 	const struct native_names *names = NULL;

@@ -66,12 +66,12 @@ void parts__clear(struct parts *p)
 
 /* The part's frame; within a line it is not distinguished by address. */
 static __u32 part_frame(struct dict *d, const struct native_place *place,
-			const struct part_line *line, bool is_inlined)
+			const struct source_frame *line, bool is_inlined)
 {
 	struct native_place part = *place;
 
 	part.address = 0;
-	part.source = line->source;
+	part.source = line->file;
 	part.line = line->line;
 	part.is_inlined = is_inlined;
 	if (is_inlined) {
@@ -82,9 +82,9 @@ static __u32 part_frame(struct dict *d, const struct native_place *place,
 }
 
 int parts_add(struct dict *d, __u32 frame, const struct native_place *place,
-	      const struct part_line *lines, unsigned cnt, bool inlined)
+	      const struct source_frame *lines, unsigned cnt, bool inlined)
 {
-	__u32 list[PARTS_MAX];
+	__u32 list[SOURCE_FRAMES_MAX];
 
 	if (!cnt)
 		return 0;
@@ -92,12 +92,13 @@ int parts_add(struct dict *d, __u32 frame, const struct native_place *place,
 		lines += cnt - 1;
 		cnt = 1;
 	}
-	for (unsigned i = 0; i < cnt && i < PARTS_MAX; i++) {
+	for (unsigned i = 0; i < cnt && i < SOURCE_FRAMES_MAX; i++) {
 		list[i] = part_frame(d, place, &lines[i], i > 0);
 		if (!list[i])
 			return -ENOMEM;
 	}
-	return parts_set(dict__parts(d), frame, list, cnt < PARTS_MAX ? cnt : PARTS_MAX);
+	return parts_set(dict__parts(d), frame, list,
+			 cnt < SOURCE_FRAMES_MAX ? cnt : SOURCE_FRAMES_MAX);
 }
 
 /* ---- stacks ------------------------------------------------------------------------------------ */

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "profile/idindex.h"
+#include "util/source_frame.h"
 
 struct dict;
 struct native_place;
@@ -43,22 +44,12 @@ void parts__free(struct parts *p);
 /* Forgets all. */
 void parts__clear(struct parts *p) __attribute__((nonnull));
 
-/* Functions at one place; deeper inlined ones are left out. */
-#define PARTS_MAX 32U
-
-/* What is known about one function at a place. */
-struct part_line {
-	const char *name; /* NULL for the first, which has the place's name, and if unknown */
-	const char *source; /* NULL: unknown */
-	int line; /* 0: unknown */
-};
-
 /*
  * Sets the lines of a place's frame, from the outermost function on; without inlined it becomes one
  * function, at the innermost line. Returns 0 or -ENOMEM.
  */
 int parts_add(struct dict *d, __u32 frame, const struct native_place *place,
-	      const struct part_line *lines, unsigned cnt, bool inlined)
+	      const struct source_frame *lines, unsigned cnt, bool inlined)
 	__attribute__((warn_unused_result, nonnull));
 
 /* The child for a frame, or for all of its parts, one below the other; 0: no room. */

@@ -92,12 +92,9 @@ static int keep(struct native_places *n, struct dict *d, __u32 number, __u32 fra
 					    .path = dict__text(d, f->file),
 					    .is_wrapper = f->wrapper };
 	struct source_frame frames[SOURCE_FRAMES_MAX];
-	struct part_line lines[SOURCE_FRAMES_MAX];
 	unsigned cnt = source_lines__at(n->lines, number, frames);
 
-	for (unsigned i = 0; i < cnt; i++)
-		lines[i] = (struct part_line){ frames[i].name, frames[i].file, frames[i].line };
-	return parts_add(d, frame, &place, lines, cnt, n->inlined);
+	return parts_add(d, frame, &place, frames, cnt, n->inlined);
 }
 
 /* Reads some places of an owner, all in one file. -ENOMEM: there is no room for the result. */

@@ -11,7 +11,7 @@
 #include <linux/types.h>
 
 #include "symbol/dwarf_halves.h"
-#include "symbol/source_frame.h"
+#include "util/source_frame.h"
 
 struct dwarf_source;
 

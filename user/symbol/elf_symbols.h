@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #include "symbol/dwarf_halves.h"
-#include "symbol/source_frame.h"
+#include "util/source_frame.h"
 
 #define BUILD_ID_MAX 20
 

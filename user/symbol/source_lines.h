@@ -14,7 +14,7 @@
 #include <linux/types.h>
 #include <sys/types.h>
 
-#include "symbol/source_frame.h"
+#include "util/source_frame.h"
 
 struct module;
 struct native_files;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * source_frame.h - a function at an address, as DWARF has it.
+ * source_frame.h - a function at an address and its line, from DWARF or from a capture.
  */
-#ifndef KRAIT_SYMBOL_SOURCE_FRAME_H
-#define KRAIT_SYMBOL_SOURCE_FRAME_H
+#ifndef KRAIT_UTIL_SOURCE_FRAME_H
+#define KRAIT_UTIL_SOURCE_FRAME_H
 
 /* Nested functions at one address; more are left out, towards the leaf. */
 #define SOURCE_FRAMES_MAX 32U
 
 /* One function at an address; the first has the symbol, the others are inlined in it. */
 struct source_frame {
-	const char *name; /* NULL for the first, and if unknown */
+	const char *name; /* NULL for the first, which has the symbol's, and if unknown */
 	const char *file; /* NULL: unknown */
 	int line; /* current line, or the line where the next function was inlined; 0: unknown */
 };
 
-#endif /* KRAIT_SYMBOL_SOURCE_FRAME_H */
+#endif /* KRAIT_UTIL_SOURCE_FRAME_H */
