@@ -82,7 +82,8 @@ static bool is_called(const char *name, const char *what)
 	       (n > m + 1 && !memcmp(name + n - m - 2, "::", 2));
 }
 
-static bool is_wanted(const struct annotation *a, const struct view *v, const struct view_frame *f)
+static bool is_wanted(const struct annotation *a, const struct view *v,
+		      const struct profile_frame *f)
 {
 	const char *what = a->options->what;
 	const char *name = view_name(v, f);
@@ -173,9 +174,9 @@ static int count_lines(struct annotation *a)
 		return -ENOMEM;
 	a->all = v->nodes[0].total ? (double)v->nodes[0].total : 1;
 	for (__u32 i = 1; i < v->frame_cnt; i++) {
-		const struct view_frame *f = &v->frames[i];
+		const struct profile_frame *f = &v->frames[i];
 
-		if (f->total && is_wanted(a, v, f))
+		if (v->sums[i].total && is_wanted(a, v, f))
 			a->lines[a->line_cnt++] =
 				(struct line_count){ .file = f->file, .line = f->line, .frame = i };
 	}

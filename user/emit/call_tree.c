@@ -75,7 +75,7 @@ static void put_guides(struct tree *t, __u32 i)
 	fputs(t->open[level] ? piece(t, "├ ", "|-") : piece(t, "└ ", "`-"), t->report.out);
 }
 
-static int put_name(const struct tree *t, const struct view_frame *f)
+static int put_name(const struct tree *t, const struct profile_frame *f)
 {
 	const char *file = view_file(t->view, f);
 	int line = f->line > 0 ? f->line : f->first_line;

@@ -28,7 +28,7 @@ static int find_wanted(struct callers *c, const char *pattern)
 	if (!c->wanted)
 		return -ENOMEM;
 	for (__u32 i = 1; i < v->frame_cnt; i++) {
-		const struct view_frame *f = &v->frames[i];
+		const struct profile_frame *f = &v->frames[i];
 
 		c->wanted[i] = frame_matches(pattern, f->kind, label_name(v, f), view_file(v, f));
 		any |= c->wanted[i];

@@ -49,8 +49,8 @@ static int add_functions(struct graph *g)
 	if (!g->function_of)
 		return -ENOMEM;
 	for (__u32 i = 0; i < v->frame_cnt; i++) {
-		const struct view_frame *f = &v->frames[i];
-		const struct place place = { f->kind, f->name, f->file, f->first_line, -1 };
+		const struct profile_frame *f = &v->frames[i];
+		const struct profile_frame place = { f->kind, f->name, f->file, f->first_line, -1 };
 
 		g->function_of[i] = places_add(&g->functions, &place);
 		if (g->function_of[i] == PLACE_NONE)
@@ -147,7 +147,7 @@ static int put_file(struct graph *g, FILE *out, const char *key, __u32 function)
 
 static int put_function(struct graph *g, FILE *out, const char *key, __u32 function)
 {
-	const struct place *place = &g->functions.list[function];
+	const struct profile_frame *place = &g->functions.list[function];
 	const char *text = dict__text(g->view->dict, place->name);
 
 	fprintf(out, "%s=(%u)", key, function + 1);
@@ -163,14 +163,14 @@ static int put_function(struct graph *g, FILE *out, const char *key, __u32 funct
 	return 0;
 }
 
-static int line_of(const struct view_frame *f)
+static int line_of(const struct profile_frame *f)
 {
 	return f->line > 0 ? f->line : f->first_line > 0 ? f->first_line : 0;
 }
 
 static int put_call(struct graph *g, FILE *out, const struct call *call)
 {
-	const struct place *to = &g->functions.list[call->to];
+	const struct profile_frame *to = &g->functions.list[call->to];
 	int err = put_file(g, out, "cfi", call->to);
 
 	if (!err)
@@ -189,9 +189,9 @@ static int put_body(struct graph *g, FILE *out, const __u32 *order, const __u32 
 
 	for (__u32 i = 0; i < v->frame_cnt && !err; i++) {
 		__u32 frame = order[i], function = g->function_of[frame], c;
-		const struct view_frame *f = &v->frames[frame];
+		const __u64 self = v->sums[frame].self;
 
-		if (!f->self && !first[frame])
+		if (!self && !first[frame])
 			continue;
 		if (function != current) {
 			putc('\n', out);
@@ -200,8 +200,8 @@ static int put_body(struct graph *g, FILE *out, const __u32 *order, const __u32 
 				err = put_function(g, out, "fn", function);
 			current = function;
 		}
-		if (f->self)
-			fprintf(out, "%d %llu\n", line_of(f), f->self);
+		if (self)
+			fprintf(out, "%d %llu\n", line_of(&v->frames[frame]), self);
 		for (c = first[frame]; !err && c && c <= g->call_cnt && g->calls[c].from == frame;
 		     c++)
 			err = put_call(g, out, &g->calls[c]);

@@ -69,7 +69,7 @@ static __u32 function_of(struct diff *d, const struct profile_frame *f)
 {
 	char buf[SHORT_FILE_SIZE];
 	const char *file = short_file(buf, dict__text(d->dict, f->file));
-	const struct place place = {
+	const struct profile_frame place = {
 		.kind = f->kind,
 		.name = f->name,
 		.file = strtab_add(&d->files, file, strlen(file), 0),
@@ -208,7 +208,7 @@ static int compare_changes(const void *a, const void *b, void *ctx)
 /* ---- table ------------------------------------------------------------------------------------ */
 
 /* The file to name beside a function; "" for code without a symbol, which is called after its own. */
-static const char *file_beside(const struct diff *d, const struct place *at)
+static const char *file_beside(const struct diff *d, const struct profile_frame *at)
 {
 	bool named = at->kind == FRAME_NATIVE && *dict__text(d->dict, at->name) == '[';
 
@@ -275,7 +275,7 @@ static void put_change(const struct diff_report *r, FILE *out, const __u64 count
 }
 
 /* "Cart.total (cart.py)", as much of both as the terminal has room for. A mark, which has no file, is never cut. */
-static int put_function(const struct diff_report *r, FILE *out, const struct place *at)
+static int put_function(const struct diff_report *r, FILE *out, const struct profile_frame *at)
 {
 	const struct diff *d = r->diff;
 	cleanup_free char *name = printable(place_name(d->dict, at));

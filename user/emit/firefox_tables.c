@@ -7,7 +7,7 @@
 /* A function in the file that its lines are of. */
 static __u32 add_function(struct firefox_tables *t, const struct profile_frame *f, __u32 file)
 {
-	const struct place place = {
+	const struct profile_frame place = {
 		.kind = f->kind,
 		.name = f->name,
 		.file = file,
@@ -118,7 +118,7 @@ static void put_stack_table(struct firefox_tables *t, struct json *j)
 	json_close_object(j);
 }
 
-static unsigned category_of(const struct firefox_tables *t, const struct place *place)
+static unsigned category_of(const struct firefox_tables *t, const struct profile_frame *place)
 {
 	enum state state;
 

@@ -171,7 +171,7 @@ static int put_frames(FILE *out, const struct view *v)
 		return -ENOMEM;
 	fputs("\"frames\":[", out);
 	for (i = 0; i < v->frame_cnt; i++) {
-		const struct view_frame *f = &v->frames[i];
+		const struct profile_frame *f = &v->frames[i];
 		__u32 name = page_string(numbers, order, &cnt, f->name);
 		__u32 file = page_string(numbers, order, &cnt, f->file);
 

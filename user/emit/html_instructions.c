@@ -24,7 +24,7 @@ static int compare_int(int a, int b)
 }
 
 /* As a spot knows its place: without its columns. */
-static int compare_places(const struct view_frame *a, const struct view_frame *b)
+static int compare_places(const struct profile_frame *a, const struct profile_frame *b)
 {
 	int c = compare_int((int)a->name, (int)b->name);
 
@@ -57,7 +57,7 @@ static int compare_rows(const void *x, const void *y)
 /* The view's frame at which the spot is; 0 none. sorted: those of Python, by place. */
 static __u32 frame_of(const struct view *v, const __u32 *sorted, __u32 cnt, const struct spot *s)
 {
-	const struct view_frame key = {
+	const struct profile_frame key = {
 		.name = s->name, .file = s->file, .first_line = s->first_line, .line = s->line
 	};
 	const size_t at = sorted_below(cnt, i, compare_places(&v->frames[sorted[i]], &key) < 0);

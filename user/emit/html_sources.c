@@ -57,9 +57,9 @@ static int compare_files(const void *x, const void *y)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-static bool has_source(const struct sources *s, const struct view_frame *f)
+static bool has_source(const struct sources *s, const struct profile_frame *f)
 {
-	return f->total && f->file && f->line > 0 &&
+	return f->file && f->line > 0 &&
 	       (f->kind == FRAME_PYTHON || (f->kind == FRAME_NATIVE && s->view->options.sources));
 }
 
@@ -72,22 +72,22 @@ static int find_files(struct sources *s)
 	if (!s->lines || !s->files)
 		return -ENOMEM;
 	for (__u32 i = 1; i < v->frame_cnt; i++) {
-		const struct view_frame *f = &v->frames[i];
+		const struct profile_frame *f = &v->frames[i];
 
-		if (has_source(s, f))
+		if (v->sums[i].total && has_source(s, f))
 			s->lines[s->line_cnt++] = (struct line_frame){ f->file, i, f->line };
 	}
 	qsort(s->lines, s->line_cnt, sizeof(*s->lines), compare_lines);
 	for (__u32 i = 0; i < s->line_cnt; i++) {
-		const struct view_frame *f = &v->frames[s->lines[i].frame];
+		const struct view_sums *sums = &v->sums[s->lines[i].frame];
 		struct source *file;
 
 		if (!i || s->lines[i].file != s->lines[i - 1].file)
 			s->files[s->file_cnt++] = (struct source){ .first = i };
 		file = &s->files[s->file_cnt - 1];
 		file->cnt++;
-		file->self += f->self;
-		file->total += f->total;
+		file->self += sums->self;
+		file->total += sums->total;
 	}
 	qsort(s->files, s->file_cnt, sizeof(*s->files), compare_files);
 	return 0;

@@ -12,7 +12,7 @@
 #include "profile/marks.h"
 #include "util/short_path.h"
 
-const char *label_name(const struct view *v, const struct view_frame *f)
+const char *label_name(const struct view *v, const struct profile_frame *f)
 {
 	const char *name = view_name(v, f);
 
@@ -21,7 +21,7 @@ const char *label_name(const struct view *v, const struct view_frame *f)
 	return *name ? name : NAME_EMPTY;
 }
 
-int put_label(FILE *out, const struct view *v, const struct view_frame *f)
+int put_label(FILE *out, const struct view *v, const struct profile_frame *f)
 {
 	const char *file = view_file(v, f);
 	int err;
@@ -53,7 +53,7 @@ int put_short_file(FILE *out, const char *path)
 	return put_printable(out, short_file(buf, path));
 }
 
-static char *folded_label(const struct view *v, const struct view_frame *f)
+static char *folded_label(const struct view *v, const struct profile_frame *f)
 {
 	char *label = NULL, *s;
 	size_t size = 0;

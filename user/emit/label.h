@@ -10,13 +10,13 @@
 #include "profile/view.h"
 
 /* What a frame is called, never empty; not printable yet. */
-const char *label_name(const struct view *v, const struct view_frame *f);
+const char *label_name(const struct view *v, const struct profile_frame *f);
 
 /*
  * "qualname (file.py:LINE)", "qualname (file.py)", "qualname"; "deflate (libz.so.1)"; "vfs_read_[k]" of
  * the kernel. Printable. 0 or -ENOMEM.
  */
-int put_label(FILE *out, const struct view *v, const struct view_frame *f);
+int put_label(FILE *out, const struct view *v, const struct profile_frame *f);
 
 /*
  * A path as short_path() has it, and without the part of an extension's name that all of an interpreter's have:

@@ -40,7 +40,7 @@ static void rows_free(struct opcode_rows *r)
 	free(r->places);
 }
 
-static bool is_wanted(const struct view *v, const struct view_frame *f, const char *function)
+static bool is_wanted(const struct view *v, const struct profile_frame *f, const char *function)
 {
 	return f->kind == FRAME_PYTHON &&
 	       (!function || frame_matches(function, f->kind, view_name(v, f), view_file(v, f)));
@@ -59,7 +59,7 @@ static int count(struct opcode_rows *r, const char *function)
 		wanted[i] = is_wanted(v, &v->frames[i], function);
 	for (__u32 i = 1; i < v->node_cnt; i++) {
 		const struct view_node *n = &v->nodes[i];
-		const struct view_frame *f = &v->frames[n->frame];
+		const struct profile_frame *f = &v->frames[n->frame];
 		struct row *row = &r->opcodes[f->opcode];
 
 		inner[i] = f->kind == FRAME_PYTHON ? n->frame : inner[n->parent];
@@ -177,7 +177,7 @@ static void put_rows(const struct text_report *report, struct opcode_rows *r)
 
 static int compare_places(const void *a, const void *b, void *ctx)
 {
-	const struct view_frame *frames = ctx;
+	const struct profile_frame *frames = ctx;
 	const struct row *x = a, *y = b;
 
 	if (x->self != y->self)
@@ -187,7 +187,7 @@ static int compare_places(const void *a, const void *b, void *ctx)
 
 static int put_place(const struct text_report *report, const struct view *v, const struct row *row)
 {
-	const struct view_frame *f = &v->frames[row->covered];
+	const struct profile_frame *f = &v->frames[row->covered];
 	char amount[24], buf[OPCODE_NAME_SIZE];
 	int err;
 

@@ -43,7 +43,7 @@ static int name_frames(struct origins *o)
 	if (!o->row_of || !o->rows || strtab_init(&o->names))
 		return -ENOMEM;
 	for (__u32 i = 0; i < v->frame_cnt; i++) {
-		const struct view_frame *f = &v->frames[i];
+		const struct profile_frame *f = &v->frames[i];
 		char name[ORIGIN_NAME_SIZE];
 
 		origin_name(name, f->kind, view_file(v, f), label_name(v, f));

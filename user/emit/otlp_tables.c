@@ -155,7 +155,7 @@ __s32 otlp_tables_attribute(struct otlp_tables *t, const struct otlp_attribute *
 
 /* ---- functions, locations, stacks ------------------------------------------------------------- */
 
-static __s32 function_of(struct otlp_tables *t, struct place place)
+static __s32 function_of(struct otlp_tables *t, struct profile_frame place)
 {
 	Krait__Otlp__ProfilesDictionary part = KRAIT__OTLP__PROFILES_DICTIONARY__INIT;
 	Krait__Otlp__Function function = KRAIT__OTLP__FUNCTION__INIT;

@@ -173,7 +173,7 @@ static int put_frames(struct pftrace_tables *t)
 	int err = 0;
 
 	for (__u32 i = 0; i < t->lines.cnt && !err; i++) {
-		const struct place *place = &t->lines.list[i];
+		const struct profile_frame *place = &t->lines.list[i];
 		Krait__Perfetto__Frame frame = KRAIT__PERFETTO__FRAME__INIT;
 		Krait__Perfetto__Frame *list[] = { &frame };
 		Krait__Perfetto__InternedData data = KRAIT__PERFETTO__INTERNED_DATA__INIT;
@@ -217,7 +217,7 @@ static char *stack_text(const struct pftrace_tables *t, __u32 node)
 		return NULL;
 	for (; node; node = dict__node_at(t->dict, node)->parent) {
 		const __u32 line = line_at(t, node);
-		const struct place *place;
+		const struct profile_frame *place;
 		const char *file;
 
 		if (line == PLACE_NONE)

@@ -5,15 +5,16 @@
 
 #include "emit/label.h"
 #include "profile/marks.h"
+#include "profile/view.h"
 #include "util/vec.h"
 
-static bool same(const struct place *a, const struct place *b)
+static bool same(const struct profile_frame *a, const struct profile_frame *b)
 {
 	return a->kind == b->kind && a->name == b->name && a->file == b->file &&
 	       a->first_line == b->first_line && a->line == b->line;
 }
 
-__u32 places_add(struct places *x, const struct place *place)
+__u32 places_add(struct places *x, const struct profile_frame *place)
 {
 	const __u32 key[] = { (__u32)place->kind,	place->name,	    place->file,
 			      (__u32)place->first_line, (__u32)place->line, 0 };
@@ -33,20 +34,15 @@ __u32 places_add(struct places *x, const struct place *place)
 
 __u32 places_add_string(struct places *x, __u32 string)
 {
-	const struct place place = { .name = string, .first_line = -1, .line = -1 };
+	const struct profile_frame place = { .name = string, .first_line = -1, .line = -1 };
 
 	return places_add(x, &place);
 }
 
 __u32 places_add_frame(struct places *x, const struct profile_frame *frame, bool lines)
 {
-	const struct place place = {
-		.kind = frame->kind,
-		.name = frame->name,
-		.file = lines && frame->source && frame->line > 0 ? frame->source : frame->file,
-		.first_line = frame->first_line > 0 ? frame->first_line : -1,
-		.line = lines && frame->line > 0 ? frame->line : -1,
-	};
+	const struct view_options options = { .lines = lines, .sources = lines };
+	const struct profile_frame place = view_frame(&options, frame);
 
 	return places_add(x, &place);
 }
@@ -58,7 +54,7 @@ void places_free(struct places *x)
 	*x = (struct places){ 0 };
 }
 
-const char *place_name(const struct dict *dict, const struct place *place)
+const char *place_name(const struct dict *dict, const struct profile_frame *place)
 {
 	const char *name = dict__text(dict, place->name);
 

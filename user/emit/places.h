@@ -2,7 +2,8 @@
 /*
  * places.h - functions, or lines of them, numbered from 0 in the order in which they are met.
  *
- * The frames of a profile are finer than outputs want (column, code unit): here they merge.
+ * The frames of a profile are finer than outputs want (column, code unit): here they merge. A place
+ * is a frame of which only kind, name, file, first line and line (-1: unknown) count.
  */
 #ifndef KRAIT_EMIT_PLACES_H
 #define KRAIT_EMIT_PLACES_H
@@ -12,15 +13,9 @@
 #include "profile/idindex.h"
 #include "profile/dict.h"
 
-struct place {
-	enum frame_kind kind;
-	__u32 name, file; /* string ids */
-	int first_line, line; /* -1 unknown; line is -1 for functions */
-};
-
 /* All zero is an empty one. */
 struct places {
-	struct place *list;
+	struct profile_frame *list; /* places */
 	__u32 cnt, cap;
 	struct idindex index;
 };
@@ -28,7 +23,7 @@ struct places {
 #define PLACE_NONE (~0U)
 
 /* The number of the place, PLACE_NONE when out of memory. */
-__u32 places_add(struct places *x, const struct place *place);
+__u32 places_add(struct places *x, const struct profile_frame *place);
 /* That of a string alone, for what numbers strings. */
 __u32 places_add_string(struct places *x, __u32 string);
 /* That of a frame; lines: keep its line, and of native code the file that this is in. */
@@ -37,7 +32,7 @@ void places_free(struct places *x);
 #define cleanup_places __attribute__((cleanup(places_free)))
 
 /* What to call it, never empty; not printable yet. */
-const char *place_name(const struct dict *dict, const struct place *place);
+const char *place_name(const struct dict *dict, const struct profile_frame *place);
 
 /* Processes and threads are levels of the tree, but not code. */
 static inline bool is_code(const struct profile_frame *f)

@@ -183,7 +183,7 @@ static void put_strings(struct writer *w, const struct emit_options *o)
 /* Its index in the string table; that of the empty string when out of memory. */
 static int64_t string_index(struct writer *w, __u32 string)
 {
-	const struct place place = { .name = string, .first_line = -1, .line = -1 };
+	const struct profile_frame place = { .name = string, .first_line = -1, .line = -1 };
 	__u32 at = places_add(&w->strings, &place);
 
 	if (at == PLACE_NONE)
@@ -193,7 +193,7 @@ static int64_t string_index(struct writer *w, __u32 string)
 
 static void put_function(struct writer *w, __u32 i)
 {
-	const struct place *place = &w->functions.list[i];
+	const struct profile_frame *place = &w->functions.list[i];
 	Krait__Pprof__Function function = KRAIT__PPROF__FUNCTION__INIT;
 	Krait__Pprof__Function *list[] = { &function };
 	Krait__Pprof__Profile part = KRAIT__PPROF__PROFILE__INIT;
@@ -209,7 +209,7 @@ static void put_function(struct writer *w, __u32 i)
 
 static void put_location(struct writer *w, __u32 i)
 {
-	struct place place = w->lines.list[i];
+	struct profile_frame place = w->lines.list[i];
 	Krait__Pprof__Line line = KRAIT__PPROF__LINE__INIT;
 	Krait__Pprof__Line *lines[] = { &line };
 	Krait__Pprof__Location location = KRAIT__PPROF__LOCATION__INIT;

@@ -39,7 +39,7 @@ static void put_frames(struct writer *w)
 	json_put_object(j, "shared");
 	json_put_array(j, "frames");
 	for (__u32 i = 0; i < w->places.cnt; i++) {
-		const struct place *place = &w->places.list[i];
+		const struct profile_frame *place = &w->places.list[i];
 		const char *file = dict__text(w->dict, place->file);
 		int line = place->line > 0 ? place->line : place->first_line;
 

@@ -34,7 +34,8 @@ struct table {
 	enum report_length length; /* of names in them */
 };
 
-static int cell_fill(struct cell *c, const struct table *t, const struct view_frame *f, bool file)
+static int cell_fill(struct cell *c, const struct table *t, const struct profile_frame *f,
+		     bool file)
 {
 	const struct view *v = t->view;
 	FILE *out = open_memstream(&c->text, &c->size);
@@ -56,8 +57,10 @@ static int cell_fill(struct cell *c, const struct table *t, const struct view_fr
 	return 0;
 }
 
-static int put_row(const struct table *t, const struct view_frame *f)
+static int put_row(const struct table *t, __u32 frame)
 {
+	const struct profile_frame *f = &t->view->frames[frame];
+	const struct view_sums *sums = &t->view->sums[frame];
 	struct cell function = { 0 }, file = { 0 };
 	FILE *out = t->report.out;
 	/* A mark is never cut: it has no file, either. */
@@ -68,7 +71,7 @@ static int put_row(const struct table *t, const struct view_frame *f)
 	if (!err)
 		err = cell_fill(&file, t, f, true);
 	if (!err) {
-		report_put_row(&t->report, f->self, f->total);
+		report_put_row(&t->report, sums->self, sums->total);
 		report_put_tail(&t->report, function.text, function_width);
 		used = function.width > function_width ? function_width : function.width;
 		if (*file.text) {
@@ -91,7 +94,7 @@ static int measure_columns(struct table *t, const __u32 *rows, __u32 cnt)
 	t->function_width = strlen("Function");
 	t->file_width = strlen("File");
 	for (__u32 i = 0; i < cnt; i++) {
-		const struct view_frame *f = &t->view->frames[rows[i]];
+		const struct profile_frame *f = &t->view->frames[rows[i]];
 		struct cell a = { 0 }, b = { 0 };
 		int err = cell_fill(&a, t, f, false);
 
@@ -131,24 +134,24 @@ static int measure(struct table *t, const __u32 *rows, __u32 cnt)
 static int compare_self(const void *a, const void *b, void *ctx)
 {
 	const struct view *v = ctx;
-	const struct view_frame *x = &v->frames[*(const __u32 *)a];
-	const struct view_frame *y = &v->frames[*(const __u32 *)b];
+	const __u32 x = *(const __u32 *)a, y = *(const __u32 *)b;
+	const struct view_sums *of_x = &v->sums[x], *of_y = &v->sums[y];
 
-	if (x->self != y->self)
-		return x->self > y->self ? -1 : 1;
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return view_frame_compare(v, x, y);
+	if (of_x->self != of_y->self)
+		return of_x->self > of_y->self ? -1 : 1;
+	if (of_x->total != of_y->total)
+		return of_x->total > of_y->total ? -1 : 1;
+	return view_frame_compare(v, &v->frames[x], &v->frames[y]);
 }
 
 static int compare_total(const void *a, const void *b, void *ctx)
 {
 	const struct view *v = ctx;
-	const struct view_frame *x = &v->frames[*(const __u32 *)a];
-	const struct view_frame *y = &v->frames[*(const __u32 *)b];
+	const struct view_sums *of_x = &v->sums[*(const __u32 *)a];
+	const struct view_sums *of_y = &v->sums[*(const __u32 *)b];
 
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
+	if (of_x->total != of_y->total)
+		return of_x->total > of_y->total ? -1 : 1;
 	return compare_self(a, b, ctx);
 }
 
@@ -161,14 +164,14 @@ static int pick_rows(const struct table *t, __u32 **ret, __u32 *ret_cnt)
 	if (!rows)
 		return -ENOMEM;
 	for (i = 0; i < v->frame_cnt; i++) {
-		const struct view_frame *f = &v->frames[i];
+		const struct view_sums *sums = &v->sums[i];
+		enum frame_kind kind = v->frames[i].kind;
+		bool function = kind == FRAME_PYTHON || kind == FRAME_NATIVE ||
+				kind == FRAME_KERNEL;
 
-		bool function = f->kind == FRAME_PYTHON || f->kind == FRAME_NATIVE ||
-				f->kind == FRAME_KERNEL;
-
-		if (function ? !f->total : !f->self)
+		if (function ? !sums->total : !sums->self)
 			continue;
-		if (report_percent(&t->report, f->total) >= t->report.options->min_percent)
+		if (report_percent(&t->report, sums->total) >= t->report.options->min_percent)
 			rows[cnt++] = i;
 	}
 	qsort_r(rows, cnt, sizeof(*rows),
@@ -208,7 +211,7 @@ int summary_table(FILE *out, const struct counts *c, const struct summary_option
 			(int)t.function_width, "Function", "File",
 			report_color(&t.report, REPORT_RESET));
 	for (i = 0; i < shown && !err; i++)
-		err = put_row(&t, &v->frames[rows[i]]);
+		err = put_row(&t, rows[i]);
 	if (err)
 		return err;
 	report_put_more(&t.report, cnt - shown);

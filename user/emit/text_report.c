@@ -250,21 +250,21 @@ static void put_accounts(const struct text_report *r)
 
 /* What marks mean, of those with most: a reader of the table meets them. */
 struct meanings {
-	const struct view_frame *most[MEANINGS_MAX]; /* NULL behind the last */
+	__u32 most[MEANINGS_MAX]; /* frames; 0 behind the last */
 };
 
 static void find_meanings(struct meanings *m, const struct text_report *r, const struct view *v)
 {
-	*m = (struct meanings){ .most = { NULL } };
+	*m = (struct meanings){ .most = { 0 } };
 	for (__u32 i = 1; i < v->frame_cnt; i++) {
-		const struct view_frame *f = &v->frames[i];
+		__u32 f = i;
 
-		if (f->kind != FRAME_MARK || report_percent(r, f->total) < 0.05)
+		if (v->frames[f].kind != FRAME_MARK || report_percent(r, v->sums[f].total) < 0.05)
 			continue;
 		for (unsigned k = 0; k < MEANINGS_MAX; k++) {
-			const struct view_frame *other = m->most[k];
+			__u32 other = m->most[k];
 
-			if (other && other->total >= f->total)
+			if (other && v->sums[other].total >= v->sums[f].total)
 				continue;
 			m->most[k] = f;
 			if (!other)
@@ -282,9 +282,10 @@ static void put_meanings(const struct text_report *r, const struct view *v)
 	find_meanings(&m, r, v);
 	for (unsigned k = 0; k < MEANINGS_MAX && m.most[k]; k++) {
 		/* A capture may call anything a mark. */
-		printable_into(name, sizeof(name), view_name(v, m.most[k]));
-		fprintf(r->out, "%s in %.1f%%: %s\n", name, report_percent(r, m.most[k]->total),
-			mark_meaning(view_name(v, m.most[k])));
+		printable_into(name, sizeof(name), view_name(v, &v->frames[m.most[k]]));
+		fprintf(r->out, "%s in %.1f%%: %s\n", name,
+			report_percent(r, v->sums[m.most[k]].total),
+			mark_meaning(view_name(v, &v->frames[m.most[k]])));
 	}
 }
 
@@ -298,7 +299,7 @@ unsigned report_rows(const struct text_report *r, const struct view *v)
 		return limit;
 	find_meanings(&m, r, v);
 	for (unsigned k = 0; k < MEANINGS_MAX && m.most[k]; k++) {
-		const char *name = view_name(v, m.most[k]);
+		const char *name = view_name(v, &v->frames[m.most[k]]);
 
 		lines += 1 + (unsigned)(strlen(name) + strlen(" in 10.0%: ") +
 					strlen(mark_meaning(name)) - 1) /

@@ -27,8 +27,8 @@ static int compare_totals(const void *a, const void *b, void *ctx)
 /* A thread says whose it is unless that has the same name. */
 static int put_task(FILE *out, const struct view *v, const struct view_node *n)
 {
-	const struct view_frame *f = &v->frames[n->frame];
-	const struct view_frame *parent = &v->frames[v->nodes[n->parent].frame];
+	const struct profile_frame *f = &v->frames[n->frame];
+	const struct profile_frame *parent = &v->frames[v->nodes[n->parent].frame];
 	int err;
 
 	if (f->kind == FRAME_THREAD)

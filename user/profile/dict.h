@@ -66,8 +66,6 @@ struct profile_frame {
 	int pid, tid;
 	__u32 code; /* code id; 0: none */
 	int unit; /* code unit within it; -1: unknown */
-	/* native and kernel frames, if outputs want it: as in the call chain; else 0 */
-	__u64 address;
 	__u32 source; /* string id: the source file of a native frame's line; 0 unknown */
 	/*
 	 * For native code that is named later (dict__name_frame()): its place, not 0. Then the name
@@ -77,6 +75,8 @@ struct profile_frame {
 	__u16 opcode; /* of the instruction there, if recorded (profile/opcodes.h); 0 unknown */
 	bool unknown; /* its function could not be read; the name only says so */
 	bool wrapper; /* it only calls the function of the same name (symbol/demangle.h) */
+	/* native and kernel frames, if outputs want it: as in the call chain; else 0 */
+	__u64 address;
 };
 
 struct profile_node {

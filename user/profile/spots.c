@@ -62,18 +62,20 @@ const struct spot *spots_of_line(const struct spots *s, __u32 file, int line, __
 	return end > first ? &s->list[first] : NULL;
 }
 
-/* The spot of a frame (of the view or the dictionary), without counts. */
-#define spot_of(f)                                                                                 \
-	((struct spot){                                                                            \
-		.file = (f)->file,                                                                 \
-		.name = (f)->name,                                                                 \
-		.first_line = (f)->first_line,                                                     \
-		.line = (f)->line,                                                                 \
-		.column = (f)->column,                                                             \
-		.end_column = (f)->end_column,                                                     \
-		.unit = (f)->unit,                                                                 \
-		.opcode = (f)->opcode,                                                             \
-	})
+/* The spot of a frame, without counts. */
+static struct spot spot_of(const struct profile_frame *f)
+{
+	return (struct spot){
+		.file = f->file,
+		.name = f->name,
+		.first_line = f->first_line,
+		.line = f->line,
+		.column = f->column,
+		.end_column = f->end_column,
+		.unit = f->unit,
+		.opcode = f->opcode,
+	};
+}
 
 /* Time that ends at a node belongs to its innermost Python place: its own, or its caller's. */
 static int give_self(struct spots *s, const struct view *v, const __u32 *spot_of_frame)
@@ -175,10 +177,10 @@ int spots_make(struct spots *ret, const struct counts *c)
 	if (!spot_of_frame || !s.list)
 		err = -ENOMEM;
 	for (__u32 i = 1; i < v->frame_cnt && !err; i++) {
-		if (v->frames[i].kind != FRAME_PYTHON || !v->frames[i].total)
+		if (v->frames[i].kind != FRAME_PYTHON || !v->sums[i].total)
 			continue;
 		s.list[s.cnt] = spot_of(&v->frames[i]);
-		s.list[s.cnt].total = v->frames[i].total;
+		s.list[s.cnt].total = v->sums[i].total;
 		s.has_opcodes |= v->frames[i].opcode != 0;
 		spot_of_frame[i] = ++s.cnt;
 	}

@@ -42,12 +42,12 @@ static void builder_free(struct builder *b)
 	idindex_free(&b->index);
 }
 
-const char *view_name(const struct view *v, const struct view_frame *f)
+const char *view_name(const struct view *v, const struct profile_frame *f)
 {
 	return dict__text(v->dict, f->name);
 }
 
-const char *view_file(const struct view *v, const struct view_frame *f)
+const char *view_file(const struct view *v, const struct profile_frame *f)
 {
 	return dict__text(v->dict, f->file);
 }
@@ -57,7 +57,7 @@ static int compare_int(int a, int b)
 	return (a > b) - (a < b);
 }
 
-static int compare_instructions(const struct view_frame *a, const struct view_frame *b)
+static int compare_instructions(const struct profile_frame *a, const struct profile_frame *b)
 {
 	int c = compare_int(a->column, b->column);
 
@@ -68,7 +68,8 @@ static int compare_instructions(const struct view_frame *a, const struct view_fr
 	return c ? c : compare_int(a->opcode, b->opcode);
 }
 
-int view_frame_compare(const struct view *v, const struct view_frame *a, const struct view_frame *b)
+int view_frame_compare(const struct view *v, const struct profile_frame *a,
+		       const struct profile_frame *b)
 {
 	int c = compare_int((int)a->kind, (int)b->kind);
 
@@ -96,14 +97,13 @@ static bool level_shown(const struct view_options *o, enum frame_kind kind)
 	return true;
 }
 
-/* What remains of a frame after applying the view's options. */
-static struct view_frame project(const struct view_options *o, const struct profile_frame *f)
+struct profile_frame view_frame(const struct view_options *o, const struct profile_frame *f)
 {
 	bool task = f->kind == FRAME_PROCESS || f->kind == FRAME_THREAD;
 	bool native = o->lines && o->sources && f->source && f->line > 0;
 	bool instruction = o->lines && o->instructions && f->kind == FRAME_PYTHON;
 
-	return (struct view_frame){
+	return (struct profile_frame){
 		.kind = f->kind,
 		.name = f->name,
 		/*
@@ -122,7 +122,7 @@ static struct view_frame project(const struct view_options *o, const struct prof
 	};
 }
 
-static __u32 merge_frame(struct builder *b, const struct view_frame *f)
+static __u32 merge_frame(struct builder *b, const struct profile_frame *f)
 {
 	struct view *v = b->view;
 	const __u32 key[] = { (__u32)f->kind,	    f->name,	      f->file,
@@ -147,20 +147,21 @@ static int merge_frames(struct builder *b)
 
 	b->frame_map = calloc((size_t)cnt + 1, sizeof(*b->frame_map));
 	v->frames = calloc((size_t)cnt + 1, sizeof(*v->frames));
-	if (!b->frame_map || !v->frames)
+	v->sums = calloc((size_t)cnt + 1, sizeof(*v->sums));
+	if (!b->frame_map || !v->frames || !v->sums)
 		return -ENOMEM;
-	v->frames[0] = (struct view_frame){ .kind = FRAME_MARK,
-					    .first_line = -1,
-					    .line = -1,
-					    .pid = -1,
-					    .tid = -1,
-					    .column = -1,
-					    .end_column = -1,
-					    .unit = -1 };
+	v->frames[0] = (struct profile_frame){ .kind = FRAME_MARK,
+					       .first_line = -1,
+					       .line = -1,
+					       .pid = -1,
+					       .tid = -1,
+					       .column = -1,
+					       .end_column = -1,
+					       .unit = -1 };
 	v->frame_cnt = 1;
 	for (i = 1; i <= cnt; i++) {
 		const struct profile_frame *f = dict__frame_at(v->dict, i);
-		struct view_frame projected = project(&v->options, f);
+		struct profile_frame projected = view_frame(&v->options, f);
 
 		if (!level_shown(&v->options, f->kind))
 			continue;
@@ -368,13 +369,13 @@ static int count_frames(struct view *v)
 		return -ENOMEM;
 	for (i = 0; i < v->node_cnt; i++) {
 		const struct view_node *n = &v->nodes[i];
-		struct view_frame *f = &v->frames[n->frame];
+		struct view_sums *sums = &v->sums[n->frame];
 
-		f->self += n->self;
+		sums->self += n->self;
 		/* covered: one past the last node below the outermost one of this frame. */
 		if (i < covered[n->frame])
 			continue;
-		f->total += n->total;
+		sums->total += n->total;
 		covered[n->frame] = n->end;
 	}
 	return 0;
@@ -417,6 +418,7 @@ void view__free(struct view *v)
 		return;
 	free(v->nodes);
 	free(v->frames);
+	free(v->sums);
 	free(v->node_of);
 	free(v);
 }

@@ -40,17 +40,9 @@ struct view_options {
 	enum view_order order;
 };
 
-/* A function, or one of its lines; also a process, a thread or a mark. */
-struct view_frame {
-	enum frame_kind kind;
-	__u32 name, file; /* string ids of the dictionary */
-	int first_line; /* of the function; -1 unknown */
-	int line; /* -1 unless there is one entry per line */
-	int pid, tid; /* -1 without ids */
-	/* As in profile_frame; -1, and 0, unless there is one entry per instruction. */
-	int column, end_column, unit;
-	__u16 opcode;
-	__u64 self; /* what ends here, in the share unit */
+/* The sums of a frame, in the share unit. */
+struct view_sums {
+	__u64 self; /* what ends here */
 	__u64 total; /* what has it anywhere on the stack; recursion counts once */
 };
 
@@ -68,7 +60,13 @@ struct view {
 	const struct dict *dict; /* of the counts */
 	struct view_options options;
 	struct view_node *nodes;
-	struct view_frame *frames; /* [0] stands for the root */
+	/*
+	 * Functions, or their lines; also processes, threads and marks. These are frames of the
+	 * dictionary without what the options do not distinguish: that is -1, or 0. [0] stands for
+	 * the root.
+	 */
+	struct profile_frame *frames;
+	struct view_sums *sums; /* by frame */
 	__u32 *node_of; /* by dictionary node, with options.nodes; 0 if it has no counts */
 	__u32 node_cnt, frame_cnt; /* including [0] */
 	__u32 max_depth;
@@ -85,14 +83,16 @@ static inline void view_cleanup_(struct view **v)
 }
 #define cleanup_view __attribute__((cleanup(view_cleanup_)))
 
-const char *view_name(const struct view *v, const struct view_frame *f);
-const char *view_file(const struct view *v, const struct view_frame *f);
+/* What remains of a dictionary frame after applying the options. */
+struct profile_frame view_frame(const struct view_options *o, const struct profile_frame *f);
+const char *view_name(const struct view *v, const struct profile_frame *f);
+const char *view_file(const struct view *v, const struct profile_frame *f);
 
 /*
  * < 0, 0, > 0: by kind, name, file, first line, line, instruction, pid, tid; a total order of
  * frames.
  */
-int view_frame_compare(const struct view *v, const struct view_frame *a,
-		       const struct view_frame *b);
+int view_frame_compare(const struct view *v, const struct profile_frame *a,
+		       const struct profile_frame *b);
 
 #endif /* KRAIT_PROFILE_VIEW_H */
