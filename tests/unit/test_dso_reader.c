@@ -52,25 +52,28 @@ static int try_open(const char *file)
 
 static void a_dso_of_krait_is_read(void **state)
 {
-	struct dso_place_info place;
+	struct dict *dict = dict__new(profile_limits_default());
+	struct profile_frame place;
 	struct dso_reader *r;
 	__u64 at, value = 0;
 
 	write_dso(&at);
 	assert_int_equal(dso_reader__open(&r, path, NULL, 0), 0);
-	assert_true(dso_reader__find(r, at, &place));
-	assert_string_equal(place.name, "work");
-	assert_string_equal(place.file, "/app/work.py");
+	assert_true(dso_reader__find(r, dict, at, &place));
+	assert_string_equal(dict__text(dict, place.name), "work");
+	assert_string_equal(dict__text(dict, place.file), "/app/work.py");
 	assert_int_equal(place.line, 4);
 	assert_true(dso_reader__note(r, "interrupts", &value));
 	assert_int_equal(value, 7);
+	dict__free(dict);
 	dso_reader__free(r);
 	unlink(path);
 }
 
 static void one_that_is_cut_in_use_harms_nobody(void **state)
 {
-	struct dso_place_info place;
+	struct dict *dict = dict__new(profile_limits_default());
+	struct profile_frame place;
 	struct dso_reader *r;
 	__u64 at;
 
@@ -78,8 +81,11 @@ static void one_that_is_cut_in_use_harms_nobody(void **state)
 	assert_int_equal(dso_reader__open(&r, path, NULL, 0), 0);
 	assert_int_equal(truncate(path, 100), 0);
 	/* It was SIGBUS. */
-	if (dso_reader__find(r, at, &place))
-		assert_true(strlen(place.name) + strlen(place.file) < 1000);
+	if (dso_reader__find(r, dict, at, &place))
+		assert_true(strlen(dict__text(dict, place.name)) +
+				    strlen(dict__text(dict, place.file)) <
+			    1000);
+	dict__free(dict);
 	dso_reader__free(r);
 	assert_int_equal(try_open(path), -ENOEXEC);
 	unlink(path);

@@ -284,8 +284,9 @@ int dso_reader__open(struct dso_reader **ret, const char *path, const __u8 *buil
 
 /* ---- looking up ------------------------------------------------------------------------------- */
 
+/* *ret_file: the unit's, or untouched. */
 static void find_line(struct dso_reader *r, const struct function *f, __u64 offset,
-		      struct dso_place_info *ret)
+		      struct profile_frame *ret, const char **ret_file)
 {
 	Dwarf_Die unit;
 	Dwarf_Line *line;
@@ -297,7 +298,7 @@ static void find_line(struct dso_reader *r, const struct function *f, __u64 offs
 		return;
 	file = dwarf_diename(&unit);
 	if (file)
-		ret->file = file;
+		*ret_file = file;
 	line = dwarf_getsrc_die(&unit, offset);
 	if (!line)
 		return;
@@ -318,28 +319,41 @@ static int unit_of(const struct function *f, __u64 offset)
 	return slot + 2 < slots ? (int)slot : -1;
 }
 
-bool dso_reader__find(struct dso_reader *r, __u64 offset, struct dso_place_info *ret)
+/* The name of a function of Python, or the text of a mark. */
+static const char *name_of(const struct function *f, bool mark)
+{
+	size_t prefix = strlen(DSO_PYTHON_PREFIX);
+
+	if (mark)
+		return f->symbol;
+	if (!strcmp(f->symbol + prefix, NAME_EMPTY))
+		return "";
+	return f->name ? f->name : f->symbol + prefix;
+}
+
+bool dso_reader__find(struct dso_reader *r, struct dict *dict, __u64 offset,
+		      struct profile_frame *ret)
 {
 	const struct function *f = find_function(r, offset);
-	size_t prefix = strlen(DSO_PYTHON_PREFIX);
+	const char *file = "";
+	bool mark;
 
 	if (!f)
 		return false;
-	*ret = (struct dso_place_info){
-		.name = f->symbol,
-		.file = "",
+	mark = strncmp(f->symbol, DSO_PYTHON_PREFIX, strlen(DSO_PYTHON_PREFIX)) != 0;
+	*ret = (struct profile_frame){
+		.kind = mark ? FRAME_MARK : FRAME_PYTHON,
 		.first_line = f->first_line > 0 ? f->first_line : -1,
 		.line = -1,
 		.column = -1,
 		.end_column = -1,
 		.unit = unit_of(f, offset),
-		.mark = strncmp(f->symbol, DSO_PYTHON_PREFIX, prefix) != 0,
 	};
-	if (!ret->mark && !strcmp(f->symbol + prefix, NAME_EMPTY))
-		ret->name = "";
-	else if (!ret->mark)
-		ret->name = f->name ? f->name : f->symbol + prefix;
-	find_line(r, f, offset, ret);
+	find_line(r, f, offset, ret, &file);
+	if (dict) {
+		ret->name = dict__string(dict, name_of(f, mark));
+		ret->file = dict__string(dict, file);
+	}
 	return true;
 }
 
@@ -381,18 +395,4 @@ bool dso_reader__note(const struct dso_reader *r, const char *name, __u64 *ret)
 const char *dso_reader__notes(const struct dso_reader *r)
 {
 	return r->notes ? r->notes : "";
-}
-
-struct profile_frame dso_place_frame(struct dict *dict, const struct dso_place_info *place)
-{
-	return (struct profile_frame){
-		.kind = place->mark ? FRAME_MARK : FRAME_PYTHON,
-		.name = dict__string(dict, place->name),
-		.file = dict__string(dict, place->file),
-		.first_line = place->first_line,
-		.line = place->line,
-		.column = place->column,
-		.end_column = place->end_column,
-		.unit = -1,
-	};
 }

@@ -14,15 +14,6 @@
 
 struct dso_reader;
 
-struct dso_place_info {
-	const char *name; /* qualified name, or the text of a mark; owned by the reader */
-	const char *file; /* "": unknown */
-	int first_line, line, column; /* -1: unknown */
-	int end_column; /* -1: unknown, or on another line */
-	int unit; /* code unit of the code object; -1: unknown */
-	bool mark;
-};
-
 /*
  * Returns 0; -ENOENT; -ESTALE: another build ID than wanted (NULL: any will do); -ENOEXEC: not a
  * DSO of krait; -errno.
@@ -31,11 +22,13 @@ int dso_reader__open(struct dso_reader **ret, const char *path, const __u8 *buil
 		     unsigned build_id_size) __attribute__((warn_unused_result));
 void dso_reader__free(struct dso_reader *r);
 
-/* offset: from the start of the file. False: there is no function. */
-bool dso_reader__find(struct dso_reader *r, __u64 offset, struct dso_place_info *ret);
-
-/* Converts the place to a frame: Python or a mark, without code object and unit. */
-struct profile_frame dso_place_frame(struct dict *dict, const struct dso_place_info *place);
+/*
+ * Finds the place at an offset from the start of the file, as a frame: Python or a mark, without
+ * code object. dict: where its name and file go; NULL: they are not wanted. False: there is no
+ * function.
+ */
+bool dso_reader__find(struct dso_reader *r, struct dict *dict, __u64 offset,
+		      struct profile_frame *ret);
 
 /* Start and end of the function at an offset. */
 struct dso_extent {

@@ -46,14 +46,11 @@ static __u32 unit_cnt(__u16 opcode)
 static void list_one(struct dict *dict, struct dso_reader *reader, __u64 offset, __u16 opcode)
 {
 	struct profile_frame frame;
-	struct dso_place_info place;
 
-	if (!dso_reader__find(reader, offset, &place) || place.mark || place.line <= 0 ||
-	    place.unit < 0)
+	if (!dso_reader__find(reader, dict, offset, &frame) || frame.kind == FRAME_MARK ||
+	    frame.line <= 0 || frame.unit < 0)
 		return;
-	frame = dso_place_frame(dict, &place);
 	frame.opcode = opcode;
-	frame.unit = place.unit;
 	dict__frame(dict, &frame);
 }
 

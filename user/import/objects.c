@@ -312,7 +312,6 @@ static __u32 native_frame(struct objects *o, struct object *object, __u64 offset
 static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 {
 	struct profile_frame frame;
-	struct dso_place_info place;
 	char text[64];
 	__u16 opcode = 0;
 
@@ -324,17 +323,16 @@ static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 	}
 	opcode = (__u16)(offset / DSO_OPCODE_STRIDE);
 	offset %= DSO_OPCODE_STRIDE;
-	if (!object->file.dso || !dso_reader__find(object->file.dso, offset, &place)) {
+	if (!object->file.dso || !dso_reader__find(object->file.dso, o->dict, offset, &frame)) {
 		/* Without names, places can still be told apart. */
 		o->unresolved++;
 		snprintf(text, sizeof(text), MARK_PYTHON_FORMAT, (unsigned long long)offset);
 		return frame_mark(o->dict, text);
 	}
-	frame = dso_place_frame(o->dict, &place);
-	if (opcode && !place.mark) {
+	if (opcode && frame.kind != FRAME_MARK)
 		frame.opcode = opcode;
-		frame.unit = place.unit;
-	}
+	else
+		frame.unit = -1;
 	return dict__frame(o->dict, &frame);
 }
 

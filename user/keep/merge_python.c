@@ -115,10 +115,11 @@ __u64 merge_python__unnamed(const struct merge_python *m)
 /* ---- functions -------------------------------------------------------------------------------- */
 
 /* The frame for code without a code object. */
-static __u32 lone_frame(struct merge_python *m, const struct dso_place_info *place)
+static __u32 lone_frame(struct merge_python *m, const struct profile_frame *place)
 {
-	struct profile_frame frame = dso_place_frame(m->dict, place);
+	struct profile_frame frame = *place;
 
+	frame.unit = -1;
 	return dict__frame(m->dict, &frame);
 }
 
@@ -133,14 +134,14 @@ static __u32 unnamed_frame(struct merge_python *m, __u64 offset)
 
 /* Makes a line table with what the DWARF says of each slot except the last two. */
 static __u32 make_code(struct merge_python *m, struct dso_reader *r,
-		       const struct dso_place_info *first, const struct dso_extent *at)
+		       const struct profile_frame *first, const struct dso_extent *at)
 {
 	const __u32 unit_cnt = (__u32)((at->end - at->start) / DSO_SLOT) - EXTRA_SLOTS;
 	struct line_rows rows = { 0 };
-	struct dso_place_info place;
+	struct profile_frame place;
 	struct profile_code code = {
-		.name = dict__string(m->dict, first->name),
-		.file = dict__string(m->dict, first->file),
+		.name = first->name,
+		.file = first->file,
 		.first_line = first->first_line > 0 ? first->first_line : 0,
 		.unit_cnt = unit_cnt,
 	};
@@ -148,7 +149,7 @@ static __u32 make_code(struct merge_python *m, struct dso_reader *r,
 
 	line_rows_init(&rows, code.first_line);
 	for (__u32 i = 0; i < unit_cnt; i++) {
-		if (!dso_reader__find(r, at->start + (__u64)i * DSO_SLOT, &place))
+		if (!dso_reader__find(r, NULL, at->start + (__u64)i * DSO_SLOT, &place))
 			place.line = place.column = place.end_column = -1;
 		line_rows_add(&rows, place.line, place.column, place.end_column);
 	}
@@ -162,10 +163,10 @@ static __u32 make_code(struct merge_python *m, struct dso_reader *r,
 	return id;
 }
 
-static __u32 code_frame(struct merge_python *m, const struct dso_place_info *place, __u32 code,
+static __u32 code_frame(struct merge_python *m, const struct profile_frame *place, __u32 code,
 			__u32 unit)
 {
-	struct profile_frame frame = dso_place_frame(m->dict, place);
+	struct profile_frame frame = *place;
 
 	frame.code = code;
 	frame.unit = (int)unit;
@@ -193,7 +194,7 @@ static int reserve(struct library *l, __u32 slot_cnt)
  * unit, and one without a line.
  */
 static __u64 place_function(struct merge_python *m, struct library *l,
-			    const struct dso_place_info *place, const struct dso_extent *at)
+			    const struct profile_frame *place, const struct dso_extent *at)
 {
 	const __u32 first = (__u32)(at->start / DSO_SLOT),
 		    cnt = (__u32)((at->end - at->start) / DSO_SLOT);
@@ -202,7 +203,8 @@ static __u64 place_function(struct merge_python *m, struct library *l,
 
 	if (reserve(l, first + cnt))
 		return 0;
-	code = cnt > EXTRA_SLOTS && !place->mark ? make_code(m, l->reader, place, at) : 0;
+	code = cnt > EXTRA_SLOTS && place->kind != FRAME_MARK ? make_code(m, l->reader, place, at) :
+								0;
 	frame = code ? code_frame(m, place, code, 0) : lone_frame(m, place);
 	start = dso__address(m->dso, m->dict, frame);
 	/* If the code object found no room, each of its lines has a slot of its own. */
@@ -214,11 +216,11 @@ static __u64 place_function(struct merge_python *m, struct library *l,
 static __u64 find_address(struct merge_python *m, struct library *l, __u64 offset)
 {
 	const __u32 slot = (__u32)(offset / DSO_SLOT);
-	struct dso_place_info place;
+	struct profile_frame place;
 	struct dso_extent at;
 	__u64 found = 0;
 
-	if (!l->reader || !dso_reader__find(l->reader, offset, &place) ||
+	if (!l->reader || !dso_reader__find(l->reader, m->dict, offset, &place) ||
 	    !dso_reader__extent(l->reader, offset, &at))
 		return dso__address(m->dso, m->dict, unnamed_frame(m, offset));
 	if (slot < l->slot_cnt && l->slots[slot])
