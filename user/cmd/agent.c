@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * agent.c - krait agent: options to an agent, and what it hands on to the sinks that are asked for.
+ * agent.c - krait agent: turns options into an agent and gives it the requested sinks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct agent_command {
 	int argc; /* as krait was started */
 	char **argv;
 	struct agent_arguments
-		*arguments; /* with those of the configuration, each time it was read */
+		*arguments; /* merged with the configuration, one per time it was read */
 	unsigned argument_cnt, argument_cap;
 	struct agent_options options;
 	struct agent_config config;
@@ -39,7 +39,7 @@ struct agent_command {
 	struct agent_outputs outputs;
 	struct kernel_symbols *kernel_symbols;
 	struct priority priority;
-	struct keep *keep; /* NULL: nothing is kept here */
+	struct keep *keep; /* NULL: nothing is kept on this host */
 };
 
 static void reload(void *ctx);
@@ -136,7 +136,7 @@ static int run(struct agent_command *c, struct error *err)
 
 /* ---- another configuration -------------------------------------------------------------------- */
 
-/* A mistake ends whoever parses it: somebody else tries first. */
+/* A mistake ends the process that parses it, so a child tries first. */
 static bool is_fine(const struct agent_arguments *arguments)
 {
 	struct agent_options options;
@@ -198,7 +198,7 @@ static void reload(void *ctx)
 		log_error(NULL, "the configuration stays as it was");
 		agent_arguments_free(&arguments);
 	} else {
-		/* Earlier ones stay: options point into them. */
+		/* Earlier ones stay alive: options point into them. */
 		c->arguments[c->argument_cnt++] = arguments;
 		agent_options_parse(next, arguments.argc, arguments.argv);
 		apply(c, next);
@@ -210,7 +210,7 @@ static void reload(void *ctx)
 
 /* ---- begin and end ---------------------------------------------------------------------------- */
 
-/* Does anybody get what it samples? */
+/* Tells whether anything receives the samples. */
 static bool has_receiver(const struct agent_options *o)
 {
 	return o->otlp_dir || o->listen_cnt || o->export.destination_cnt ||
@@ -248,7 +248,7 @@ static int start(struct agent_command *c, struct error *err)
 static void end(struct agent_command *c)
 {
 	keep__free(c->keep);
-	/* They ask the session's probers. */
+	/* They use the session's probers. */
 	resources__free(c->resources);
 	agent__free(c->agent);
 	agent_outputs_close(&c->outputs);

@@ -17,7 +17,7 @@
 #include "util/vec.h"
 
 #define FILE_MAX (64U << 10)
-/* inih takes longer ones for two. */
+/* inih splits longer lines. */
 #define LINE_MAX_BYTES 198
 #define ARGUMENTS_MAX 512
 #define OPTION_NAME_MAX 64
@@ -27,7 +27,7 @@ struct loader {
 	struct agent_arguments *to;
 	unsigned line;
 	int cap;
-	bool secret; /* some of it is nobody's business */
+	bool secret; /* contains a secret */
 	char why[200];
 };
 
@@ -65,7 +65,7 @@ static int add(struct loader *l, const char *name, const char *value)
 	return 1;
 }
 
-/* What is on unless it is said otherwise has an option that says so. */
+/* If the feature is on by default, there is an option that turns it off. */
 static int turn_off(struct loader *l, const char *name)
 {
 	char option[OPTION_NAME_MAX];
@@ -74,7 +74,7 @@ static int turn_off(struct loader *l, const char *name)
 	return arguments_find(l->argp, option) ? add(l, option, NULL) : 1;
 }
 
-/* inih's: 0 is an error. */
+/* Called by inih; returning 0 reports an error. */
 static int on_key(void *user, const char *section, const char *name, const char *value)
 {
 	struct loader *l = user;
@@ -116,7 +116,7 @@ static int check_writers(const char *path, const struct stat *st, struct error *
 	return 0;
 }
 
-/* Its text, to be freed; NULL with *err filled. */
+/* Returns the file's text, to be freed; NULL with *err filled. */
 static char *read_config(const char *path, struct stat *st, struct error *err)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -140,7 +140,7 @@ static char *read_config(const char *path, struct stat *st, struct error *err)
 	return NULL;
 }
 
-/* Line by line, so that a message can say which one. */
+/* Parses line by line, so that messages can name the line. */
 static int parse(struct loader *l, char *text, const char *path, struct error *err)
 {
 	char *save = text, *line;
@@ -151,7 +151,7 @@ static int parse(struct loader *l, char *text, const char *path, struct error *e
 			return error_set(err, EINVAL, EXIT_CODE_USAGE,
 					 "%s:%u: the line is longer than %d characters", path,
 					 l->line, LINE_MAX_BYTES);
-		/* A line that goes on another one would have no name here. */
+		/* A continuation line would have no key here. */
 		if (ini_parse_string(line + strspn(line, " \t\r"), on_key, l))
 			return error_set(err, EINVAL, EXIT_CODE_USAGE, "%s:%u: %s", path, l->line,
 					 l->why[0] ? l->why :

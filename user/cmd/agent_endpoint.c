@@ -17,17 +17,17 @@
 #include "util/log.h"
 #include "util/metrics_text.h"
 
-/* ?seconds=10&rate=97: more samples for a while. */
+/* ?seconds=10&rate=97: a higher rate for a while. */
 #define BURST_PATH "/burst"
 #define BURST_SECONDS 10
 #define BURST_HZ 97
 #define PLAIN "text/plain; charset=utf-8"
-/* Metrics are made anew that often, whether somebody asks or not. */
+/* How often metrics are formatted, asked for or not. */
 #define PUBLISH_NS (2 * NS_PER_SEC)
-/* The longest profile, and then some. */
+/* The longest profile plus some slack. */
 #define PULL_TIMEOUT_MS 310000U
 
-/* What could not be published is as it was before: the next time may do. */
+/* After a failure the old content stays; the next attempt may succeed. */
 static void publish(struct agent_endpoint *e, const char *path, unsigned status, const char *type,
 		    const char *text, size_t len)
 {
@@ -70,7 +70,7 @@ static void publish_metrics(struct agent_endpoint *e)
 		publish(e, "/metrics", 200, METRICS_CONTENT_TYPE, text, size);
 }
 
-/* A number of the query, 1 to max; fallback where there is none. 0: it is no such number. */
+/* Returns a number of the query between 1 and max; fallback if absent; 0 if invalid. */
 static unsigned long query_number(const char *query, const char *name, unsigned long fallback,
 				  unsigned long max)
 {
@@ -126,7 +126,7 @@ static void step(void *ctx, __u64 now_ns)
 	answer_requests(e, now_ns);
 	if (now_ns < e->published_ns + PUBLISH_NS)
 		return;
-	/* The first step is before the first sample. */
+	/* The first step comes before the first sample. */
 	if (e->published_ns && !e->ready) {
 		e->ready = true;
 		publish_line(e, "/readyz", 200, "ready\n");

@@ -59,7 +59,7 @@ static unsigned index_of(const struct agent_export_options *o)
 	return o->destination_cnt;
 }
 
-/* What the next option is about: the last endpoint, or all of them. */
+/* Returns what the next option applies to: the last endpoint, or all of them. */
 static struct exporter_destination *current(struct agent_export_options *o)
 {
 	return o->destination_cnt ? &o->destinations[o->destination_cnt - 1] : &o->common;
@@ -118,7 +118,10 @@ static void set_compression(struct exporter_destination *d, const char *text,
 
 /* ---- the environment -------------------------------------------------------------------------- */
 
-/* That of profiles goes before that of all signals. NULL: neither, or empty. */
+/*
+ * The variable for profiles takes precedence over that for all signals. Returns NULL if neither is
+ * set or it is empty.
+ */
 static const char *variable(const char *name)
 {
 	static const char *const prefixes[] = { "OTEL_EXPORTER_OTLP_PROFILES_",
@@ -141,7 +144,7 @@ struct headers {
 	struct argp_state *state;
 };
 
-/* Lives as long as krait: as its arguments do. */
+/* The copy lives as long as the process, as arguments do. */
 static void take_header(void *ctx, const char *key, const char *value)
 {
 	struct headers *h = ctx;
@@ -156,7 +159,7 @@ static void take_headers(struct agent_export_options *o, struct argp_state *stat
 	struct headers headers = { o, state };
 	const char *value = variable("HEADERS");
 
-	/* The text is not repeated: it has tokens in it. */
+	/* The message omits the value: it contains tokens. */
 	if (value && claims_each(value, take_header, &headers) < 0)
 		arguments_refuse(
 			state, "OTEL_EXPORTER_OTLP_HEADERS is not a list of name=value, with %%XX "
@@ -199,7 +202,7 @@ static void take_environment(struct agent_export_options *o, struct argp_state *
 	d->cert_file = d->cert_file ? d->cert_file : variable("CLIENT_CERTIFICATE");
 	d->key_file = d->key_file ? d->key_file : variable("CLIENT_KEY");
 	add_endpoint(o, whole ? whole : base, EXPORT_OTLP_PROFILES, state);
-	/* The variable of one signal is the URL as it is; gRPC has no paths. */
+	/* The signal's own variable is the complete URL; gRPC has no paths. */
 	o->destinations[0].whole = whole && d->protocol == EXPORT_HTTP;
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * agent_export_options.h - where krait agent sends its windows: options, and the environment that OpenTelemetry's
- * exporters go by, OTEL_EXPORTER_OTLP_* and OTEL_EXPORTER_OTLP_PROFILES_*, where no option names an endpoint.
+ * agent_export_options.h - where krait agent sends its windows: options, and, if no option names an
+ * endpoint, the environment that OpenTelemetry exporters use (OTEL_EXPORTER_OTLP_* and
+ * OTEL_EXPORTER_OTLP_PROFILES_*).
  *
- * An option of a destination is that of the endpoint before it; in front of the first endpoint, that of all.
+ * An option of a destination applies to the endpoint before it; ahead of the first endpoint, to
+ * all.
  */
 #ifndef KRAIT_CMD_AGENT_EXPORT_OPTIONS_H
 #define KRAIT_CMD_AGENT_EXPORT_OPTIONS_H
@@ -23,13 +25,13 @@ struct agent_export_options {
 	__u64 spool_bytes;
 };
 
-/* A child of the agent's options; its input is a struct agent_export_options. */
+/* A child of the agent's parser; its input is a struct agent_export_options. */
 extern const struct argp agent_export_argp;
 
-/* Texts are borrowed, as they are from the arguments. */
+/* Texts are borrowed from the arguments. */
 void agent_export_options_copy(struct agent_export_options *to,
 			       const struct agent_export_options *from);
-/* Do both say the same? */
+/* Tells whether both are equal. */
 bool agent_export_options_same(const struct agent_export_options *a,
 			       const struct agent_export_options *b);
 

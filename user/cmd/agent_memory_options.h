@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * agent_memory_options.h - the options of krait agent that say what is kept on this host (keep/keep.h).
+ * agent_memory_options.h - the options of krait agent for keeping samples on this host
+ * (keep/keep.h).
  */
 #ifndef KRAIT_CMD_AGENT_MEMORY_OPTIONS_H
 #define KRAIT_CMD_AGENT_MEMORY_OPTIONS_H
@@ -21,12 +22,12 @@ struct agent_memory_options {
 	const char *keep_dir;
 };
 
-/* A child of the agent's parser; input: a struct agent_memory_options. */
+/* A child of the agent's parser; its input is a struct agent_memory_options. */
 extern const struct argp agent_memory_argp;
 
-/* Is anything to be kept? */
+/* Tells whether to keep anything. */
 bool agent_memory_is_on(const struct agent_memory_options *o);
-/* find_kernel: as in emitter.h. NULL with *err filled. */
+/* find_kernel: as in emitter.h. Returns NULL with *err filled on failure. */
 struct keep *agent_memory_open(const struct agent_memory_options *o,
 			       const struct recording *recording,
 			       int (*find_kernel)(void *ctx, __u64 *ret_start, __u64 *ret_size),

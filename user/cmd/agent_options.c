@@ -96,7 +96,7 @@ static const char doc[] =
 	"Exit codes: 0 ended by a signal or --duration; 2 usage; 4 permission; 5 the kernel lacks something; "
 	"7 an output could not be written.";
 
-/* "0.5%", "0.5": of one CPU, so more than 100 is possible. */
+/* "0.5%" or "0.5": of one CPU, so more than 100 is allowed. */
 static void parse_percent(double *ret, const char *text, struct argp_state *state)
 {
 	char *end;
@@ -154,7 +154,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_LISTEN_TOKEN:
 		o->listen_token_file = arg;
 		break;
-	case KEY_CONFIG: /* it has been read: agent_config_file.h */
+	case KEY_CONFIG: /* already read: agent_config_file.h */
 		break;
 	case KEY_CHECK:
 		o->check_config = true;

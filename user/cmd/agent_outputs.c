@@ -11,10 +11,10 @@
 #include "util/error.h"
 #include "util/log.h"
 
-/* At the end, for what is not sent yet. */
+/* Time at the end to send what is left. */
 #define STOP_NS (5 * NS_PER_SEC)
 
-/* The same when the destinations change: windows wait meanwhile. */
+/* Likewise when the destinations change: windows wait meanwhile. */
 #define RELOAD_STOP_NS NS_PER_SEC
 
 static bool sends(const struct agent_export_options *o, enum export_kind kind)
@@ -97,7 +97,7 @@ int agent_outputs_reload(struct agent_outputs *o, const struct agent_export_opti
 			exporter__reload(o->exporter);
 		return 0;
 	}
-	/* pprof's sink has the exporter that it began with. */
+	/* pprof's sink keeps the exporter it started with. */
 	if (o->push || sends(options, EXPORT_PPROF)) {
 		log_warn(NULL, "with --pprof-endpoint, new destinations take effect when krait "
 			       "agent is restarted");

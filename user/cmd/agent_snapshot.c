@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * agent_snapshot.c - "krait agent snapshot": of what an agent keeps on this host, a part as one capture. It reads the
- * folder alone; an agent that runs there ends its newest capture first, so that nothing is missing.
+ * agent_snapshot.c - "krait agent snapshot": makes one capture from part of what an agent keeps on
+ * this host. It only reads the folder; a running agent first closes its newest capture, so that
+ * nothing is missing.
  */
 #include <argp.h>
 #include <errno.h>
@@ -30,7 +31,7 @@
 #include "util/stream.h"
 #include "util/units.h"
 
-/* The agent looks once a second, and may have a large one to end. */
+/* The agent looks once a second and may have to close a large capture. */
 #define ANSWER_NS (5 * NS_PER_SEC)
 #define LOOK_USEC 50000
 
@@ -142,7 +143,7 @@ static bool is_agent_there(const struct snapshot *s)
 	return lock >= 0 && flock(lock, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
 }
 
-/* Without an answer, what the agent has flushed is all there is. */
+/* Without an answer we use what the agent has flushed so far. */
 static void ask_agent(const struct snapshot *s)
 {
 	__u64 until_ns = clock_monotonic_ns() + ANSWER_NS;
@@ -164,7 +165,7 @@ static void ask_agent(const struct snapshot *s)
 	}
 }
 
-/* Of a slice it is known when it began; it ends where the next one begins, or now. */
+/* A slice's start is known; it ends where the next one begins, or now. */
 static bool is_wanted(const struct snapshot *s, unsigned i)
 {
 	__s64 end_ms = i + 1 < s->slices.cnt ? s->slices.list[i + 1].wall_ms : LLONG_MAX;
@@ -186,7 +187,7 @@ static int list_slices(const struct snapshot *s)
 
 /* ---- the capture ------------------------------------------------------------------------------ */
 
-/* Times of two starts of the machine cannot stand in one capture: the newest one of those that are wanted. */
+/* Times from two boots cannot share one capture: take the newest boot with wanted slices. */
 static __u32 choose_boot(const struct snapshot *s, unsigned *ret_left_out)
 {
 	__u32 boot = 0;
@@ -217,7 +218,7 @@ static int add_slices(const struct snapshot *s, struct merge *m, struct error *e
 		if (!is_wanted(s, i) || slice->boot != boot)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", s->folder, slice->name);
-		/* Its age may have come to an end meanwhile. */
+		/* The agent may have removed the expired slice meanwhile. */
 		if (merge__add(m, path, offset_ns, err) && !faccessat(s->fd, slice->name, F_OK, 0))
 			return -1;
 	}

@@ -2,7 +2,7 @@
 #ifndef KRAIT_CMD_AGENT_SNAPSHOT_H
 #define KRAIT_CMD_AGENT_SNAPSHOT_H
 
-/* argv[0] is the command, as for other commands. An exit code. */
+/* argv[0] is the command, as for other commands. Returns an exit code. */
 int cmd_agent_snapshot(int argc, char **argv);
 
 #endif /* KRAIT_CMD_AGENT_SNAPSHOT_H */

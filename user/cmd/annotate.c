@@ -32,9 +32,9 @@ struct annotate_command {
 	struct annotate_options annotate;
 	struct emit_options page;
 	struct page_sources sources;
-	struct emitter *emitter; /* of the page; NULL: text */
+	struct emitter *emitter; /* for a page; NULL: text */
 	const char *output;
-	int failed; /* to keep a sample */
+	int failed; /* error in keeping a sample */
 	bool native, no_source, no_pager;
 };
 
@@ -182,7 +182,7 @@ static int write_annotation(struct annotate_command *c, const struct input *in)
 	return printed_finish(file, c->output, err);
 }
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 static int open_page(struct annotate_command *c)
 {
 	if (!printed_is_page(c->output))
@@ -218,7 +218,7 @@ static int run(struct annotate_command *c)
 		log_error(NULL, "out of memory");
 		code = EXIT_CODE_OUTPUT;
 	}
-	/* A page has all times. */
+	/* A page shows all times. */
 	if (code == EXIT_CODE_OK && !(c->emitter && event_is_time(&input__shown(&in)->event)))
 		input__say_event(&in);
 	if (code == EXIT_CODE_OK) {
@@ -241,12 +241,15 @@ int cmd_annotate(int argc, char **argv)
 
 	if (arguments_parse(&parser, argc, argv, 0, &c))
 		return EXIT_CODE_USAGE;
-	/* A file, as other commands take it. */
+	/* The argument is a file, as other commands take it. */
 	if (c.annotate.what && !c.input.path && input_is_capture(c.annotate.what)) {
 		c.input.path = c.annotate.what;
 		c.annotate.what = NULL;
 	}
-	/* What a line calls in the kernel is its own, and in C unless that has lines, too. */
+	/*
+	 * What a line calls in the kernel counts for that line, and in C unless C has lines of its
+	 * own.
+	 */
 	c.native |= c.input.filter.inlined;
 	c.input.filter.no_kernel = c.input.may_fold = true;
 	c.input.filter.no_native = !c.native;

@@ -28,7 +28,7 @@ static bool is_end(const struct argp_option *o)
 	return !o->name && !o->key && !o->doc && !o->group;
 }
 
-/* Calls fn for each option of the parser and of those below it, until it says true. */
+/* Calls fn for each option of the parser and its children until it returns true. */
 static bool each_option(const struct argp *argp, option_fn fn, void *ctx)
 {
 	const struct argp_option *o = argp->options;
@@ -58,16 +58,15 @@ void arguments_refuse(const struct argp_state *state, const char *fmt, ...)
 	exit(EXIT_CODE_USAGE);
 }
 
-/* One word of the command line, and the option that it is. */
+/* A word of the command line and the option that it is. */
 struct word {
-	const char *name; /* of a long option, len letters */
+	const char *name; /* of a long option: len letters */
 	size_t len;
-	char key; /* of a short one */
-	const struct argp_option
-		*real; /* the last that is no alias: an alias takes what that takes */
+	char key; /* of a short option */
+	const struct argp_option *real; /* the last non-alias: an alias takes the same arguments */
 	const struct argp_option *found; /* NULL: none */
 	const char *found_name,
-		*other_name; /* of long ones; other: of another option that begins like this, too */
+		*other_name; /* of long options; other: another option with the same prefix */
 	struct nearest nearest;
 };
 
@@ -126,8 +125,8 @@ static _Noreturn void refuse_long(const struct word *w, const char *command)
 }
 
 /*
- * --freq=99, --freq 99: says whether the next word is its value. What getopt_long() would refuse ends the program
- * here, with a line that looks like all others.
+ * --freq=99, --freq 99: tells whether the next word is its value. Ends the program for what
+ * getopt_long() would refuse, with a message in krait's format.
  */
 static bool check_long(const struct argp *argp, const struct argp_state *state, const char *text)
 {
@@ -156,7 +155,7 @@ static bool check_long(const struct argp *argp, const struct argp_state *state, 
 	return true;
 }
 
-/* -p 12, -p12, -an 5: whether the next word is a value. */
+/* -p 12, -p12, -an 5: tells whether the next word is a value. */
 static bool check_short(const struct argp *argp, const struct argp_state *state, const char *text)
 {
 	for (; *text; text++) {

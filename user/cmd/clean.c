@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * clean.c - "krait clean": removes what recordings have left behind.
+ * clean.c - "krait clean": removes what recordings left behind.
  */
 #include "cmd/commands.h"
 
@@ -92,10 +92,10 @@ int cmd_clean(int argc, char **argv)
 
 	if (arguments_parse(&parser, argc, argv, 0, &c))
 		return EXIT_CODE_USAGE;
-	/* A name that is wrong may be a slip: nothing is removed then. */
+	/* A wrong name may be a typo: then remove nothing. */
 	if (clean_captures(&c, &tried))
 		return EXIT_CODE_OUTPUT;
-	/* First these: the cache then has no originals of theirs. */
+	/* Captures first: then the cache has no originals left for them. */
 	code = clean_captures(&c, &c.cleaned);
 	err = dso_clean_cache(&c.cleaned);
 	if (err) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * commands.h - the subcommands. Each takes its own argv (argv[0] is "krait NAME") and gives the exit
- * code of krait.
+ * commands.h - the subcommands. Each takes its own argv (argv[0] is "krait NAME") and returns
+ * krait's exit code.
  */
 #ifndef KRAIT_CMD_COMMANDS_H
 #define KRAIT_CMD_COMMANDS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * convert.c - "krait convert": a capture, or folded stacks, into other formats.
+ * convert.c - "krait convert": turns a capture or folded stacks into other formats.
  */
 #include "cmd/commands.h"
 
@@ -18,7 +18,7 @@
 #include "util/log.h"
 
 #define MAX_OUTPUTS 16
-/* Of folded stacks: 300 MB of Firefox's JSON, and three hours at 997 Hz. */
+/* For folded stacks: 300 MB of Firefox's JSON, or three hours at 997 Hz. */
 #define REPLAY_MAX 10000000U
 
 struct convert {
@@ -137,8 +137,8 @@ static void on_sample(void *ctx, const struct profile *p, const struct profile_s
 }
 
 /*
- * A profile without single samples gives each of its stacks as so many of them: a line of 26 bytes
- * may claim 10^18. EXIT_CODE_OK, or another one after an error message.
+ * Turns counts into single samples for a profile that has none. The total is limited: a line of 26
+ * bytes may claim 10^18. Returns EXIT_CODE_OK, or another code after an error message.
  */
 static int replay(struct convert *c, const struct profile *p)
 {
@@ -165,7 +165,7 @@ static int replay(struct convert *c, const struct profile *p)
 	return EXIT_CODE_OK;
 }
 
-/* It would be replaced by what was made of it, which nobody means. */
+/* The output would replace its own input, which nobody wants. */
 static bool is_input(const struct convert *c, const char *path)
 {
 	struct stat in, out;
@@ -175,8 +175,8 @@ static bool is_input(const struct convert *c, const char *path)
 }
 
 /*
- * Of a capture its native and kernel frames are known by name only: in another one they would be functions
- * of krait's own library, and no longer what they were.
+ * A capture's native and kernel frames have only names. In a new capture they would appear as
+ * functions of krait's own library, so the conversion would lose information.
  */
 static bool is_lossless(const struct convert *c, const struct input *in)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * diff.c - "krait diff": what has changed from one capture to another.
+ * diff.c - "krait diff": shows what changed from one capture to another.
  */
 #include "cmd/commands.h"
 
@@ -128,7 +128,7 @@ static int write_diff(struct diff_command *c, const struct counts *a, const stru
 	return printed_finish(file, c->output, err);
 }
 
-/* Page faults are not compared with time. Folded stacks do not say what they count. */
+/* Page faults cannot be compared with time. Folded stacks do not say what they count. */
 static int check_events(const struct input in[2])
 {
 	const struct event_spec *events[2];
@@ -170,7 +170,7 @@ int cmd_diff(int argc, char **argv)
 		code = check_events(in);
 	if (code == EXIT_CODE_OK)
 		code = write_diff(&c, input__shown(&in[0]), input__shown(&in[1]));
-	/* The second one is over the first one's dictionary. */
+	/* The second profile uses the first one's dictionary. */
 	input__free(&in[1]);
 	input__free(&in[0]);
 	return code;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * doctor.c - krait doctor: check whether krait works here, and how to fix it?
+ * doctor.c - krait doctor: checks whether krait works here, and says how to fix it.
  */
 #include <argp.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@
 
 struct doctor {
 	bool json;
-	pid_t pid; /* 0 all */
+	pid_t pid; /* 0: all */
 	struct findings findings;
 };
 

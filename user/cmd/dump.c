@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dump.c - krait dump: every thread of a process, and where it is right now.
+ * dump.c - krait dump: shows every thread of a process and where it is right now.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,22 +26,24 @@
 #include "util/privileges.h"
 #include "util/stream.h"
 
-/* How long threads that run are waited for to get a CPU, each time. */
+/* How long we wait, each time, for running threads to get a CPU. */
 #define SAMPLING_NS (30 * 1000000ULL)
-/* The same with native frames: once, in which those that wait are looked at again and again. */
+/* Likewise with native frames: once, while waiting threads are looked at repeatedly. */
 #define NATIVES_NS (200 * 1000000ULL)
-/* Looks at those that neither held still nor had a CPU. */
+/* Further looks at threads that neither stood still nor had a CPU. */
 #define ROUNDS 4
 
 struct dump {
 	struct dump_options options;
-	struct look_process **processes, **before; /* of this look and of the one before */
+	struct look_process **processes, **before; /* of this look and the one before */
 	size_t cnt, before_cnt;
 	struct prober *prober;
-	struct still *still; /* with --pause, native frames are taken without the kernel; NULL not */
+	/* with --pause, native frames are taken without the kernel; NULL: not so */
+	struct still *still;
 	struct json writer;
-	int unwritten; /* 0, or why the output could not be written */
-	struct error no_interrupts; /* why running threads cannot be had; text "" */
+	int unwritten; /* 0, or the error in writing the output */
+	/* why running threads are out of reach; text "": they are not */
+	struct error no_interrupts;
 	int code; /* the worst of all looks */
 };
 
@@ -59,7 +61,7 @@ static size_t missing(const struct dump *d)
 	return cnt;
 }
 
-/* With -a what is no Python, not wanted, or cannot be read, is left out. */
+/* With -a, drops processes that are not Python, not wanted, or not readable. */
 static void forget_others(struct dump *d)
 {
 	size_t kept = 0;
@@ -92,7 +94,7 @@ static void take_all(struct dump *d)
 		forget_others(d);
 }
 
-/* Native frames of all, and with them those that run. */
+/* Takes native frames of all threads, including the running ones. */
 static void take_natives(struct dump *d)
 {
 	bool any = false;
@@ -107,7 +109,7 @@ static void take_natives(struct dump *d)
 			look__check_locals(d->processes[i]);
 }
 
-/* Variables of those that run. */
+/* Takes variables of running threads. */
 static void take_moving(struct dump *d)
 {
 	for (size_t i = 0; i < d->cnt; i++)
@@ -115,10 +117,10 @@ static void take_moving(struct dump *d)
 			look__take_moving(d->processes[i]);
 }
 
-/* Those that run, and those that neither held still nor had a CPU. */
+/* Takes running threads, and those that neither stood still nor had a CPU. */
 static void take_missing(struct dump *d)
 {
-	/* What did not stand still in a pause never will. */
+	/* What moves even in a pause will not stand still later. */
 	for (int round = 0;
 	     round < ROUNDS && !d->options.pause && missing(d) && !*d->no_interrupts.text;
 	     round++) {
@@ -144,7 +146,7 @@ static struct look_process *find_before(const struct dump *d, const struct look_
 	return NULL;
 }
 
-/* Why the first write failed is known right behind it, and not any more after the next look. */
+/* The reason is known only right after the first failed write, not after the next look. */
 static void note_written(struct dump *d)
 {
 	int err = stream_finish(stdout);
@@ -188,7 +190,7 @@ static int judge_tasks(const struct dump *d)
 	for (size_t i = 0; i < d->cnt; i++) {
 		const struct look_tasks *tasks = d->processes[i]->tasks;
 
-		/* Of all, many have none. */
+		/* With -a, many processes have no tasks. */
 		if (!tasks || (tasks->result && !d->options.all))
 			return EXIT_CODE_TARGET;
 		if (!tasks->result && !dump_tasks_whole(d->processes[i]))
@@ -270,7 +272,7 @@ static int add_found(pid_t pid, void *ctx)
 		       dump_options_add(&d->options, pid);
 }
 
-/* All looks, with -a at whatever is there by then. */
+/* Repeats the look; with -a, at whatever processes exist by then. */
 static int look_again_and_again(struct dump *d)
 {
 	__u64 due_ns = clock_monotonic_ns();
@@ -343,7 +345,7 @@ int cmd_dump(int argc, char **argv)
 	int code;
 
 	dump_options_parse(&d.options, argc, argv);
-	/* Who may look at others by krait's file alone may not stop them. */
+	/* A caller who may look at others only through krait's file capabilities may not stop them. */
 	if (d.options.pause && getauxval(AT_SECURE)) {
 		log_error("dump", "--pause needs rights of the caller's own, not those of krait's "
 				  "file: run it with sudo");

@@ -28,10 +28,10 @@ struct dumped_core {
 	int fd;
 	__u32 given;
 	struct still *still; /* NULL: no native frames */
-	int fds[CORE_FILES_MAX]; /* of files that are what was mapped; -1 */
+	int fds[CORE_FILES_MAX]; /* of files that match the mappings; -1: none */
 };
 
-/* With the caller's rights; names in a core are whatever its maker wants. root: NULL ours. */
+/* Opens with the caller's rights: whoever made the core chose the names. root: NULL for ours. */
 static int open_regular(const char *root, const char *path)
 {
 	cleanup_sudo_user struct sudo_user_scope scope = { .entered = false };
@@ -47,7 +47,10 @@ static int open_regular(const char *root, const char *path)
 	return at < 0 ? at : open_file_read(at);
 }
 
-/* Files that were mapped and are here, where whoever serves them does not decide when a read ends. */
+/*
+ * Gives the reader the mapped files that exist here, except from file systems whose server decides
+ * when a read ends.
+ */
 static void give_files(struct dumped_core *d)
 {
 	for (__u32 i = 0; i < d->facts.file_cnt && i < CORE_FILES_MAX; i++) {
@@ -132,7 +135,7 @@ int dump_core(const struct dump_options *o)
 			  d.fd == -ENOEXEC ? "it is not a regular file" : strerror(-d.fd));
 		return EXIT_CODE_OUTPUT;
 	}
-	/* Its reader gives up more rights than krait has afterwards. */
+	/* Its reader drops rights that krait still needs afterwards. */
 	d.core = core__new(&err);
 	if (o->native)
 		d.still = still__new();

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dump_core.h - krait dump --core: the threads of a process that is no more.
+ * dump_core.h - krait dump --core: the threads of a process that has ended.
  */
 #ifndef KRAIT_CMD_DUMP_CORE_H
 #define KRAIT_CMD_DUMP_CORE_H
 
 #include "cmd/dump_options.h"
 
-/* The exit code; what went wrong is said. */
+/* Returns the exit code after reporting errors. */
 int dump_core(const struct dump_options *o) __attribute__((nonnull));
 
 #endif /* KRAIT_CMD_DUMP_CORE_H */

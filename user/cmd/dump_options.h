@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dump_options.h - what krait dump is asked for.
+ * dump_options.h - the command line of krait dump as a struct.
  */
 #ifndef KRAIT_CMD_DUMP_OPTIONS_H
 #define KRAIT_CMD_DUMP_OPTIONS_H
@@ -15,21 +15,21 @@
 
 struct dump_options {
 	bool json, all, locals, pause, native;
-	bool tasks; /* of asyncio, instead of threads */
-	bool greenlets; /* instead of threads */
-	const char *root; /* with core: where its files are to be found; NULL / */
-	const char *core; /* a file instead of processes; NULL none */
+	bool tasks; /* show asyncio tasks instead of threads */
+	bool greenlets; /* show greenlets instead of threads */
+	const char *root; /* with core: the root for its files; NULL: / */
+	const char *core; /* a file instead of processes; NULL: none */
 	struct thread_filter thread; /* empty: all */
-	struct filter filter; /* with all; texts of argv */
+	struct filter filter; /* with -a; texts belong to argv */
 	unsigned look_cnt; /* at least 1 */
 	__u64 interval_ns;
-	pid_t *pids; /* those that were named; the caller frees them */
+	pid_t *pids; /* the named ones; the caller frees them */
 	size_t pid_cnt, pid_cap;
 };
 
-/* What makes no sense ends krait with the usage. *o is all zeroes at first. */
+/* Invalid options end krait with the usage message. *o must be all zero. */
 void dump_options_parse(struct dump_options *o, int argc, char **argv);
-/* One more process. 0 or -ENOMEM. */
+/* Adds a process. Returns 0 or -ENOMEM. */
 int dump_options_add(struct dump_options *o, pid_t pid) __attribute__((warn_unused_result));
 
 #endif /* KRAIT_CMD_DUMP_OPTIONS_H */

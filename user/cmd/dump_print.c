@@ -18,7 +18,7 @@ static void put_text(FILE *out, const char *text)
 	free(shown);
 }
 
-/* TASK_*, include/linux/sched.h, by the letter that /proc shows. */
+/* Maps the letter in /proc to TASK_* of include/linux/sched.h. */
 static __u16 task_state(char letter)
 {
 	switch (letter) {
@@ -35,7 +35,7 @@ static __u16 task_state(char letter)
 	}
 }
 
-/* What it does, in a few words: those of --state, and the system call. */
+/* Describes in a few words what the thread does: a state of --state, and the system call. */
 static void state_into(char *buf, size_t size, const struct look_thread *t)
 {
 	const struct probe_thread *os = &t->os;
@@ -58,7 +58,7 @@ static void state_into(char *buf, size_t size, const struct look_thread *t)
 		return;
 	}
 	wait_text(text, &facts);
-	/* Without the brackets. */
+	/* Strips the brackets. */
 	snprintf(buf, size, "%.*s%s", (int)strlen(text) - 2, text + 1, gil);
 }
 
@@ -89,7 +89,7 @@ static void print_locals(FILE *out, const struct look_frame *f)
 	}
 }
 
-/* The thread is as it was in the look before. */
+/* The thread is as it was in the previous look. */
 static bool is_unchanged(struct look_process *before, const struct look_thread *t)
 {
 	const struct look_thread *old = before ? look__thread(before, t->os.tid) : NULL;
@@ -97,7 +97,7 @@ static bool is_unchanged(struct look_process *before, const struct look_thread *
 	return old && t->how != LOOK_NONE && look_thread_equal(old, t);
 }
 
-/* The program's own name for it, and the kernel's, where that says something else. */
+/* Prints the program's own name for it, and the kernel's if that differs. */
 static void put_thread_name(FILE *out, const struct look_thread *t)
 {
 	fputs(t->os.flags & PROBE_THREAD_NAME_CHANGED ? "~\"" : "\"", out);
@@ -153,7 +153,7 @@ static void print_gil(FILE *out, const struct look_process *p, const struct prob
 	fputc('\n', out);
 }
 
-/* The main thread first: it has the process's own number. NULL: those that run no Python. */
+/* Prints the main thread first: its tid is the process's pid. NULL: threads that run no Python. */
 static void print_group(FILE *out, const struct look_process *p, const struct probe_interp *i,
 			struct look_process *before)
 {
@@ -177,7 +177,7 @@ static bool is_listed(const struct look_process *p, const struct look_thread *t)
 	return !(t->os.flags & PROBE_THREAD_PYTHON);
 }
 
-/* By interpreter, where there are several. */
+/* Groups threads by interpreter if there are several. */
 static void print_threads(FILE *out, const struct look_process *p, struct look_process *before)
 {
 	if (p->interp_cnt == 1) {

@@ -12,7 +12,7 @@
 #include "util/printable.h"
 #include "util/short_path.h"
 
-/* Levels of the tree that are drawn: a line of each is as long as it is deep. */
+/* Levels of the tree that are drawn: a line's length grows with its depth. */
 #define DEPTH_MAX 200
 
 void dump_tasks_take(struct look_process *p, enum look_tasks_kind kind,
@@ -68,9 +68,9 @@ static bool is_greenlets(const struct look_tasks *t)
 struct tree {
 	FILE *out;
 	const struct look_tasks *t;
-	bool *drawn, *open; /* of each task: somewhere above; on the way from the root to here */
+	bool *drawn, *open; /* by task: already drawn above; on the path from the root to here */
 	bool ascii; /* the locale is not UTF-8 */
-	bool last[DEPTH_MAX]; /* of each level: nothing comes below it */
+	bool last[DEPTH_MAX]; /* by level: nothing comes below it */
 };
 
 static void put_branch(const struct tree *d, __u32 depth, bool last)
@@ -83,7 +83,7 @@ static void put_branch(const struct tree *d, __u32 depth, bool last)
 		fputs(last ? "└── " : "├── ", d->out);
 }
 
-/* Awaiters that are none of the list. */
+/* Prints awaiters that are not in the list. */
 static void print_unknown(FILE *out, const struct look_tasks *t, const struct look_task *task)
 {
 	if (is_greenlets(t))
@@ -135,7 +135,7 @@ static void put_frame(const struct tree *d, const struct look_task_frame *f)
 	fputc('\n', d->out);
 }
 
-/* The task, its frames one level below each other, and at the innermost what it awaits. */
+/* Draws the task, its frames one level below each other, and below the innermost what it awaits. */
 static void draw(struct tree *d, __u32 index, __u32 depth, bool last)
 {
 	const struct look_task *task = &d->t->tasks[index];
@@ -185,7 +185,10 @@ static void put_thread(const struct tree *d, const struct look_process *p, __u64
 	fputc('\n', d->out);
 }
 
-/* Those that nobody awaits; and of those in circles, where nobody is the first, the first one of the list. */
+/*
+ * Draws tasks that nobody awaits, then for each cycle, which has no first task, the first one in
+ * the list.
+ */
 static void draw_thread(struct tree *d, __u64 thread_id)
 {
 	for (int circles = 0; circles < 2; circles++) {
@@ -205,7 +208,7 @@ static void draw_all(struct tree *d, const struct look_process *p)
 		const __u64 id = d->t->tasks[i].thread_id;
 		bool first = true;
 
-		/* The tasks of a thread come one after the other, nearly always. */
+		/* A thread's tasks are nearly always adjacent. */
 		if (i && d->t->tasks[i - 1].thread_id == id)
 			continue;
 		for (__u32 j = i; j-- > 0 && first;)

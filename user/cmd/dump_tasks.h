@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dump_tasks.h - krait dump --tasks: asyncio tasks as a tree of who awaits whom, or as JSON.
+ * dump_tasks.h - krait dump --tasks: prints asyncio tasks as a tree of who awaits whom, or as JSON.
  */
 #ifndef KRAIT_CMD_DUMP_TASKS_H
 #define KRAIT_CMD_DUMP_TASKS_H
@@ -12,10 +12,13 @@
 #include "look/look_tasks.h"
 #include "util/json.h"
 
-/* Takes the tasks or greenlets of a process that was just looked at. before: the same process in the look before, or NULL. */
+/*
+ * Takes the tasks or greenlets of a process that was just inspected. before: the same process in
+ * the previous look, or NULL.
+ */
 void dump_tasks_take(struct look_process *p, enum look_tasks_kind kind,
 		     const struct look_process *before) __attribute__((nonnull(1)));
-/* All that was asked of the process is there. */
+/* Tells whether everything requested of the process was found. */
 bool dump_tasks_whole(const struct look_process *p) __attribute__((nonnull));
 
 void dump_tasks_print(FILE *out, const struct look_process *p) __attribute__((nonnull));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * exec.c - krait exec: has a process run Python code (PEP 768), and says what became of it.
+ * exec.c - krait exec: makes a process run Python code (PEP 768) and reports the outcome.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@
 #include "util/stream.h"
 #include "util/sudo_user.h"
 
-/* From when a request was taken up to the first word of the script's wrapper. */
+/* From the moment a request is taken to the first word of the script's wrapper. */
 #define TAKEN_UP_NS NS_PER_SEC
 
 struct exec {
@@ -69,7 +69,7 @@ static int copy_to_memory(int from, const char *text)
 	return n < 0 ? -errno : take_fd(&fd);
 }
 
-/* With the caller's rights: krait may read what he may not. */
+/* Opens with the caller's rights: krait may read files that he may not. */
 static int open_script(const struct exec_options *o)
 {
 	cleanup_sudo_user struct sudo_user_scope scope = { .entered = false };
@@ -94,7 +94,7 @@ static void on_text(void *ctx, bool is_stderr, const char *text, size_t len)
 	exec_print_text(is_stderr ? &e->err : &e->out, text, len);
 }
 
-/* Until it has ended, or there is no use in waiting. */
+/* Waits until the script has ended or waiting is pointless. */
 static void await_end(struct exec *e)
 {
 	const __u64 end_ns = clock_monotonic_ns() + e->options.timeout_ns;
@@ -195,7 +195,7 @@ static int refused(pid_t pid, int err, const char *why)
 {
 	const int code = err == -EACCES || err == -EPERM ? EXIT_CODE_PERMISSION : EXIT_CODE_TARGET;
 
-	/* What a debugger that traces it costs, only its user can say. */
+	/* Only its user can judge what a debugger that traces it costs. */
 	log_error("exec", "cannot ask process %d to run code: %s%s", (int)pid,
 		  *why ? why : strerror(-err), err == -EACCES ? error_doctor(code) : "");
 	return code;
@@ -263,8 +263,8 @@ static int run(struct exec *e)
 /* ---- the command ---------------------------------------------------------------------------------- */
 
 /*
- * Who may run code in another process is who could do so without krait: rights that the file of krait has, and the
- * caller has not, do not count.
+ * A caller may run code in another process only if he could do so without krait: rights that only
+ * krait's file has do not count.
  */
 static int start(struct exec *e)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * exec_options.h - what krait exec is asked for.
+ * exec_options.h - the command line of krait exec as a struct.
  */
 #ifndef KRAIT_CMD_EXEC_OPTIONS_H
 #define KRAIT_CMD_EXEC_OPTIONS_H
@@ -11,13 +11,13 @@
 
 struct exec_options {
 	pid_t pid, tid; /* tid 0: the main thread */
-	const char *script; /* a file's name, "-" the standard input; NULL: code */
+	const char *script; /* file name; "-": standard input; NULL: code is given */
 	const char *code;
 	bool capture;
 	__u64 timeout_ns;
 };
 
-/* What makes no sense ends krait with the usage. *o is all zeroes at first. */
+/* Invalid options end krait with the usage message. *o must be all zero. */
 void exec_options_parse(struct exec_options *o, int argc, char **argv);
 
 #endif /* KRAIT_CMD_EXEC_OPTIONS_H */

@@ -14,7 +14,7 @@ void exec_print_init(struct exec_print *p, FILE *out)
 	p->len = 0;
 }
 
-/* Tabs are what people print tables with. */
+/* Tabs stay: people print tables with them. */
 static void put_line(struct exec_print *p)
 {
 	char *at = p->line, *end = p->line + p->len;

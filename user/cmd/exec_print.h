@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * exec_print.h - what a script in another process prints, as it comes: bytes of anybody's choice, made printable
- * where they go to a terminal.
+ * exec_print.h - prints what a script in another process writes, as it comes. The bytes are
+ * untrusted and are made printable for a terminal.
  */
 #ifndef KRAIT_CMD_EXEC_PRINT_H
 #define KRAIT_CMD_EXEC_PRINT_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* A line is kept until it has ended, or is that long. */
+/* A line is buffered until it ends or reaches this length. */
 #define EXEC_LINE_MAX 8192
 
 struct exec_print {
@@ -22,7 +22,7 @@ struct exec_print {
 
 void exec_print_init(struct exec_print *p, FILE *out);
 void exec_print_text(struct exec_print *p, const char *text, size_t len);
-/* What is left of a line without an end. */
+/* Prints an unfinished last line. */
 void exec_print_flush(struct exec_print *p);
 
 #endif /* KRAIT_CMD_EXEC_PRINT_H */

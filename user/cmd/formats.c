@@ -62,7 +62,7 @@ const char *format_nearest(const char *name)
 	return n.best;
 }
 
-/* Those that end in it, as ".firefox.json" in ".json", or the one that is closest to it. */
+/* Prints suffixes that end in it (".firefox.json" for ".json"), or the closest one. */
 static void put_guesses(FILE *out, const char *ending)
 {
 	struct nearest n;
@@ -82,7 +82,7 @@ static void put_guesses(FILE *out, const char *ending)
 		fputs(n.best, out);
 }
 
-/* The shortest ending that starts with a dot and tells something. */
+/* Uses the shortest informative ending that starts with a dot. */
 char *formats_guess(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -109,7 +109,7 @@ char *formats_guess(const char *path)
 
 /* ---- for --help ------------------------------------------------------------------------------- */
 
-/* ".folded, .txt, .collapsed one stack a line" */
+/* Prints ".folded, .txt, .collapsed one stack a line". */
 static void put_about(FILE *out, const struct emitter_ops *e)
 {
 	for (const char *const *s = e->suffixes; *s; s++)
@@ -127,7 +127,7 @@ static void put_suffix(FILE *out, const struct emitter_ops *e)
 	fputs(*e->suffixes, out);
 }
 
-/* One after another; the first one is the capture. */
+/* Concatenates them all; the capture format comes first. */
 static char *list(void (*put)(FILE *out, const struct emitter_ops *e), const char *separator,
 		  bool from_capture)
 {

@@ -86,7 +86,7 @@ static void parse_time(struct perf_filter *f, const char *text, struct argp_stat
 			text);
 }
 
-/* Blanks and ends of lines, too: that is what pgrep and pidof print. */
+/* Also splits at blanks and newlines, which pgrep and pidof print. */
 static void add_pids(struct perf_filter *f, const char *text, struct argp_state *state)
 {
 	cleanup_free char *copy = strdup(text);
@@ -103,7 +103,7 @@ static void add_pids(struct perf_filter *f, const char *text, struct argp_state 
 		arguments_refuse(state, "--pid takes numbers, not \"%s\"", text);
 }
 
-/* For the case that nothing fits. */
+/* For the message if nothing matches. */
 static void note_given(struct input_options *o, const char *option, const char *value)
 {
 	size_t len = strlen(o->given);
@@ -171,7 +171,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_time(&o->filter, arg, state);
 		note_given(o, "--time", arg);
 		break;
-	case ARGP_KEY_ARG: /* where the command has no use of its own for it */
+	case ARGP_KEY_ARG: /* if the command does not use arguments itself */
 		if (o->path)
 			arguments_refuse(state, "only one input file (extra: \"%s\")%s", arg,
 					 o->filter.pid_cnt && !arg[strspn(arg, "0123456789")] ?
@@ -190,14 +190,14 @@ const struct argp_child input_children[] = { { &parser, 0, NULL, 0 }, { 0 } };
 
 /* ---- folded ----------------------------------------------------------------------------------- */
 
-/* Folded stacks do not tell of whom and when they are. */
+/* Folded stacks say neither whose they are nor when they were taken. */
 static bool is_told_by_captures_only(const struct perf_filter *f)
 {
 	return f->pid_cnt || f->tid || f->comm || f->event || f->states || f->holds_gil ||
 	       !thread_filter_is_empty(&f->thread) || f->from_seconds > 0 || f->to_seconds > 0;
 }
 
-/* With what was asked for, and what there is. */
+/* Reports what was requested and what exists. */
 static void say_none_wanted(const struct input_options *o, const char *name, __u64 samples,
 			    const struct perf_import_stats *stats)
 {
@@ -309,7 +309,7 @@ void input__say_event(const struct input *in)
 			 c->event.name, in->stats.samples - c->samples);
 }
 
-/* Is there any time off the CPU that could be added? */
+/* Tells whether there is off-CPU time to add. */
 static bool has_waits(const struct profile *p)
 {
 	for (unsigned i = 0; i < p->event_cnt; i++) {
@@ -360,7 +360,7 @@ static int load_capture(struct input *in, FILE *file, const struct input_options
 	return EXIT_CODE_EMPTY;
 }
 
-/* Looks at the first bytes and puts them back, which glibc can do with any number. */
+/* Reads the first bytes and pushes them back; glibc can push back any number. */
 static bool is_capture(FILE *file)
 {
 	static const char magics[][8] = { "PERFILE2", "2ELIFREP" };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * input.h - the profile that a command is to work on: a perf.data capture, or folded stacks.
+ * input.h - the profile that a command works on: a perf.data capture or folded stacks.
  *
- * What the file is decides its content, not its name. The options are the same for all commands
- * that read one: input_children is their table, for struct argp.
+ * The file's content decides which, not its name. All commands that read one have the same options:
+ * input_children is their table, for struct argp.
  */
 #ifndef KRAIT_CMD_INPUT_H
 #define KRAIT_CMD_INPUT_H
@@ -20,42 +20,43 @@
 struct input_options {
 	const char *path; /* NULL: INPUT_DEFAULT; "-": the standard input */
 	struct perf_filter filter;
-	bool may_fold; /* no_native and no_kernel are no matter of folded stacks, which stay as they are */
+	bool may_fold; /* ignore no_native and no_kernel for folded stacks */
 	bool path_given;
 	bool wall; /* time on and off the CPU as one event */
-	char given[128]; /* what chooses among samples, as it was typed: " --pid 12 --comm x" */
+	char given[128]; /* options that choose samples, as typed: " --pid 12 --comm x" */
 };
 
 struct input {
 	struct profile *profile;
-	struct profile *wall; /* beside it, where that is what is shown; else NULL */
-	unsigned event; /* number of the one that is shown where only one is */
+	struct profile *wall; /* also this one, if it is shown; else NULL */
+	unsigned event; /* index of the event shown by what shows only one */
 	bool is_capture;
-	struct perf_import_stats stats; /* of a capture */
+	struct perf_import_stats stats; /* for a capture */
 };
 
 /*
- * -i, --pid, --tid, --comm, --function, --event, --time, and FILE where the command leaves arguments to
- * it. The command's parser sets child_inputs[0] to a struct input_options, at ARGP_KEY_INIT.
+ * -i, --pid, --tid, --comm, --function, --event, --time, and FILE if the command leaves arguments
+ * to it. At ARGP_KEY_INIT the command's parser sets child_inputs[0] to a struct input_options.
  */
 extern const struct argp_child input_children[];
 
 typedef void (*input_sample_fn)(void *ctx, const struct profile *p, const struct profile_sample *s);
 
-/* Whether that is a file with samples in perf's format. */
+/* Tells whether the file is a perf capture with samples. */
 bool input_is_capture(const char *path);
 
 /*
- * Reads it all, over the dictionary of beside where that is not NULL, with fn (may be NULL) called for each sample of a
- * capture. What is odd about the file is said on stderr. EXIT_CODE_OK, or another one after an error message.
+ * Reads the whole file, into beside's dictionary if that is not NULL, and calls fn (may be NULL)
+ * for each sample of a capture. Prints warnings about the file on stderr. Returns EXIT_CODE_OK, or
+ * another code after an error message.
  */
 int input__load(struct input *ret, const struct input_options *o, const struct input *beside,
 		input_sample_fn fn, void *ctx) __attribute__((warn_unused_result));
 void input__free(struct input *in);
 
-/* Of the event that is shown. */
+/* Returns the counts of the shown event. */
 const struct counts *input__shown(const struct input *in);
-/* Says which event is shown, for what shows only one of several. */
+/* For commands that show only one of several events: says which. */
 void input__say_event(const struct input *in);
 
 #endif /* KRAIT_CMD_INPUT_H */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * list.c - "krait list": every Python process, and how it would be profiled or why not.
+ * list.c - "krait list": shows every Python process, and how krait would profile it or why it
+ * cannot.
  *
- * Needs no BPF. Without root it sees what this user may read, and says what it could not.
+ * Needs no BPF. Without root it sees what this user may read, and mentions the rest.
  */
 #include "cmd/commands.h"
 #include "cmd/list_print.h"
@@ -26,27 +27,27 @@
 #include "util/vec.h"
 
 #define PIDS_MAX 1024
-/* Between two looks at a process whose debug information is being read. */
+/* Pause between two looks at a process whose debug information is being read. */
 #define PAUSE_NS 50000000ULL
 
 struct list {
 	bool json, verbose;
-	pid_t pids[PIDS_MAX]; /* only these, if any */
+	pid_t pids[PIDS_MAX]; /* only these, if any are given */
 	unsigned pid_cnt;
 
 	struct prober *prober;
-	struct row *rows; /* in the order of pids, or of the arguments */
+	struct row *rows; /* in the order of pids or of the arguments */
 	size_t row_cnt, row_cap, printed;
 	struct list_print print;
 	unsigned shown, unreadable, refused, left_alone;
 };
 
-/* A process that is being looked at. */
+/* A process under inspection. */
 struct row {
 	pid_t pid;
 	bool done;
 	int result;
-	__u64 again_ns; /* when to ask again; 0: it is asked */
+	__u64 again_ns; /* when to ask again; 0: being asked */
 	struct py_process process;
 	struct process_info info;
 	bool has_info;
@@ -111,7 +112,7 @@ static void show(struct list *l, struct row *row)
 			log_error("list", "no process %d", row->pid);
 			l->refused++;
 		}
-		return; /* gone meanwhile */
+		return; /* ended meanwhile */
 	}
 	process_info_name_user(&row->info);
 	l->shown++;
@@ -122,7 +123,10 @@ static void show(struct list *l, struct row *row)
 		list_print_row(&l->print, &row->process, &row->info, good);
 }
 
-/* Whatever is asked for is shown; else what is Python, be it too young to tell more, or hangs. */
+/*
+ * Shows every requested process; otherwise those that run Python, even if they are too young to say
+ * more or hang.
+ */
 static void print_done(struct list *l, struct row *row)
 {
 	int r = row->result;
@@ -178,7 +182,7 @@ static int add_row(pid_t pid, void *ctx)
 	return 0;
 }
 
-/* Those whose debug information is being read. */
+/* Asks again about processes whose debug information is being read. */
 static void ask_again(struct list *l)
 {
 	__u64 now_ns = clock_monotonic_ns();
@@ -188,7 +192,7 @@ static void ask_again(struct list *l)
 			ask(l, &l->rows[i]);
 }
 
-/* All are looked at at once, and printed in their order. */
+/* Inspects all at the same time and prints them in order. */
 static void look_at_all(struct list *l)
 {
 	for (size_t i = 0; i < l->row_cnt; i++)

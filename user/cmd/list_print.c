@@ -12,7 +12,7 @@
 #include "util/charset.h"
 #include "util/printable.h"
 
-/* Of an id of 64 digits: as other tools show it. */
+/* Digits shown of a 64-digit id, as in other tools. */
 #define CONTAINER_SHOWN 12
 /* "    PID USER       PYTHON    CPU%   AGE " */
 #define NUMBERS_WIDTH 41
@@ -40,7 +40,7 @@ static void version_name(const struct py_process *p, char buf[static 24])
 		strcpy(buf, "?");
 }
 
-/* Why its stacks are walked to the end each time, where that need not be; "" else. */
+/* Returns why stacks are walked to the end each time although krait could avoid that; "" otherwise. */
 static const char *walked_in_full(const struct py_process *p)
 {
 	if (p->offsets.thread.last_profiled_frame == PYOFF_ABSENT)
@@ -143,7 +143,10 @@ static void format_age(char buf[static 16], double seconds)
 		snprintf(buf, 16, "%.0fd", seconds / 86400);
 }
 
-/* As ps(1) has them: of its whole life, by the kernel's clock that goes on in suspend. "-": gone. */
+/*
+ * Formats as ps(1) does: over its whole life, by the kernel's clock that counts suspend. "-":
+ * ended.
+ */
 static void format_times(char cpu[static 16], char age[static 16], pid_t pid)
 {
 	double ticks = (double)sysconf(_SC_CLK_TCK), seconds;
@@ -162,7 +165,7 @@ static void format_times(char cpu[static 16], char age[static 16], pid_t pid)
 	format_age(age, seconds);
 }
 
-/* As much of a text as fits; "…" where there is more. */
+/* Prints as much of a text as fits; "…" marks a cut. */
 static void print_start(const char *text, unsigned width)
 {
 	unsigned taken = 0;
@@ -183,7 +186,7 @@ static void print_start(const char *text, unsigned width)
 	fputs(charset_ellipsis(!charset_is_utf8()), stdout);
 }
 
-/* The script tells processes apart, not where their interpreter is. */
+/* The script identifies a process; its interpreter's folder does not. */
 static const char *without_folder(const char *command)
 {
 	const char *end = command + strcspn(command, " "), *base = command;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * live_options.h - what krait top and krait agent ask of their session in the same words: its rate, what is taken
- * with each sample, whose stack it is, and for how long.
+ * live_options.h - session options common to krait top and krait agent: rate, what to take with
+ * each sample, whose stack it is, and duration.
  */
 #ifndef KRAIT_CMD_LIVE_OPTIONS_H
 #define KRAIT_CMD_LIVE_OPTIONS_H
@@ -10,7 +10,7 @@
 
 #include "cmd/record_options.h"
 
-/* Beside 'd', 'r' and 'F'. */
+/* In addition to 'd', 'r' and 'F'. */
 enum live_key {
 	LIVE_OFF_CPU = 600,
 	LIVE_NATIVE,
@@ -23,9 +23,15 @@ enum live_key {
 	LIVE_TASK_NAMES,
 };
 
-/* As record_options_defaults(), but without native frames and the kernel's: they cost, and nobody looks at each. */
+/*
+ * As record_options_defaults(), but without native and kernel frames: they cost time, and nobody
+ * looks at every one.
+ */
 void live_options_defaults(struct record_options *ret);
-/* One of these, or of record_targets_option(). 0; ARGP_ERR_UNKNOWN: neither. */
+/*
+ * Handles these options and those of record_targets_option(). Returns 0, or ARGP_ERR_UNKNOWN for
+ * others.
+ */
 error_t live_option(struct record_options *o, int key, const char *arg, struct argp_state *state);
 
 #endif /* KRAIT_CMD_LIVE_OPTIONS_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * main.c - finds the subcommand, or the role of a worker; nothing else.
+ * main.c - only finds the subcommand or the worker's role.
  */
 #include <malloc.h>
 #include <stdbool.h>
@@ -20,8 +20,9 @@
 #include "worker/role.h"
 
 /*
- * Blocks from here on are mappings of their own: what grows moves by mremap(), uncopied, and leaves no hole
- * in the heap; and what is only reserved takes no memory. glibc alone raises this to 32 MiB as arrays grow.
+ * Larger blocks get mappings of their own: they grow by mremap() without a copy and leave no hole
+ * in the heap, and unused reserve takes no memory. By default glibc raises this threshold to 32 MiB
+ * as arrays grow.
  */
 #define LARGE_BLOCK (1 << 20)
 
@@ -30,7 +31,7 @@ static const struct command {
 	const char *full_name; /* argv[0] of the command */
 	const char *help;
 	int (*run)(int argc, char **argv);
-	bool privileged; /* works with root's rights; others need none, and give them up */
+	bool privileged; /* keeps root's rights; other commands do not need them and drop them */
 } commands[] = {
 	{ "record", "krait record", "sample processes and write a profile", cmd_record, true },
 	{ "report", "krait report", "print the hottest functions, lines, threads, or the call tree",
@@ -88,7 +89,7 @@ static void refuse(const char *name)
 		log_error(NULL, "no command \"%s\" (krait --help lists all)", name);
 }
 
-/* By name or by a prefix that no other command has; NULL with a message otherwise. */
+/* Finds a command by name or unique prefix; NULL after a message otherwise. */
 static const struct command *find_command(const char *name)
 {
 	const struct command *found = NULL;
@@ -120,7 +121,7 @@ static int take_rights(const struct command *command)
 	return err;
 }
 
-/* Somebody looks around: what there is, and what to type next. */
+/* For a user who looks around: lists the commands and what to type next. */
 static int greet(void)
 {
 	char *argv[] = { (char *)"krait list", NULL };
@@ -138,7 +139,7 @@ static int greet(void)
 	return code;
 }
 
-/* krait PID: as record -p PID. */
+/* "krait PID" means "krait record -p PID". */
 static int record_pid(int argc, char **argv)
 {
 	char **args = calloc((size_t)argc + 2, sizeof(*args));

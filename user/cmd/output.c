@@ -25,7 +25,7 @@ bool output_is_stdout(const struct output *out)
 	return output_file__is_stdout(out->file);
 }
 
-/* While the stream is open: an emitter may have given it a buffer. */
+/* Call while the stream is open: an emitter may have given it a buffer. */
 static void output_free_emitter(struct output *out)
 {
 	if (out->emitter)
@@ -40,7 +40,7 @@ void output_close(struct output *out)
 	out->file = NULL;
 }
 
-/* The path as a shell takes it, to be pasted; "" where it is too long. */
+/* Quotes the path for pasting into a shell; "" if it is too long. */
 static void quote(char *buf, size_t size, const char *path)
 {
 	const char *plain =
@@ -65,8 +65,8 @@ static void quote(char *buf, size_t size, const char *path)
 static void say_written(const struct output *out, const char *path)
 {
 	static const struct {
-		const char *format, *before, *after; /* the file's name is between them */
-		bool twice; /* and behind them */
+		const char *format, *before, *after; /* the file's name goes between them */
+		bool twice; /* and again after them */
 	} hints[] = {
 		{ "perf", "krait report ", ", or perf report -i ", true },
 		{ "html", "open it in a browser", NULL },
@@ -106,7 +106,7 @@ static int save_at(struct output *out, const struct profile *p, unsigned event, 
 
 	if (!file)
 		return -EIO;
-	if (emitter) /* with what it has kept */
+	if (emitter) /* it may still hold data */
 		emitter->out = file;
 	else
 		err = out->ops->open(&emitter, file, out->options);
@@ -121,10 +121,13 @@ static int save_at(struct output *out, const struct profile *p, unsigned event, 
 	return err;
 }
 
-/* Of the name of what is saved elsewhere. */
+/* Limit on the name of a file saved elsewhere. */
 #define SAVED_PATH_MAX 512
 
-/* The recording is still in memory: anywhere is better than nowhere. True when it is saved, and path says where. */
+/*
+ * The recording is still in memory, so saving it anywhere beats losing it. Returns true if it is
+ * saved; then path says where.
+ */
 static bool save_elsewhere(struct output *out, const struct profile *p, unsigned event,
 			   char path[SAVED_PATH_MAX])
 {
@@ -146,7 +149,7 @@ static bool save_elsewhere(struct output *out, const struct profile *p, unsigned
 	return false;
 }
 
-/* Why was said when it happened. */
+/* The reason was reported when it happened. */
 static int explain_rest(const struct output *out, struct error *err)
 {
 	if (output_writes_samples(out) && output_file__is_published(out->file))
@@ -157,7 +160,7 @@ static int explain_rest(const struct output *out, struct error *err)
 	return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s is incomplete", out->path);
 }
 
-/* saved: where it is now, NULL nowhere. */
+/* saved: where it is now; NULL: nowhere. */
 static int explain(const struct output *out, const char *saved, struct error *err)
 {
 	const char *why = output_file_strerror(out->err);

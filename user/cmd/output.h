@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * output.h - one output of a command: what writes it, the file that becomes it, and what is said at its end.
+ * output.h - one output of a command: its emitter, the file that it becomes, and the final message.
  *
- * Must hold: an emitter ends while its stream is open; a profile that cannot be written where it was to go is saved
- * elsewhere, where that is possible.
+ * Must hold: an emitter ends while its stream is open. A profile that cannot be written to its
+ * place is saved elsewhere if possible.
  */
 #ifndef KRAIT_CMD_OUTPUT_H
 #define KRAIT_CMD_OUTPUT_H
@@ -26,12 +26,15 @@ struct output {
 	int err; /* the first failure */
 };
 
-/* What it writes comes with the samples, and nobody can write it again. */
+/* Tells whether it writes samples as they come, which cannot be written again. */
 bool output_writes_samples(const struct output *out) __attribute__((nonnull));
 bool output_is_stdout(const struct output *out) __attribute__((nonnull));
-/* Lets go of it; what is not finished is not written. */
+/* Releases it; unfinished output is discarded. */
 void output_close(struct output *out) __attribute__((nonnull));
-/* Writes the rest, and the file is there. quiet: nothing is said of it. 0, or an exit code and why. */
+/*
+ * Writes the rest and publishes the file. quiet: print no message. Returns 0, or an exit code with
+ * the reason in *err.
+ */
 int output_finish(struct output *out, const struct profile *p, unsigned event, bool quiet,
 		  struct error *err) __attribute__((warn_unused_result, nonnull));
 

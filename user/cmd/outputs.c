@@ -14,15 +14,15 @@
 #include "util/output_file.h"
 
 #define MAX_OUTPUTS 16
-/* How often it is looked whether the reader of a pipe is still there. */
+/* How often we check that the reader of a pipe still exists. */
 #define READER_NS (NS_PER_SEC / 4)
 
 struct outputs {
 	int cnt;
 	bool live;
 	bool timeless; /* samples have no times */
-	bool wall; /* outputs of one event have time on and off the CPU */
-	__u64 looked_ns; /* at the readers of pipes */
+	bool wall; /* outputs of one event show time on and off the CPU */
+	__u64 looked_ns; /* last check of the readers of pipes */
 	struct output list[MAX_OUTPUTS];
 };
 
@@ -54,7 +54,7 @@ void outputs__free(struct outputs *o)
 	free(o);
 }
 
-/* What was asked for is no format: what could have been meant. */
+/* Refuses an unknown format and suggests others. */
 static void refuse_format(const char *path, const char *format, struct error *err)
 {
 	const char *name = format ? format_nearest(format) : NULL;
@@ -140,7 +140,7 @@ int outputs__add(struct outputs *o, const char *path, const char *format, bool k
 
 /* ---- samples ---------------------------------------------------------------------------------- */
 
-/* Said when it happens: what is recorded from then on is not written there. */
+/* Reports at once: later samples are not written there. */
 static void fail(struct output *out, const struct profile *p, int err)
 {
 	out->err = err;
@@ -164,7 +164,7 @@ static void write_sample(struct outputs *o, struct output *out, const struct pro
 	}
 	err = out->ops->sample(out->emitter, p, &joined);
 
-	/* A format of one file can be read from its first sample on. */
+	/* A single-file format is readable from its first sample on. */
 	if (!err && o->live && !out->ops->place && !out->ops->keeps)
 		err = output_file__publish(out->file);
 	if (err)
@@ -238,7 +238,7 @@ int outputs__finish(struct outputs *o, const struct profile *p, unsigned event, 
 		bool joined = wall && !o->list[i].ops->all_events;
 		int failed;
 
-		/* What was there before is worth more. */
+		/* The old file is worth more than an empty one. */
 		if (empty && output_file__name(o->list[i].file)) {
 			log_info(NULL, "%s was not written: there are no samples", o->list[i].path);
 			continue;
@@ -256,7 +256,7 @@ int outputs__finish(struct outputs *o, const struct profile *p, unsigned event, 
 	return result;
 }
 
-/* Does that hold for the struct emitter_ops *ops of one of them? */
+/* Tests the struct emitter_ops *ops of each output. */
 #define any_output(o, what)                                                                        \
 	({                                                                                         \
 		bool found_ = false;                                                               \

@@ -2,8 +2,9 @@
 /*
  * page_sources.h - source text for pages: emit_options.source of the commands that write them.
  *
- * Must hold: who may read a file is emit/source_lookup.h's to say. A command with more rights than its caller reads in
- * a child, with his; and however many files do not answer, it ends.
+ * Must hold: emit/source_lookup.h decides who may read a file. A command with more rights than its
+ * caller reads in a child with the caller's rights. It ends in bounded time, however many files do
+ * not answer.
  */
 #ifndef KRAIT_CMD_PAGE_SOURCES_H
 #define KRAIT_CMD_PAGE_SOURCES_H
@@ -14,13 +15,12 @@
 #include "emit/emitter.h"
 
 struct page_sources {
-	const char
-		*folder; /* where files are looked for that are not where they were; NULL nowhere */
-	bool apart; /* in a child */
-	__u64 until_ns; /* from the first one on */
+	const char *folder; /* where to look for files that moved; NULL: nowhere */
+	bool apart; /* read in a child */
+	__u64 until_ns; /* deadline, set at the first file */
 };
 
-/* Where they are wanted: *options has them from there on; *s outlives it. */
+/* If sources are wanted, sets *options to use *s, which must outlive it. */
 void page_sources_offer(struct page_sources *s, struct emit_options *options);
 
 #define PAGE_NO_SOURCE_HELP                                                                        \

@@ -13,7 +13,7 @@
 
 #include "util/cleanup.h"
 
-/* NULL: none is wanted. */
+/* Returns NULL if none is wanted. */
 static const char *choose(void)
 {
 	const char *own = getenv("KRAIT_PAGER"), *all = getenv("PAGER"), *term = getenv("TERM");
@@ -29,7 +29,7 @@ static _Noreturn void be_pager(const char *program, int from)
 	signal(SIGINT, SIG_DFL);
 	if (dup2(from, STDIN_FILENO) < 0)
 		_exit(127);
-	/* Quits where it all fits, takes colours, leaves the text on the screen. */
+	/* F: quit if it all fits; R: pass colours; X: leave the text on the screen. */
 	setenv("LESS", "FRX", 0);
 	setenv("LV", "-c", 0);
 	execl("/bin/sh", "sh", "-c", program, (char *)NULL);
@@ -57,7 +57,7 @@ void pager_start(struct pager *p, bool wanted)
 		return;
 	}
 	p->terminal = take_fd(&terminal);
-	/* Ctrl-C is the pager's. */
+	/* Ctrl-C belongs to the pager. */
 	p->interrupt = signal(SIGINT, SIG_IGN);
 }
 

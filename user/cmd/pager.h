@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pager.h - text that is longer than the screen goes through a pager, as git's and perf's does: only where the standard
- * output is a terminal, and with LESS=FRX, so that what fits just stays there.
+ * pager.h - sends text that is longer than the screen through a pager, as git and perf do: only if
+ * standard output is a terminal, and with LESS=FRX, so that short text just stays on the screen.
  *
- * KRAIT_PAGER, else PAGER, else less; "cat" or nothing is none. Whoever runs with another's rights gets none.
+ * Uses KRAIT_PAGER, else PAGER, else less; "cat" or an empty value means none. Runs none if krait
+ * has another user's rights.
  */
 #ifndef KRAIT_CMD_PAGER_H
 #define KRAIT_CMD_PAGER_H
@@ -11,16 +12,16 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* All zero: there is none. */
+/* Initially all zero: no pager. */
 struct pager {
 	pid_t pid;
-	int terminal; /* what the standard output was */
-	void (*interrupt)(int); /* and what Ctrl-C did */
+	int terminal; /* the original standard output */
+	void (*interrupt)(int); /* the original handler of Ctrl-C */
 };
 
-/* From here on the standard output goes there. Where that cannot be, all stays as it is. */
+/* Redirects standard output to the pager. On failure nothing changes. */
 void pager_start(struct pager *p, bool wanted);
-/* Waits for its reader to be done; the standard output is the terminal again. Keeps errno. */
+/* Waits until the pager ends and restores standard output. Keeps errno. */
 void pager_end(struct pager *p);
 
 #define PAGER_HELP "print directly to the terminal (otherwise through KRAIT_PAGER, PAGER or less)"

@@ -20,7 +20,7 @@ int printed(const char *module, int err)
 	return EXIT_CODE_OUTPUT;
 }
 
-/* Texts such as --help end the process where they end. What has failed has been said already. */
+/* Texts such as --help end the process themselves. Failures were already reported. */
 static void settle(int status, void *unused)
 {
 	(void)unused;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * printed.h - what a command prints, on the standard output or into the file that it was told: how that ends.
+ * printed.h - how printing to standard output or a given file ends.
  *
- * Must hold: what could not be written is said and is EXIT_CODE_OUTPUT; a reader such as head, which has seen enough and
- * is gone, is no error.
+ * Must hold: a write error is reported and becomes EXIT_CODE_OUTPUT; a reader such as head that has
+ * seen enough and left is no error.
  */
 #ifndef KRAIT_CMD_PRINTED_H
 #define KRAIT_CMD_PRINTED_H
@@ -12,17 +12,29 @@
 
 struct output_file;
 
-/* err: of writing, 0 or -errno; module may be NULL. EXIT_CODE_OK, or EXIT_CODE_OUTPUT after an error message. */
+/*
+ * err: write error, 0 or -errno; module may be NULL. Returns EXIT_CODE_OK, or EXIT_CODE_OUTPUT
+ * after an error message.
+ */
 int printed(const char *module, int err);
 
-/* From now on, if krait ends with 0 although its standard output could not be written: says so, and it is EXIT_CODE_OUTPUT. */
+/*
+ * If krait ends with 0 but standard output could not be written, reports that and exits with
+ * EXIT_CODE_OUTPUT.
+ */
 void printed_at_exit(void);
 
-/* A NULL path is the standard output. EXIT_CODE_OK, or EXIT_CODE_OUTPUT after an error message. */
+/*
+ * A NULL path means standard output. Returns EXIT_CODE_OK, or EXIT_CODE_OUTPUT after an error
+ * message.
+ */
 int printed_open(struct output_file **ret, const char *path) __attribute__((warn_unused_result));
-/* Publishes it where err, of what has written it, is 0, and says so of a file; then as printed(). */
+/*
+ * err: the error of writing it. Publishes the file and reports it if err is 0. Returns as printed()
+ * does.
+ */
 int printed_finish(struct output_file *file, const char *path, int err);
-/* The file is to be a page. */
+/* Tells whether the path asks for a page. */
 bool printed_is_page(const char *path);
 
 #endif /* KRAIT_CMD_PRINTED_H */

@@ -30,14 +30,14 @@ void progress_format(const struct progress *p, bool stoppable, unsigned columns,
 
 	if (p->lost)
 		snprintf(losses, sizeof(losses), "  lost %llu (%.2f%%)", p->lost, lost);
-	/* The last column stays free: a cursor behind it would be in the next row. */
+	/* Leaves the last column free: a cursor behind it would be in the next row. */
 	snprintf(buf, columns && columns < size ? columns : size,
 		 "krait: %.1f s  %llu samples (%.0f/s)  %u process%s%s%s", p->seconds, p->samples,
 		 p->rate, p->processes, p->processes == 1 ? "" : "es", losses,
 		 stoppable ? "  Ctrl-C to stop" : "");
 }
 
-/* Asked each time: it may have another size now. */
+/* Asks each time: the size may have changed. */
 static unsigned columns_of(int fd)
 {
 	struct winsize size;

@@ -2,8 +2,8 @@
 /*
  * progress.h - the live line on a terminal: time, samples, rate, processes, loss.
  *
- * Must hold: it keeps off a terminal that a launched command reads or writes, and stays in one row: it is
- * cut to the width that the terminal has now.
+ * Must hold: never writes to a terminal that a launched command reads or writes; stays in one row,
+ * cut to the terminal's current width.
  */
 #ifndef KRAIT_CMD_PROGRESS_H
 #define KRAIT_CMD_PROGRESS_H
@@ -17,18 +17,18 @@ struct progress {
 	__u64 samples, interrupts, lost;
 	double rate; /* samples per second, recently */
 	unsigned processes;
-	bool command; /* Ctrl-C is the command's */
+	bool command; /* Ctrl-C belongs to the launched command */
 };
 
-/* Is the descriptor a terminal for such a line? command: krait launches one. */
+/* Tells whether the descriptor is a terminal fit for the line. command: krait launches one. */
 bool progress_suits(int fd, bool command);
-/* The line, without its end, for a terminal of so many columns. */
+/* Formats the line, without a newline, for a terminal of so many columns. */
 void progress_format(const struct progress *p, bool stoppable, unsigned columns, char *buf,
 		     size_t size);
 
-/* Writes the line over the last one; without a line feed. */
+/* Overwrites the previous line; prints no newline. */
 void progress_print(FILE *out, const struct progress *p);
-/* Wipes it. */
+/* Erases the line. */
 void progress_clear(FILE *out);
 
 #endif /* KRAIT_CMD_PROGRESS_H */

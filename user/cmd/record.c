@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * record.c - krait record: options to a session, its profile to the outputs, its end to an exit code.
+ * record.c - krait record: options to a session, its profile to the outputs, its outcome to an exit
+ * code.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,10 +26,10 @@
 #include "util/output_file.h"
 #include "util/priority.h"
 
-/* How often there is a new line of progress. */
+/* How often the progress line is updated. */
 #define PROGRESS_NS (NS_PER_SEC / 4)
 
-/* Without a pause, once the recording is over: enough for the files of an ordinary one. */
+/* Real-time limit without a pause after the recording: enough to write ordinary files. */
 #define REALTIME_USEC 200000
 
 struct record_command {
@@ -41,16 +42,16 @@ struct record_command {
 	struct page_sources sources;
 	struct session_config config;
 	struct session *session;
-	struct dict_holder holder; /* for outputs that have written ids already */
+	struct dict_holder holder; /* for outputs that have already written ids */
 	struct kernel_symbols *kernel_symbols;
-	struct mapper *mapper; /* NULL: no perf maps are wanted */
-	unsigned maps; /* that were written */
-	bool progress; /* a live line on stderr */
-	__u64 progress_ns, progress_samples; /* of its last one */
-	struct priority priority; /* before it was raised */
+	struct mapper *mapper; /* NULL: no perf maps */
+	unsigned maps; /* number of maps written */
+	bool progress; /* show a live line on stderr */
+	__u64 progress_ns, progress_samples; /* of the last progress line */
+	struct priority priority; /* before krait raised it */
 };
 
-/* argv as one line, for headers. */
+/* Joins argv into one line, for headers. */
 static char *join(int argc, char **argv)
 {
 	char *line = NULL;
@@ -66,7 +67,7 @@ static char *join(int argc, char **argv)
 	return line;
 }
 
-/* What cannot be written is said; the capture has the names, too. */
+/* Failure is reported but not fatal: the capture has the names too. */
 static FILE *open_map(void *ctx, int pid)
 {
 	struct record_command *r = ctx;
@@ -157,7 +158,7 @@ static int open_inputs(struct record_command *r, struct error *err)
 			0;
 }
 
-/* The recording is as good without it. */
+/* The recording is still good without the log. */
 static void close_inputs(struct record_command *r)
 {
 	int result = session__end_inputs(r->session);
@@ -168,25 +169,28 @@ static void close_inputs(struct record_command *r)
 		log_warn(NULL, "%s: %s", r->options.inputs, output_file_strerror(result));
 }
 
-/* Of native code; a perf.data alone leaves that to its readers, unless inlined functions are wanted. */
+/*
+ * Source lines of native code. A perf.data alone leaves them to its readers, unless inlined
+ * functions are wanted.
+ */
 static bool wants_sources(const struct record_command *r)
 {
 	return r->options.lines || r->options.inlined || outputs__use_sources(r->outputs);
 }
 
-/* A log has a question for each place, as it is met. */
+/* The log needs one question per place, in order of appearance. */
 static bool may_name_late(const struct record_command *r)
 {
 	return !outputs__use_names(r->outputs) && !r->options.inputs;
 }
 
-/* Where a name may come from a server, later, each place is a frame until then. */
+/* If a name may arrive later from a server, each place is a separate frame until then. */
 static bool fetches(const struct record_command *r)
 {
 	return r->options.native && may_name_late(r) && fetch_has_servers();
 }
 
-/* What the session is to do, of the options and of what outputs want. */
+/* Derives the session's configuration from the options and the outputs' needs. */
 static struct session_config config_of(struct record_command *r)
 {
 	const struct record_options *o = &r->options;
@@ -282,7 +286,7 @@ static void show_progress(struct record_command *r, __u64 now_ns)
 	r->progress_ns = now_ns;
 }
 
-/* What is due by the clock, whether samples come or not. */
+/* Does what is due by the clock, even without samples. */
 static void tick(struct record_command *r)
 {
 	__u64 now_ns = clock_monotonic_ns();
@@ -312,7 +316,7 @@ static int run(struct record_command *r, struct error *err)
 	return 0;
 }
 
-/* The command's own failure goes before krait's losses; a file that is not there before both. */
+/* A failure of the launched command outranks krait's losses; a missing file outranks both. */
 static int report(struct record_command *r)
 {
 	struct record_report said = { .options = &r->options,
@@ -350,7 +354,7 @@ static int record(struct record_command *r)
 	if (!result)
 		result = run(r, &err);
 	if (!result) {
-		/* Its threads have ended, and files may take long. */
+		/* The session's threads have ended, and writing files may take long. */
 		if (r->priority.raised)
 			priority_bound(REALTIME_USEC);
 		session__read_sources(r->session);
@@ -368,7 +372,7 @@ int cmd_record(int argc, char **argv)
 	if (!r)
 		return EXIT_CODE_KERNEL;
 	record_options_parse(&r->options, argc, argv);
-	/* Before anything else: where there is a queue for the CPUs, each step would wait in it. */
+	/* Do this first: on busy CPUs every step would have to queue. */
 	if (r->options.realtime)
 		priority_raise(&r->priority);
 	log_set_level(r->options.quiet	 ? LOG_LEVEL_ERROR :

@@ -9,10 +9,13 @@
 #include "cmd/arguments.h"
 #include "util/units.h"
 
-/* A process or a command may be sampled densely; a whole machine for long. */
+/*
+ * A process or a command can be sampled densely; a whole machine only sparsely, as it runs for
+ * long.
+ */
 #define DEFAULT_HZ 997
 #define DEFAULT_HZ_ALL 99
-/* Of counts of suspended tasks. */
+/* Limit on counting suspended tasks. */
 #define TASKS_MAX_HZ 10
 
 void record_events_add(struct record_options *o, const char *text, struct argp_state *state)
@@ -23,7 +26,10 @@ void record_events_add(struct record_options *o, const char *text, struct argp_s
 		size_t len = 0;
 		int err;
 
-		/* A comma in "cpu/event=0x3c,umask=1/" is none of ours: refused as a whole. */
+		/*
+		 * A comma within "cpu/event=0x3c,umask=1/" is no separator; such an event is
+		 * refused as a whole.
+		 */
 		for (; text[len] && (text[len] != ',' || depth); len++)
 			depth ^= text[len] == '/';
 		if (o->event_cnt == KRAIT_MAX_EVENTS)
@@ -69,7 +75,7 @@ void record_events_tasks(struct record_options *o, const char *text, struct argp
 	o->tasks_ns = (__u64)(1e9 / rate);
 }
 
-/* One more event, behind all others. */
+/* Adds the event after all others. */
 static void add_tasks(struct record_options *o, struct argp_state *state)
 {
 	if (!o->tasks_ns)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * record_events.h - what krait record counts, and how often it takes a sample of it. What makes no sense
- * ends krait with the usage (arguments_refuse()).
+ * record_events.h - what krait record counts and how often it samples. Invalid arguments end krait
+ * with the usage message (arguments_refuse()).
  */
 #ifndef KRAIT_CMD_RECORD_EVENTS_H
 #define KRAIT_CMD_RECORD_EVENTS_H
@@ -10,14 +10,14 @@
 
 #include "cmd/record_options.h"
 
-/* "page-faults,cycles:u" */
+/* Parses "page-faults,cycles:u". */
 void record_events_add(struct record_options *o, const char *text, struct argp_state *state);
-/* "2": counts of suspended tasks a second; NULL the usual. */
+/* "2": counts suspended tasks twice a second; NULL: at the default rate. */
 void record_events_tasks(struct record_options *o, const char *text, struct argp_state *state);
 void record_events_period(struct record_options *o, const char *text, struct argp_state *state);
 /*
- * All options are there. A period is meant for what is counted one by one; with clocks among them, these
- * keep a rate. So each event has the one or the other.
+ * Call after all options. A period applies to countable events; clocks among them keep a rate. So
+ * each event has either a period or a rate.
  */
 void record_events_settle(struct record_options *o, struct argp_state *state);
 

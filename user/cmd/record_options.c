@@ -15,7 +15,7 @@
 
 #define DEFAULT_MAX_LOSS_PERCENT 1.0
 #define DEFAULT_AUDIT_EVERY 64
-/* 1 ms; the nearest power of two. */
+/* 1 ms, rounded to a power of two. */
 #define DEFAULT_OFF_CPU_NS (1ULL << 20)
 
 enum {
@@ -221,7 +221,7 @@ void record_options_async(struct record_options *o, const char *arg, struct argp
 	o->async = arg && !strcmp(arg, "both") ? ASYNC_BOTH : ASYNC_TASKS;
 }
 
-/* Options that take no argument. False: it is none of these. */
+/* Handles options without an argument. Returns false for others. */
 static bool set_switch(struct record_options *o, int key)
 {
 	switch (key) {

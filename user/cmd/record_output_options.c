@@ -8,7 +8,7 @@
 #include "cmd/page_sources.h"
 #include "session/label.h"
 
-/* "python3.12 [app.py]": all are python3.12. */
+/* "python3.12 [app.py]": without the script, all would be "python3.12". */
 #define DEFAULT_LABEL LABEL_SCRIPT
 #define DEFAULT_OUTPUT "perf.data"
 

@@ -17,20 +17,26 @@
 #include "util/stream.h"
 #include "util/quota.h"
 
-/* Measured on processors of 2020 and later, at stacks of 50 to 900 frames. */
+/* Measured on processors from 2020 on, with stacks of 50 to 900 frames. */
 #define SECONDS_PER_FRAME 55e-9
 #define SECONDS_PER_STATE 27e-9
-/* It is worth a word from here on. */
+/* A cost worth mentioning. */
 #define COSTLY_PERCENT 25
-/* Noting switches took more than it should for so much of the recording: then the user is told. */
+/*
+ * If following switches was too expensive for more than this share of the recording, we tell the
+ * user.
+ */
 #define SWITCHES_OVER_SHARE 0.1
 
-/* Around a table: its head, what it is made of, what its marks mean, what was written, and the next prompt. */
+/*
+ * Lines around a table: its head, its totals, the meanings of marks, what was written, and the next
+ * prompt.
+ */
 #define LINES_BESIDE 15
-/* And the table of programs that comes before it, of a whole machine. */
+/* Lines of the table of programs above it, for a whole machine. */
 #define LINES_OF_PROGRAMS 7
 
-/* "5602 samples", "5602 cpu-clock + 87 page-faults samples". */
+/* Prints "5602 samples" or "5602 cpu-clock + 87 page-faults samples". */
 static void print_result(const struct record_report *r)
 {
 	const struct session_stats *stats = &r->stats;
@@ -57,7 +63,7 @@ static void print_result(const struct record_report *r)
 		 stats->processes, stats->processes == 1 ? "" : "es", rate, period);
 }
 
-/* Of a whole machine the first question is which program. */
+/* For a whole machine the first question is which program. */
 static int print_table(FILE *out, const struct counts *c, const struct summary_options *o)
 {
 	int err = program_table(out, c, o);
@@ -84,7 +90,7 @@ static int print_tables(const struct record_report *r, FILE *out,
 	return err;
 }
 
-/* A standard output that is closed, or that nobody reads, is for who does not want the summary. */
+/* A closed or unread standard output means that the summary is unwanted. */
 static int judge_summary(FILE *out, int err)
 {
 	if (!err)
@@ -101,7 +107,7 @@ static int print_summary(const struct record_report *r)
 {
 	int err;
 
-	/* The standard output of a command is the command's. */
+	/* Standard output belongs to the launched command. */
 	FILE *out = outputs__use_stdout(r->outputs) || r->options->command ? stderr : stdout;
 	struct summary_options summary;
 
@@ -148,7 +154,7 @@ static void print_native_stats(const struct session_stats *stats)
 		m->kernel_frames);
 }
 
-/* Names of several events go in front: their accounts are not added up. */
+/* With several events each line starts with the event's name: their accounts are not added up. */
 static void print_accounts(const struct counts *e, bool several)
 {
 	const struct accounts *a = &e->accounts;
@@ -175,7 +181,7 @@ static void print_ticks(const struct counts *e, bool several)
 		a->ticks_missed);
 }
 
-/* How full the profile is. */
+/* Prints how full the profile is. */
 static void print_room(const struct dict *dict)
 {
 	for (int i = 0; i < PROFILE_RESOURCE_CNT; i++)
@@ -225,8 +231,8 @@ static void print_stats(const struct record_report *r)
 }
 
 /*
- * Ticks that never came are no losses of krait's, and what did come is no worse for it: a warning, but
- * no reason to fail.
+ * Ticks that never came are not krait's loss and do not spoil the others: this is a warning, not a
+ * failure.
  */
 static void judge_ticks(const struct record_report *r, const struct counts *e)
 {
@@ -240,7 +246,7 @@ static void judge_ticks(const struct record_report *r, const struct counts *e)
 			missed, e->accounts.ticks_missed, e->accounts.interrupts);
 }
 
-/* What the user should hear of the losses of one event; their share in percent. */
+/* Warns about losses of one event. Returns their share in percent. */
 static double judge_event(const struct record_report *r, const struct counts *e)
 {
 	double lost = 100 * accounts_lost_share(&e->accounts);
@@ -258,9 +264,9 @@ static double judge_event(const struct record_report *r, const struct counts *e)
 }
 
 /*
- * What the walks take of the programs' time at this rate, at the most, says the user: their frames, and
- * the thread states that were searched, are most of what a sample costs, and krait does not lower the
- * rate by itself.
+ * Estimates the most that stack walks take of the programs' time at this rate. Most of a sample's
+ * cost is its frames and the thread states searched. krait does not lower the rate by itself; the
+ * user decides.
  */
 static void warn_of_cost(const struct record_options *o, const struct session_stats *stats)
 {
@@ -280,7 +286,7 @@ static void warn_of_cost(const struct record_options *o, const struct session_st
 			 frames, states, o->frequency, percent);
 }
 
-/* Following switches cost more than krait promises. */
+/* Warns if following switches cost more than krait promises. */
 static void warn_of_switches(const struct session_stats *stats)
 {
 	const struct switches_cost *cost = &stats->switches_cost;
@@ -293,7 +299,7 @@ static void warn_of_switches(const struct session_stats *stats)
 			 seconds, 100 * (double)cost->over_switches_ns / (double)cost->over_ns);
 }
 
-/* Who has asked for tasks by name is told where there cannot be any. */
+/* Warns a user who asked for tasks explicitly if there cannot be any. */
 static void warn_of_taskless(const struct record_options *o, const struct session_stats *stats)
 {
 	char version[24];

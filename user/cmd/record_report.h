@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * record_report.h - what krait record says at its end: the hottest functions, --stats, what the user should
- * hear of losses and cost; and the exit code that follows from it.
+ * record_report.h - what krait record prints at its end: the hottest functions, --stats, and
+ * warnings about losses and cost; and the resulting exit code.
  */
 #ifndef KRAIT_CMD_RECORD_REPORT_H
 #define KRAIT_CMD_RECORD_REPORT_H
@@ -18,9 +18,12 @@ struct record_report {
 	struct session_stats stats;
 };
 
-/* The summary, unless quiet; then the numbers of --stats. EXIT_CODE_OUTPUT, after a message, if it could not be printed. */
+/*
+ * Prints the summary unless quiet, then the numbers of --stats. Returns EXIT_CODE_OUTPUT after a
+ * message if it could not be printed.
+ */
 int record_report_print(const struct record_report *r);
-/* Warns; the exit code when nothing else decides it. */
+/* Prints warnings. Returns the exit code if nothing else decides it. */
 int record_report_judge(const struct record_report *r);
 
 #endif /* KRAIT_CMD_RECORD_REPORT_H */

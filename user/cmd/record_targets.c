@@ -106,10 +106,10 @@ void record_targets_settle(struct record_options *o, struct argp_state *state)
 {
 	int targets;
 
-	/* They choose among all. */
+	/* Filters choose among all processes. */
 	if (!o->pid_cnt && !o->command && !filter_is_empty(&o->filter))
 		o->all = true;
-	/* "record 1234", "record -p 1234 5678": nobody has a program of that name. */
+	/* "record 1234" or "record -p 1234 5678": no program has a name like that. */
 	if (o->command && !o->command[0][strspn(o->command[0], "0123456789")]) {
 		if (o->pid_cnt)
 			arguments_refuse(state, "several processes are one word: -p %d,%s",
@@ -131,7 +131,7 @@ void record_targets_settle(struct record_options *o, struct argp_state *state)
 
 /* ---- where nothing fits ----------------------------------------------------------------------- */
 
-/* "--name wl --cgroup /system.slice --user 1000": what was asked for. */
+/* Prints what was requested: "--name wl --cgroup /system.slice --user 1000". */
 static void put_filter(FILE *out, const struct filter *f)
 {
 	const char *blank = "";
@@ -144,7 +144,7 @@ static void put_filter(FILE *out, const struct filter *f)
 		fprintf(out, "%s--user %u", blank, f->users[i]);
 }
 
-/* The first name that has no wildcards: such are often meant as part of a name. NULL: all have. */
+/* Returns the first name without wildcards, since users often mean part of a name; NULL: none. */
 static const char *whole_name(const struct filter *f)
 {
 	for (size_t i = 0; i < f->name_cnt; i++) {

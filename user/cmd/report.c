@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * report.c - "krait report": the hottest functions, lines, threads, processes, programs or origins of a capture or of
- * folded stacks, or its call tree.
+ * report.c - "krait report": shows the hottest functions, lines, threads, processes, programs or
+ * origins of a capture or of folded stacks, or its call tree.
  */
 #include "cmd/commands.h"
 
@@ -23,9 +23,9 @@
 #include "util/error.h"
 #include "util/log.h"
 
-/* Nodes of the tree below this share say little and hide the rest. */
+/* Nodes below this share say little and hide the rest. */
 #define TREE_MIN_PERCENT 1.0
-/* What perf report and perf script show of a stack unless told otherwise. */
+/* The default limit on stacks in perf report and perf script. */
 #define PERF_MAX_STACK 127
 
 enum option_key {
@@ -56,12 +56,12 @@ static const char *const by_names[BY_CNT] = { "function", "line",   "thread", "p
 					      "program",  "origin", "gil",    "opcode" };
 
 struct report_options {
-	struct gil_table *gil; /* NULL: not asked for */
+	struct gil_table *gil; /* NULL: not requested */
 	int gil_err;
 	struct input_options input;
 	struct summary_options summary;
 	enum report_by by;
-	const char *callers; /* of such functions; NULL: not asked for */
+	const char *callers; /* whose callers to show; NULL: not requested */
 	bool tree, by_given, min_given, no_pager;
 };
 
@@ -212,7 +212,7 @@ static const struct argp parser = {
 	.children = input_children,
 };
 
-/* Who asks for nothing special sees first which programs there are. */
+/* Without special requests, the programs come first. */
 static int print_overview(const struct report_options *o, const struct counts *c)
 {
 	int err = o->by_given ? 0 : program_table(stdout, c, &o->summary);
@@ -238,7 +238,7 @@ static int print_event(const struct report_options *o, const struct counts *c)
 	return print_overview(o, c);
 }
 
-/* A section for each event that has samples. */
+/* Prints a section for each event that has samples. */
 static int print_report(const struct report_options *o, struct input *in)
 {
 	unsigned cnt = in->profile->event_cnt, printed = 0, found = 0;

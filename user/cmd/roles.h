@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * roles.h - what a worker can be (worker/role.h), all of it.
+ * roles.h - the list of all roles of workers (worker/role.h).
  */
 #ifndef KRAIT_CMD_ROLES_H
 #define KRAIT_CMD_ROLES_H
 
 struct role;
 
-/* The role that argv[0] names, or NULL: krait as its user starts it. */
+/* Returns the role that argv[0] names; NULL: krait was started by its user. */
 const struct role *roles_find(const char *argv0);
 
 #endif /* KRAIT_CMD_ROLES_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * script.c - "krait script": every sample of a capture as "perf script" prints it, without perf.
+ * script.c - "krait script": prints every sample of a capture as "perf script" does, without perf.
  */
 #include "cmd/commands.h"
 

@@ -20,7 +20,7 @@ static int parse_ago(__s64 *ret, const char *text, __s64 now)
 	return 0;
 }
 
-/* The format fits the whole text; else false. */
+/* Tells whether the format matches the whole text. */
 static bool fits(const char *text, const char *format, struct tm *ret)
 {
 	const char *end = strptime(text, format, ret);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * top.c - krait top: a session, whose samples go to a model, and that to a terminal or to plain lines.
+ * top.c - krait top: a session feeds its samples to a model, which is shown on a terminal or as
+ * plain lines.
  */
 #include <errno.h>
 #include <signal.h>
@@ -28,9 +29,9 @@
 #include "util/log.h"
 #include "util/priority.h"
 
-/* On a terminal the first round is short: something is to be seen. */
+/* On a terminal the first round is short, so that the user soon sees something. */
 #define FIRST_ROUND_NS (NS_PER_SEC / 4)
-/* How often keys are looked for where nothing says that one has come. */
+/* How often we poll for keys if nothing signals them. */
 #define STEP_NS (NS_PER_SEC / 4)
 
 struct top_command {
@@ -42,15 +43,15 @@ struct top_command {
 	struct utsname host;
 	struct emit_options emit;
 	struct model *model;
-	struct lasting *lasting; /* waits that have not ended; NULL: none are wanted */
+	struct lasting *lasting; /* waits that have not ended; NULL: not wanted */
 	struct ui ui;
 	struct terminal *terminal; /* NULL: plain lines */
 	struct top_status status;
-	struct session_progress progress; /* of the last round */
+	struct session_progress progress; /* of the previous round */
 	char clock[16];
 	bool utf8, over;
-	__u64 rounds, due_ns; /* how many there were; when the next one is over */
-	int failed; /* -errno of the output */
+	__u64 rounds, due_ns; /* rounds so far; end of the current one */
+	int failed; /* output error, -errno */
 };
 
 /* ---- what comes in ---------------------------------------------------------------------------- */
@@ -67,12 +68,12 @@ static void on_sample(void *ctx, const struct profile *profile, const struct pro
 		session__container(t->session, sample->pid, container, sizeof(container));
 		groups__set(t->model->groups, sample->pid, sample->image, container);
 	}
-	/* The first event is time on a CPU. */
+	/* Event 0 is time on the CPU. */
 	if (!t->lasting || !sample->event || lasting__count(t->lasting, &left))
 		samples__add(t->model->samples, &left);
 }
 
-/* Signal 0 asks whether it is there. */
+/* Signal 0 checks that it exists. */
 static bool is_alive(void *ctx, int pid, int tid)
 {
 	long result = tid ? syscall(SYS_tgkill, pid, tid, 0) : kill(pid, 0);
@@ -127,7 +128,7 @@ static void print_lines(struct top_command *t)
 		t->over = true;
 }
 
-/* What comes back more often is seen then. */
+/* Frequent short waits are seen when they end. */
 static void look_at_waits(struct top_command *t)
 {
 	if (!t->lasting)
@@ -153,12 +154,12 @@ static void end_round(struct top_command *t, __u64 now_ns)
 	if (t->options.rounds && t->rounds >= t->options.rounds)
 		t->over = true;
 	t->due_ns += t->options.interval_ns;
-	/* Of a krait that was stopped, the rounds in between were none. */
+	/* If krait was stopped, skip the missed rounds. */
 	if (t->due_ns <= now_ns)
 		t->due_ns = now_ns + t->options.interval_ns;
 }
 
-/* False where there was none. */
+/* Returns false if there was no key. */
 static bool take_keys(struct top_command *t)
 {
 	bool any = false;
@@ -273,7 +274,7 @@ static int start(struct top_command *t, struct error *err)
 	return 0;
 }
 
-/* Where the terminal can do it; its signals are this thread's. */
+/* Opens the terminal if it is capable; its signals go to this thread. */
 static void open_terminal(struct top_command *t)
 {
 	t->due_ns = session__began_ns(t->session) + t->options.interval_ns;
@@ -318,7 +319,7 @@ static int top(struct top_command *t)
 	struct error err = { .code = EXIT_CODE_KERNEL };
 	int result;
 
-	/* What the session starts leaves the terminal alone. */
+	/* Threads of the session must leave the terminal alone. */
 	terminal_hold_signals(true);
 	result = start(t, &err);
 	terminal_hold_signals(false);
@@ -348,7 +349,7 @@ int cmd_top(int argc, char **argv)
 		code = top(t);
 	else
 		log_error(NULL, "out of memory");
-	/* Over the session's dictionary. */
+	/* It uses the session's dictionary. */
 	model__free(t->model);
 	lasting__free(t->lasting);
 	session__free(t->session);

@@ -12,9 +12,9 @@
 
 #define DEFAULT_HZ 99
 #define DEFAULT_LIMIT 20
-/* A screen of a round is made whole. */
+/* A round's screen is built as a whole. */
 #define MAX_LIMIT 1000
-/* Shorter ones cannot be read, and cost. */
+/* Nobody can read faster rounds, and they cost time. */
 #define MIN_INTERVAL_NS (NS_PER_SEC / 10)
 
 enum {

@@ -13,14 +13,14 @@ struct top_options {
 	struct record_options record; /* targets, events, native frames */
 	__u64 interval_ns;
 	__u64 rounds; /* 0: no limit */
-	unsigned limit; /* rows of a round in lines */
-	const char *source; /* a folder; NULL none */
+	unsigned limit; /* per round, as plain lines */
+	const char *source; /* folder; NULL: none */
 	bool batch, shares, tree;
 	enum rows_view view;
 	enum row_sort sort;
 };
 
-/* As record_options_parse(). */
+/* As record_options_parse() does. */
 void top_options_parse(struct top_options *ret, int argc, char **argv);
 
 #endif /* KRAIT_CMD_TOP_OPTIONS_H */

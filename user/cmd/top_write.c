@@ -23,7 +23,7 @@ static bool put_sample(void *ctx, const struct profile_sample *sample)
 	return outputs__sample(w->outputs, w->profile, sample);
 }
 
-/* From the first round that is kept, or since the start. */
+/* From the first kept round, or since the start. */
 static void set_times(const struct model *m, bool streams, struct recording *r)
 {
 	const struct round *first = NULL, *last = samples__round(m->samples, 0), *next;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * top_write.h - what krait top shows, as a file of any format.
+ * top_write.h - writes what krait top shows to a file of any format.
  */
 #ifndef KRAIT_CMD_TOP_WRITE_H
 #define KRAIT_CMD_TOP_WRITE_H
@@ -9,8 +9,8 @@
 #include "top/model.h"
 
 /*
- * Says on stderr what was written, or why not. A file that is there stays. Formats that stream get the
- * rounds that are kept, others all since the start.
+ * Reports on stderr what was written, or why not. Never replaces an existing file. Streaming
+ * formats get the kept rounds, others everything since the start.
  */
 void top_write(const struct model *m, const char *path, const struct emit_options *options);
 

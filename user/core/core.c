@@ -14,9 +14,12 @@
 #include "worker/channel.h"
 #include "worker/worker.h"
 
-/* Of one message. A list of threads with their variables, of a core on a slow disk, takes its time. */
+/*
+ * Time limit for one answer. Listing threads with their variables takes long if the core is on a
+ * slow disk.
+ */
 #define ANSWER_MS 60000
-/* Of a list. */
+/* Messages in a list. */
 #define PARTS_MAX 4096
 
 struct core {
@@ -51,7 +54,7 @@ void core__free(struct core *c)
 	free(c);
 }
 
-/* Is the answer a whole one? Bytes that were not sent are not looked at. */
+/* Checks that the answer is complete. Bytes that were not sent are not looked at. */
 static int await(struct core *c)
 {
 	ssize_t n = channel_recv(worker__fd(c->worker), &c->answer, sizeof(c->answer), NULL, NULL,

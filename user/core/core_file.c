@@ -17,7 +17,7 @@
 #include "util/search.h"
 #include "util/vec.h"
 
-/* Of the beginning of a file: what the kernel puts into each core of one. */
+/* The start of a mapped file that the kernel puts into every core. */
 #define FIRST_PAGE 4096
 
 static int read_at(int fd, __u64 offset, void *buf, size_t len)
@@ -62,7 +62,7 @@ static ssize_t read_known(const struct core_file *c, __u64 addr, void *buf, size
 	return (ssize_t)len;
 }
 
-/* A part of it that comes from one place; how many bytes, or -EFAULT. */
+/* Reads a part that comes from one place. Returns how many bytes, or -EFAULT. */
 static ssize_t read_part(const struct core_file *c, __u64 addr, void *buf, size_t len)
 {
 	const struct core_segment *s = find_segment(c, addr);
@@ -75,7 +75,7 @@ static ssize_t read_part(const struct core_file *c, __u64 addr, void *buf, size_
 		return read_at(c->fd, s->offset + at, buf, len) ? -EFAULT : (ssize_t)len;
 	}
 	m = find_mapping(c, addr);
-	/* What could have been written to is not as in the file. */
+	/* What may have been written to differs from the file. */
 	if (!m || (s && s->writable) || c->files[m->file].fd < 0)
 		return read_known(c, addr, buf, len);
 	left = m->end - addr;
@@ -114,7 +114,7 @@ static int add_segment(struct core_file *c, const GElf_Phdr *p)
 				  .writable = p->p_flags & PF_W,
 				  .executable = p->p_flags & PF_X };
 
-	/* A core that was cut has less than it says. */
+	/* A truncated core has less than it says. */
 	if (s.offset > c->size || s.start + s.size < s.start)
 		return 0;
 	if (s.file_size > c->size - s.offset)
@@ -242,7 +242,7 @@ __u32 core_file_code(const struct core_file *c, __u32 *at, struct core_mapping *
 	for (; *at < c->mapping_cnt && found < cnt; ++*at) {
 		const struct core_segment *s = find_segment(c, c->mappings[*at].start);
 
-		/* gdb leaves out what is as in its file and not written to, code among it. */
+		/* gdb omits unmodified parts of files, including code. */
 		if (!s || s->executable)
 			ret[found++] = c->mappings[*at];
 	}
@@ -258,7 +258,7 @@ int core_file_give(struct core_file *c, __u32 file, int fd)
 	if (file >= c->file_cnt || c->files[file].fd >= 0)
 		return -EINVAL;
 	s = find_segment(c, c->files[file].base);
-	/* Not of the file that is to be proved. */
+	/* The core lacks the beginning of the mapped file, so nothing proves that this is it. */
 	if (!s || s->start + s->file_size - c->files[file].base < sizeof(ours) ||
 	    c->files[file].base - s->start >= s->file_size ||
 	    c->memory.read(c, c->files[file].base, ours, sizeof(ours)) ||

@@ -52,7 +52,7 @@ static int take_thread(struct core_file *c, const void *desc, size_t len)
 	t.tid = status.pr_pid;
 	t.signal = status.pr_cursig;
 	take_registers(&t, &status.pr_reg);
-	/* gdb's generate-core-file asks for no call of a thread that it has stopped. */
+	/* gdb's generate-core-file does not record the system call of a stopped thread. */
 	if (t.syscall < 0 || t.syscall > 4096)
 		t.syscall = -1;
 	if (vec_reserve(c->threads, c->thread_cap, c->thread_cnt + 1))
@@ -72,10 +72,10 @@ static void take_process(struct core_file *c, const void *desc, size_t len)
 	memcpy(c->comm, info.pr_fname, sizeof(c->comm) - 1);
 }
 
-/* The file of that name, or a new one. -1: no room. */
+/* Finds the file of that name or adds it. Returns -1 if there is no room. */
 static __s64 find_file(struct core_file *c, const char *name, const struct core_mapping *m)
 {
-	/* Mappings of one file stand together. */
+	/* Mappings of one file are adjacent. */
 	if (c->file_cnt && !strcmp(c->files[c->file_cnt - 1].name, name) && m->offset)
 		return c->file_cnt - 1;
 	if (m->offset || c->file_cnt == CORE_FILES_MAX ||

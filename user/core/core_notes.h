@@ -7,7 +7,7 @@
 
 #include "core/core_file.h"
 
-/* Those of one segment. 0, or -ENOEXEC, -ENOMEM. */
+/* Reads the notes of one segment. Returns 0, -ENOEXEC or -ENOMEM. */
 int core_notes_read(struct core_file *c, const void *notes, size_t len)
 	__attribute__((warn_unused_result, nonnull));
 

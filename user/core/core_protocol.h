@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * core_protocol.h - what core.c and core_serve.c say to each other: one message a request, and one or more in
- * answer.
+ * core_protocol.h - the protocol between core.c and core_serve.c: one message per request, one or
+ * more in answer.
  */
 #ifndef KRAIT_CORE_CORE_PROTOCOL_H
 #define KRAIT_CORE_CORE_PROTOCOL_H
@@ -13,13 +13,14 @@
 #define CORE_CODE_MAX (CORE_PART_MAX / sizeof(struct core_mapping))
 
 enum core_op {
-	CORE_OPEN = 1, /* a descriptor: the core. Answer: struct core_facts */
+	CORE_OPEN = 1, /* descriptor: the core. Answer: struct core_facts */
 	CORE_NAME, /* number. Answer: the name of that file */
-	CORE_GIVE, /* number, a descriptor: a file that may be that one */
+	CORE_GIVE, /* number; descriptor: a file that may be that one */
 	CORE_PYTHON, /* Answer: struct core_python */
 	CORE_READ, /* addr, len. Answer: the bytes */
-	CORE_THREADS, /* ask. Answer: a list (probe_threads.h), in parts */
-	CORE_CODE, /* number: from which mapping on. Answer: struct core_mapping of code */
+	CORE_THREADS, /* ask. Answer: a list (probe_threads.h) in parts */
+	/* number: the first mapping. Answer: struct core_mapping for each mapping of code */
+	CORE_CODE,
 };
 
 struct core_request {
@@ -33,16 +34,16 @@ struct core_request {
 
 struct core_facts {
 	pid_t pid;
-	int signal; /* that ended it; 0 */
+	int signal; /* that ended it; 0: none */
 	__u32 file_cnt, thread_cnt;
 	char comm[16];
 };
 
 struct core_answer {
-	__s32 result; /* 0, or -errno: then bytes is a sentence, or nothing */
-	__u32 len; /* of what is behind; only that is sent */
+	__s32 result; /* 0, or -errno: then bytes has a sentence or nothing */
+	__u32 len; /* of what follows; only that is sent */
 	__u32 more; /* 1: another part follows */
-	__u32 next; /* CORE_CODE: from which mapping to go on */
+	__u32 next; /* CORE_CODE: the mapping to go on from */
 	union {
 		struct core_facts facts;
 		struct core_python python;

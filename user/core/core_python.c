@@ -11,10 +11,10 @@
 #include "target/py_verify.h"
 
 #define CHUNK 65536U
-/* Of memory that is searched for a table. */
+/* Limit on memory searched for a table. */
 #define SCAN_MAX (2ULL << 30)
 
-/* The table at that address. 0, or as py_offsets_parse(). */
+/* Takes the table at that address. Returns 0, or as py_offsets_parse() does. */
 static int take_table(const struct core_file *c, __u64 addr, struct core_python *ret, char *why,
 		      size_t why_size)
 {
@@ -37,7 +37,7 @@ static int take_table(const struct core_file *c, __u64 addr, struct core_python 
 	return 0;
 }
 
-/* Of a version that publishes nothing: krait's own offsets, if the core proves them. */
+/* For a version that publishes no table: krait's own offsets, if the core confirms them. */
 static int take_builtin(const struct core_file *c, const struct elf_runtime *elf, __u64 addr,
 			struct core_python *ret, char *why, size_t why_size)
 {
@@ -82,7 +82,7 @@ static int try_file(const struct core_file *c, const struct core_mapped *f, stru
 	return take_builtin(c, &elf, addr, ret, why, why_size);
 }
 
-/* Files first that may be it by their names; of the others there may be hundreds. */
+/* Tries files whose names fit first: there may be hundreds of others. */
 static int try_files(const struct core_file *c, struct core_python *ret, char *why, size_t why_size)
 {
 	int result = -ENOENT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * core_python.h - the interpreter in a core: by the files that were mapped, or, from 3.13 on, by the table that lies
- * in its memory.
+ * core_python.h - finds the interpreter in a core: by the mapped files or, from CPython 3.13 on, by
+ * the table in its memory.
  */
 #ifndef KRAIT_CORE_CORE_PYTHON_H
 #define KRAIT_CORE_CORE_PYTHON_H
@@ -11,10 +11,10 @@
 struct core_python {
 	__u64 runtime_addr;
 	__u32 version; /* PY_VERSION_HEX */
-	char file[256]; /* "" unknown */
+	char file[256]; /* "": unknown */
 };
 
-/* 0; -ENOEXEC none was found, -ENOTSUP one that krait does not know; why is a sentence. */
+/* Returns 0, -ENOEXEC (none found) or -ENOTSUP (an unknown version); why gets a sentence. */
 int core_python_find(const struct core_file *c, struct core_python *ret, char *why, size_t why_size)
 	__attribute__((warn_unused_result, nonnull));
 

@@ -20,7 +20,7 @@ static const struct sandbox_limits limits = {
 
 struct server {
 	int channel;
-	int core; /* -1 none */
+	int core; /* -1: none */
 	struct core_file file;
 	struct core_answer answer;
 };
@@ -87,7 +87,7 @@ static int send_answer(struct server *s)
 			    offsetof(struct core_answer, bytes) + s->answer.len, NULL, 0);
 }
 
-/* The list goes out as parts are full. */
+/* Sends the list whenever a part is full. */
 static int send_part(void *ctx, const void *data, size_t len)
 {
 	struct server *s = ctx;

@@ -29,7 +29,7 @@ static void add(struct thread_stacks *s, const struct core_file *c, const struct
 	memcpy(t->regs, from->regs, sizeof(t->regs));
 	t->flags |= PROBE_THREAD_REGS | (from->syscall < 0 ? 0 : PROBE_THREAD_BEHIND_CALL);
 	memcpy(t->comm, c->comm, sizeof(t->comm));
-	/* It stands still for ever; where it is in no call, it had a CPU. */
+	/* The thread will not move again; if it is in no system call, it was on a CPU. */
 	if (from->syscall < 0)
 		t->flags |= PROBE_THREAD_RUNS | PROBE_THREAD_PAUSED;
 	state = thread_stacks__state_of(s, t);
@@ -40,8 +40,8 @@ static void add(struct thread_stacks *s, const struct core_file *c, const struct
 }
 
 /*
- * Without the interpreter's file nobody says what the type of code objects is called. But what frames execute are
- * code objects: if all have one type, that is its name.
+ * Without the interpreter's file the name of the code objects' type is unreadable. But frames
+ * execute code objects: if all those have one type, its name is "code".
  */
 static void name_code_type(struct core_file *c, const struct thread_stacks *s)
 {

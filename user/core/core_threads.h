@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * core_threads.h - the threads of a core as a list, as a prober makes one of a process.
+ * core_threads.h - the threads of a core as a list, in the form that a prober makes for a process.
  */
 #ifndef KRAIT_CORE_CORE_THREADS_H
 #define KRAIT_CORE_CORE_THREADS_H
@@ -8,7 +8,7 @@
 #include "core/core_file.h"
 #include "target/thread_stacks.h"
 
-/* From ask->first_tid on, by tid. */
+/* Lists threads by tid, from ask->first_tid on. */
 void core_threads_fill(struct core_file *c, const struct probe_threads_ask *ask,
 		       struct thread_stacks *s) __attribute__((nonnull));
 

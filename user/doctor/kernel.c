@@ -14,7 +14,7 @@
 #include "target/proc.h"
 #include "util/cleanup.h"
 
-/* What `record` asks for unless told otherwise. */
+/* The default rate of "krait record". */
 #define USUAL_HZ 997
 
 static void check_version(struct findings *f)
@@ -53,7 +53,7 @@ static void check_lockdown(struct findings *f)
 								      "none");
 }
 
-/* Fallback where the file is not there. */
+/* Returns fallback if the file does not exist. */
 static long sysctl_of(const char *name, long fallback)
 {
 	char path[128], text[64];
@@ -67,7 +67,7 @@ static void check_paranoia(struct findings *f)
 {
 	long level = sysctl_of("perf_event_paranoid", 2);
 
-	/* Debian's and Android's level 3 asks for CAP_SYS_ADMIN, which root has. */
+	/* Level 3 of Debian and Android requires CAP_SYS_ADMIN, which root has. */
 	if (level > 2 && geteuid())
 		findings_add(f, FINDING_LIMITED, "perf_event_paranoid",
 			     "CAP_PERFMON alone is not enough at this level",
@@ -107,7 +107,7 @@ static void check_ptrace(struct findings *f)
 		findings_add(f, FINDING_OK, "ptrace_scope", NULL, NULL, "%ld", scope);
 }
 
-/* The first symbol has an address where addresses are shown. */
+/* The first symbol has a nonzero address if addresses are shown. */
 static void check_symbols(struct findings *f)
 {
 	cleanup_fclose FILE *symbols = fopen("/proc/kallsyms", "re");

@@ -13,9 +13,9 @@
 #include "util/clock.h"
 #include "util/vec.h"
 
-/* Lines for processes that are refused; the rest is counted. */
+/* Lines for refused processes; the rest is only counted. */
 #define SHOWN_MAX 10U
-/* For all looks together; who has not answered by then is counted as unread. */
+/* Time limit for all looks together; a process without an answer by then counts as unread. */
 #define WAIT_NS (5 * NS_PER_SEC)
 
 #define WAIT_MS 20
@@ -88,7 +88,7 @@ static void ask(struct look *look)
 		on_looked(look, err, NULL, 0, none);
 }
 
-/* Those whose debug information is being read. */
+/* Asks again about processes whose debug information is being read. */
 static bool ask_again(struct pythons *p, struct look *looks)
 {
 	bool asked = false;

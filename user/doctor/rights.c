@@ -17,7 +17,7 @@
 /* include/linux/proc_ns.h, PROC_PID_INIT_INO and PROC_USER_INIT_INO */
 #define PID_NAMESPACE_INIT_INO 0xEFFFFFFCU
 #define USER_NAMESPACE_INIT_INO 0xEFFFFFFDU
-/* Below that a recording of a busy machine may be ended by the container's limit. */
+/* With less, the container's limit may kill a recording of a busy machine. */
 #define MEMORY_WANTED (256ULL << 20)
 
 #define REMEDY "run krait with sudo, or in a container with --privileged"
@@ -52,7 +52,7 @@ static void check_capabilities(struct findings *f)
 	char missing[128] = "";
 	bool all = true;
 
-	/* CAP_SYS_ADMIN has stood for BPF and PERFMON since before there were those. */
+	/* CAP_SYS_ADMIN implied BPF and PERFMON before they existed. */
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		bool admin = (wanted[i].cap == CAP_BPF || wanted[i].cap == CAP_PERFMON) &&
 			     has_right(CAP_SYS_ADMIN);
@@ -130,7 +130,7 @@ static void check_locked_memory(struct findings *f)
 			     "at most %llu KiB", (unsigned long long)limit.rlim_max / 1024);
 }
 
-/* Of the cgroup that krait is in, version 2. */
+/* Of krait's cgroup, version 2. */
 static void check_memory(struct findings *f)
 {
 	char line[512], path[640], text[64];

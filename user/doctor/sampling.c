@@ -41,7 +41,10 @@ static void say(struct findings *f, const struct error *err, __u64 took_ns)
 			     took_ns / 1000000);
 }
 
-/* Without the probe a recording takes perf's own records of mappings; without those it asks when a sample hits one. */
+/*
+ * Without the probe, a recording uses perf's own mapping records; without those, it asks when a
+ * sample hits an unknown mapping.
+ */
 static void look_at_mappings(struct findings *f)
 {
 	struct mmap_events *events = mmap_events__new();

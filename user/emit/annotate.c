@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * annotate.c - counts by (file, line) from a view by lines, then the files from the hottest on.
+ * annotate.c - counts samples by (file, line) from a view by lines, then prints the hottest files
+ * first.
  */
 #include "emit/annotate.h"
 
@@ -18,20 +19,20 @@
 #include "util/cleanup.h"
 #include "util/stream.h"
 
-/* A line with more is red; with more than a tenth of it, yellow. */
+/* A line with a larger share is red; with more than a tenth of it, yellow. */
 #define HOT_PERCENT 10.0
 #define MAX_SOURCE_LINES 1000000
 
 struct line_count {
 	__u32 file; /* string id */
 	int line;
-	__u32 frame; /* of the view: one of those that are at this line */
-	__u32 covered; /* nodes before this one are below a node of this line */
+	__u32 frame; /* of the view: one of those at this line */
+	__u32 covered; /* nodes before this one are descendants of a node of this line */
 	__u64 self, total;
 };
 
 struct file_count {
-	__u32 file, first, cnt; /* of the lines */
+	__u32 file, first, cnt; /* of lines */
 	__u64 self;
 };
 
@@ -39,7 +40,7 @@ struct annotation {
 	FILE *out;
 	const struct counts *counts;
 	const struct annotate_options *options;
-	struct spots spots; /* what is within the lines */
+	struct spots spots; /* spots within the lines */
 	struct line_count *lines;
 	struct file_count *files;
 	__u32 line_cnt, file_cnt;
@@ -53,7 +54,7 @@ static bool ends_with(const char *text, const char *end)
 	return n >= m && !strcmp(text + n - m, end);
 }
 
-/* The length of "f" of "f<g<int>>". */
+/* Returns the length of "f" in "f<g<int>>". */
 static size_t without_arguments(const char *name, size_t len)
 {
 	unsigned depth = 0;
@@ -67,7 +68,7 @@ static size_t without_arguments(const char *name, size_t len)
 	return len;
 }
 
-/* By its name, or the end of that: "Cart.total" and "ns::total (inlined)" are total. */
+/* Matches the name or the end of it: "Cart.total" and "ns::total (inlined)" both match "total". */
 static bool is_called(const char *name, const char *what)
 {
 	size_t n = strlen(name), m = strlen(what), suffix = strlen(NAME_INLINED);
@@ -111,7 +112,7 @@ static int compare_files(const void *x, const void *y)
 	return (a->file > b->file) - (a->file < b->file);
 }
 
-/* One entry for each line, also where several functions share it (a lambda, a comprehension). */
+/* Makes one entry per line, even if several functions share it (a lambda, a comprehension). */
 static void merge_lines(struct annotation *a, __u32 *line_of)
 {
 	__u32 cnt = 0;
@@ -120,12 +121,12 @@ static void merge_lines(struct annotation *a, __u32 *line_of)
 	for (__u32 i = 0; i < a->line_cnt; i++) {
 		if (!cnt || compare_lines(&a->lines[cnt - 1], &a->lines[i]))
 			a->lines[cnt++] = a->lines[i];
-		line_of[a->lines[i].frame] = cnt; /* number from 1 */
+		line_of[a->lines[i].frame] = cnt; /* number, from 1 */
 	}
 	a->line_cnt = cnt;
 }
 
-/* A sample counts once at a line, however often the line is on its stack: at the outermost node. */
+/* A sample counts once per line, however often the line is on its stack: at the outermost node. */
 static void count_nodes(struct annotation *a, const struct view *v, const __u32 *line_of)
 {
 	for (__u32 i = 1; i < v->node_cnt; i++) {
@@ -212,7 +213,10 @@ static void put_number(FILE *out, double percent, __u64 samples)
 		fprintf(out, "%7s %8s", "", "");
 }
 
-/* The line's own spots; of one without samples those of its instructions that have none either. */
+/*
+ * Returns the line with its own spots. A line without samples gets those of its instructions, which
+ * have no samples either.
+ */
 static struct annotated_line within(const struct annotation *a, __u32 file, int number,
 				    const char *text, const struct line_count *count)
 {
@@ -223,7 +227,7 @@ static struct annotated_line within(const struct annotation *a, __u32 file, int 
 	return l;
 }
 
-/* What is below a line. */
+/* Prints what belongs below a line. */
 static int put_within(const struct annotation *a, const struct annotated_line *l)
 {
 	int err = 0;
@@ -260,7 +264,7 @@ static int put_line(const struct annotation *a, __u32 file, int number, const ch
 	return err ? err : put_within(a, &l);
 }
 
-/* Whether a line is near enough to one with samples; counts are in order, *at moves on. */
+/* Tells whether a line is near enough to one with samples. Counts are sorted; *at advances. */
 static bool is_near(const struct annotation *a, const struct file_count *f, int number, __u32 at)
 {
 	int context = (int)a->options->context;
@@ -271,13 +275,13 @@ static bool is_near(const struct annotation *a, const struct file_count *f, int 
 	       (at > 0 && number - a->lines[f->first + at - 1].line <= context);
 }
 
-/* Lines that are left out. */
+/* Marks left-out lines. */
 static void put_gap(const struct annotation *a)
 {
 	fprintf(a->out, "%32s  ...\n", "");
 }
 
-/* The next line, cut to the size; NULL at the end. */
+/* Copies the next line, cut to the size. Returns NULL at the end. */
 static const char *take_line(const char *at, char *line, size_t size)
 {
 	size_t len = strcspn(at, "\n"), keep = len < size - 1 ? len : size - 1;
@@ -315,7 +319,7 @@ static int put_source(const struct annotation *a, const struct file_count *f, co
 		err = put_line(a, f->file, number, line, hit ? count : NULL);
 		at += hit;
 	}
-	/* The file is shorter than it was: what is left has no text. */
+	/* The file is shorter than when it was recorded: the remaining lines have no text. */
 	for (; at < f->cnt && !err; at++)
 		err = put_line(a, f->file, a->lines[f->first + at].line,
 			       "(beyond the end of the file)", &a->lines[f->first + at]);
@@ -323,8 +327,8 @@ static int put_source(const struct annotation *a, const struct file_count *f, co
 }
 
 /*
- * Of a file that is not there the lines with samples, and where instructions are shown those in which one without
- * samples is.
+ * For a missing file, prints the lines with samples and, if instructions are shown, the lines whose
+ * instructions have none.
  */
 static int put_lines(const struct annotation *a, const struct file_count *f)
 {

@@ -10,10 +10,10 @@
 #include "util/cleanup.h"
 #include "util/printable.h"
 
-/* Of what an instruction evaluates, so many bytes are shown beside it. */
+/* Bytes shown of the source text that an instruction evaluates. */
 #define SNIPPET_MAX 48
 
-/* A part of a line: all spots of the same columns. */
+/* A part of a line: all spots with the same columns. */
 struct span {
 	int column, end_column;
 	__u64 self, total;
@@ -29,7 +29,10 @@ static __u64 at_most_line(const struct annotated_line *l, __u64 total)
 	return total < l->total ? total : l->total;
 }
 
-/* Their number; ret has room for one of each spot. What has no columns is the line's. */
+/*
+ * Returns how many spans there are; ret has room for one per spot. A spot without columns belongs
+ * to the whole line.
+ */
 static __u32 find_spans(const struct annotated_line *l, struct span *ret)
 {
 	__u32 cnt = 0;
@@ -54,7 +57,7 @@ static bool is_inside_char(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* The column of a terminal at which that byte of the text is, tabs being as wide as they are shown. */
+/* Returns the terminal column of a byte of the text, with tabs as wide as they are shown. */
 static unsigned screen_column(const char *text, int byte)
 {
 	unsigned column = 0;
@@ -108,7 +111,7 @@ int annotate_put_columns(FILE *out, const struct annotated_line *l)
 	return 0;
 }
 
-/* The part of the text that a spot evaluates, cut to the size. */
+/* Copies the part of the text that a spot evaluates, cut to the size. */
 static void snippet(char ret[SNIPPET_MAX + 4], const char *text, const struct spot *s)
 {
 	size_t len = strlen(text), from = s->column > 0 ? (size_t)s->column : 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * annotate_spots.h - what there is to see within a line of source: which part of it is hot, and at which
+ * annotate_spots.h - detail within a source line: which part of it is hot, and at which
  * instructions.
  *
- * Must hold: columns come from the program, the text from a file that may be another one by now: what does not lie in
- * the text is shown where the text ends.
+ * Must hold: columns come from the program, but the text comes from a file that may have changed
+ * since. Columns beyond the text are shown at its end.
  */
 #ifndef KRAIT_EMIT_ANNOTATE_SPOTS_H
 #define KRAIT_EMIT_ANNOTATE_SPOTS_H
@@ -14,19 +14,25 @@
 
 #include "profile/spots.h"
 
-/* A line, and what was measured in it. */
+/* A line and what was measured in it. */
 struct annotated_line {
 	const char *text;
-	const struct spot *spots; /* of it, in order */
+	const struct spot *spots; /* of the line, sorted */
 	__u32 spot_cnt;
-	__u64 total; /* of the line: no part of it has more */
+	__u64 total; /* of the line: no part has more */
 	double all; /* samples */
 };
 
-/* A row for each part of the line, with a mark below it: what "f(g(x), h(y))" spent in "g(x)". 0 or -ENOMEM. */
+/*
+ * Prints a row for each part of the line with a mark below it: what "f(g(x), h(y))" spent in
+ * "g(x)". Returns 0 or -ENOMEM.
+ */
 int annotate_put_columns(FILE *out, const struct annotated_line *l)
 	__attribute__((warn_unused_result));
-/* A row for each instruction: where it is in the code, what it is, the part of the line that it evaluates. 0 or -ENOMEM. */
+/*
+ * Prints a row for each instruction: its offset in the code, its opcode and the part of the line it
+ * evaluates. Returns 0 or -ENOMEM.
+ */
 int annotate_put_instructions(FILE *out, const struct annotated_line *l, bool color)
 	__attribute__((warn_unused_result));
 

@@ -10,14 +10,14 @@
 #include "util/cleanup.h"
 #include "util/stream.h"
 
-/* Levels of branches that are drawn; what is deeper says how deep. */
+/* Levels of branches that are drawn; deeper rows state their depth. */
 #define LEVELS_MAX 60
-/* More rows of the kernel's are worth a word. */
+/* With more rows of kernel functions than this, we mention --no-kernel. */
 #define KERNEL_ROWS_MANY 10
 
 struct tree {
 	struct text_report report;
-	const struct view *view; /* of the frames */
+	const struct view *view; /* by frame */
 	const struct view_node *nodes; /* in depth-first order, [0] the root */
 	__u32 cnt;
 	bool callers;
@@ -25,7 +25,7 @@ struct tree {
 	__u32 *level; /* by node: branches above it */
 	bool *forks; /* by node: more than one of its children is shown */
 	bool open[LEVELS_MAX + 1]; /* more children follow at that level */
-	unsigned levels; /* that fit */
+	unsigned levels; /* that fit on the screen */
 	unsigned kernel_rows; /* printed */
 };
 
@@ -55,7 +55,7 @@ static const char *piece(const struct tree *t, const char *utf8, const char *asc
 	return t->report.options->ascii ? ascii : utf8;
 }
 
-/* "│ ├─" of a branch; what has no sisters stands below its parent. */
+/* Draws "│ ├─" for a branch; an only child stands right below its parent. */
 static void put_guides(struct tree *t, __u32 i)
 {
 	__u32 parent = t->nodes[i].parent, level = t->level[i];
@@ -149,7 +149,7 @@ static int print(struct tree *t)
 	char title[16];
 
 	snprintf(title, sizeof(title), "%9s", report_total_title(&t->report));
-	/* The levels end at a third of the screen. */
+	/* Levels take at most a third of the screen's width. */
 	t->levels = width && width / 6 < LEVELS_MAX ? width / 6 : width ? LEVELS_MAX : 30;
 	fprintf(t->report.out, "%s Total %s  Function%s\n", report_color(&t->report, REPORT_BOLD),
 		t->callers ? title : "  Self", report_color(&t->report, REPORT_RESET));

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * call_tree.h - stacks as a tree of text: what functions call, from the root; or who calls one, from there.
+ * call_tree.h - stacks as a text tree: what functions call, from the root down, or who calls a
+ * given function, from it up.
  *
- * A chain of calls without a branch stays at one indentation, so that depth on the screen is branches, not
- * frames. Both end with the accounts where there are any.
+ * A chain of calls without a branch keeps one indentation, so depth on the screen means branches,
+ * not frames. Both trees end with the accounts, if there are any.
  */
 #ifndef KRAIT_EMIT_CALL_TREE_H
 #define KRAIT_EMIT_CALL_TREE_H
 
 #include "emit/text_report.h"
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int call_tree(FILE *out, const struct counts *c, const struct summary_options *o);
 
 /*
- * Who calls the functions that the pattern (profile/stack_filter.h) names, and how much of their totals each
- * caller has; of a recursion the outermost call counts. 0 or -errno; -ENOENT: no stack has such a function.
+ * Shows who calls the functions that match the pattern (profile/stack_filter.h), and each caller's
+ * share of their totals. In a recursion the outermost call counts. Returns 0 or -errno; -ENOENT: no
+ * stack has such a function.
  */
 int callers_tree(FILE *out, const struct counts *c, const char *pattern,
 		 const struct summary_options *o);

@@ -14,7 +14,7 @@
 struct callers {
 	const struct view *view;
 	bool *wanted; /* by frame of the view */
-	struct view_node *nodes; /* in the order in which they were met; [0] the root */
+	struct view_node *nodes; /* in the order found; [0] is the root */
 	__u32 cnt, cap;
 	struct idindex index; /* nodes by parent and frame */
 };
@@ -36,7 +36,7 @@ static int find_wanted(struct callers *c, const char *pattern)
 	return any ? 0 : -ENOENT;
 }
 
-/* Node 0 is the root; -ENOMEM. */
+/* Node 0 is the root. Returns 0 or -ENOMEM. */
 static int add_child(struct callers *c, __u32 *node, __u32 frame, __u64 total)
 {
 	__u32 hash = idindex_hash_pair(*node, frame), parent = *node;
@@ -71,7 +71,7 @@ static bool is_outermost(const struct view *v, __u32 i)
 	return true;
 }
 
-/* The function, then its callers up to the root. */
+/* Adds the function, then its callers up to the root. */
 static int add_path(struct callers *c, __u32 i)
 {
 	const struct view_node *nodes = c->view->nodes;
@@ -97,8 +97,8 @@ static int compare(const void *a, const void *b, void *ctx)
 }
 
 /*
- * Numbers of the nodes with those of one parent together, the largest first, and for each parent its first
- * place there.
+ * Sorts the node numbers so that siblings are adjacent, the largest first, and stores each parent's
+ * first position.
  */
 static int group_by_parent(struct callers *c, __u32 **ret_order, __u32 **ret_first)
 {
@@ -118,7 +118,7 @@ static int group_by_parent(struct callers *c, __u32 **ret_order, __u32 **ret_fir
 	return 0;
 }
 
-/* Into depth-first order. A stack is as deep as the tree; nothing recurses. */
+/* Puts nodes in depth-first order. Uses a stack as deep as the tree instead of recursion. */
 static int arrange(struct callers *c, struct view_node **ret)
 {
 	cleanup_free __u32 *order = NULL, *first = NULL, *next = NULL, *place = NULL;

@@ -2,9 +2,9 @@
 /*
  * callgrind.c - callgrind's profile format, for KCachegrind and callgrind_annotate.
  *
- * Costs are samples: of each function by line, and of each call from a line of one function to
- * another function what was seen below it. Recursion counts once: a call inside the same call adds
- * nothing. "calls=" is 1, as sampling does not count calls.
+ * Costs are samples: per function and line, and per call from a line of one function to another
+ * function, with everything seen below the call. Recursion counts once: a call inside the same call
+ * adds nothing. "calls=" is 1, as sampling does not count calls.
  */
 #include "emit/formats.h"
 
@@ -21,7 +21,7 @@
 #include "util/stream.h"
 #include "util/vec.h"
 
-/* From a line of a function to a function. */
+/* A call from a line of one function to another function. */
 struct call {
 	__u32 from; /* view frame */
 	__u32 to; /* function */
@@ -36,7 +36,7 @@ struct graph {
 	struct call *calls; /* [0] is unused */
 	__u32 call_cnt, call_cap;
 	struct idindex index;
-	char *function_named, *file_named; /* by function, by string: its name was given */
+	char *function_named, *file_named; /* by function, by string: already named in the output */
 };
 
 /* ---- the graph -------------------------------------------------------------------------------- */
@@ -128,7 +128,7 @@ static int put_text(FILE *out, const char *text)
 	return 0;
 }
 
-/* "fl=(1) NAME", later "fl=(1)". */
+/* Writes "fl=(1) NAME" the first time, "fl=(1)" later. */
 static int put_file(struct graph *g, FILE *out, const char *key, __u32 function)
 {
 	__u32 file = g->functions.list[function].file;
@@ -180,7 +180,10 @@ static int put_call(struct graph *g, FILE *out, const struct call *call)
 	return err;
 }
 
-/* Calls of one caller's line stand together in g->calls; the first of each is at first[]. */
+/*
+ * Calls from the same line of a caller are adjacent in g->calls; first[] has the index of each
+ * run's first.
+ */
 static int put_body(struct graph *g, FILE *out, const __u32 *order, const __u32 *first)
 {
 	const struct view *v = g->view;
@@ -209,7 +212,7 @@ static int put_body(struct graph *g, FILE *out, const __u32 *order, const __u32 
 	return err;
 }
 
-/* A name for the cost that says what it is of. */
+/* Names the event that the costs count. */
 static void put_event(FILE *out, const struct view *v)
 {
 	const struct event_spec *event = &v->counts->event;

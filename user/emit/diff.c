@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * diff.c - two counts over one dictionary, merged by function: a tree whose nodes and functions have two
- * numbers each.
+ * diff.c - merges two counts over one dictionary by function, into a tree whose nodes and functions
+ * have two numbers each.
  */
 #include "emit/diff.h"
 
@@ -21,30 +21,30 @@
 #include "util/short_path.h"
 #include "util/stream.h"
 
-/* Self and total take so many columns, and a function wants some. */
+/* Below this width the table drops self or total, so that function names have room. */
 #define WIDE_TABLE 120
-/* One change, "+7.04  7.77%  14.81%  30 ms  24 ms  ". */
+/* Width of one change, "+7.04  7.77%  14.81%  30 ms  24 ms  ". */
 #define CHANGE_WIDTH 47
-/* Below, a name says nothing: better to wrap. */
+/* A shorter name says nothing: then it is better to wrap. */
 #define MIN_NAME 24
 
-/* Of one function, or of one node: samples before and after. */
+/* Samples of one function or node, before and after. */
 struct pair {
 	__u64 self[2], total[2];
 };
 
-/* A function below its callers; parents come before their children. */
+/* A function below its callers. Parents come before their children. */
 struct node {
-	__u32 parent; /* 0 is the root */
-	__u32 function; /* place */
+	__u32 parent; /* 0: the root */
+	__u32 function; /* its place */
 	struct pair n;
 };
 
 struct diff {
 	const struct counts *counts[2];
 	const struct dict *dict; /* of both */
-	struct strtab files; /* their short paths */
-	struct places places; /* their file is one of those */
+	struct strtab files; /* short paths of files */
+	struct places places; /* file is an index of files */
 	struct idtable nodes; /* of struct node; [0] is the root */
 	struct pair *functions; /* by place */
 	double all[2];
@@ -64,7 +64,10 @@ static void diff_free(struct diff *d)
 	free(d->functions);
 }
 
-/* Functions by name and the end of the file's path: checkouts and CPython's versions differ, line numbers move. */
+/*
+ * Identifies functions by name and the end of the file's path: checkouts and CPython versions
+ * differ, and line numbers move.
+ */
 static __u32 function_of(struct diff *d, const struct profile_frame *f)
 {
 	char buf[SHORT_FILE_SIZE];
@@ -101,7 +104,7 @@ static int add_child(struct diff *d, __u32 parent, __u32 function, __u32 *ret)
 	return 0;
 }
 
-/* The tree, with what ends at each node. */
+/* Builds the tree with the samples that end at each node. */
 static int merge(struct diff *d)
 {
 	__u32 cnt = dict__node_cnt(d->dict);
@@ -122,7 +125,7 @@ static int merge(struct diff *d)
 	return err;
 }
 
-/* A function's total is that of its outermost nodes: recursion counts once. */
+/* A function's total is the sum over its outermost nodes: recursion counts once. */
 static bool is_outermost(const struct diff *d, __u32 node)
 {
 	__u32 function = nodes(d)[node].function;
@@ -215,12 +218,12 @@ static const char *file_beside(const struct diff *d, const struct profile_frame 
 	return named ? "" : strtab_text(&d->files, at->file);
 }
 
-/* The table, and how each side's numbers look. */
+/* The table and how to print each side's numbers. */
 struct diff_report {
 	const struct diff *diff;
 	struct summary_options options;
 	struct text_report sides[2];
-	bool self, total; /* what a row has */
+	bool self, total; /* which a row shows */
 };
 
 static void begin_report(struct diff_report *r, const struct diff *d, FILE *out)

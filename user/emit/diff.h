@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * diff.h - two counts over one dictionary compared: what takes a larger or smaller share of the samples than before.
+ * diff.h - compares two counts over one dictionary: what takes a larger or smaller share of the
+ * samples than before.
  *
- * Rows are in the order of their shares: recordings differ in length. The time that samples stand for is beside them, each
- * side by its own period. Functions are the same by name and short path, so edits above a function, or another checkout,
- * do not make it another one.
+ * Rows are sorted by the change of their shares, since recordings differ in length. Beside it is
+ * the time that the samples stand for, each side by its own period. Functions match by name and
+ * short path, so edits above a function, or another checkout, do not make it a different one.
  */
 #ifndef KRAIT_EMIT_DIFF_H
 #define KRAIT_EMIT_DIFF_H
@@ -15,19 +16,23 @@
 #include "profile/counts.h"
 
 struct diff_options {
-	bool by_total; /* order by the change of the total, not of self */
+	bool by_total; /* sort by the change of the total instead of self */
 	unsigned limit; /* rows; 0 all */
-	double min_points; /* of change, in percentage points, to be shown */
-	bool samples; /* their numbers, not the time that they stand for; of the table, as is the width */
-	unsigned width; /* columns of the terminal; 0: as wide as needed. Where it is narrow a row has self or total only */
-	bool ascii; /* guides and ellipses */
+	double min_points; /* least change to show, in percentage points */
+	bool samples; /* table: show samples instead of the time they stand for */
+	/*
+	 * table: columns of the terminal; 0: as wide as needed. A row of a narrow table has only
+	 * self or total
+	 */
+	unsigned width;
+	bool ascii; /* guides and ellipses in ASCII */
 	const char *name_a, *name_b;
 };
 
-/* Both 0, -EINVAL where they have not one dictionary, or -errno. */
+/* Both return 0, -EINVAL if the counts have different dictionaries, or another -errno. */
 int diff_table(FILE *out, const struct counts *a, const struct counts *b,
 	       const struct diff_options *o) __attribute__((warn_unused_result));
-/* The page (emit/html.h) with both: as wide as b or as a, red what has grown, blue what has shrunk. */
+/* Writes the page (emit/html.h) with both: as wide as b or as a; red has grown, blue has shrunk. */
 int diff_page(FILE *out, const struct counts *a, const struct counts *b,
 	      const struct diff_options *o) __attribute__((warn_unused_result));
 

@@ -2,9 +2,9 @@
 /*
  * emitter.h - one interface for all outputs.
  *
- * An emitter writes what it is given to a FILE that it does not own; it knows nothing of processes,
- * kernels or options beyond struct emit_options. Streaming formats write in sample(); the others do
- * all in finish(). Errors are -errno; the caller names the file in its message.
+ * An emitter writes to a FILE that it does not own. It knows nothing of processes, kernels or
+ * options beyond struct emit_options. Streaming formats write in sample(); the others write
+ * everything in finish(). Errors are -errno; the caller names the file in its message.
  */
 #ifndef KRAIT_EMIT_EMITTER_H
 #define KRAIT_EMIT_EMITTER_H
@@ -18,34 +18,45 @@
 struct emit_options {
 	bool lines; /* one entry per line, not per function */
 	bool threads; /* thread names as frames below the process */
-	bool no_process; /* leave the process frames out */
+	bool no_process; /* omit the process frames */
 	const char *title;
-	struct recording recording; /* what is known of it at open, and more at finish */
-	/* perf.data: gives a file for the perf map of a process (perfmap/perf_map.h); NULL not wanted */
+	struct recording recording; /* what is known at open; finish() knows more */
+	/*
+	 * perf.data: opens a file for the perf map of a process (perfmap/perf_map.h). NULL: no perf
+	 * maps.
+	 */
 	FILE *(*open_map)(void *ctx, int pid);
 	void *open_map_ctx;
-	/* perf.data: where the running kernel's code is, 0 or -errno; NULL: it is not what was recorded */
+	/*
+	 * perf.data: finds the running kernel's code. Returns 0 or -errno. NULL: the running kernel
+	 * is not the recorded one.
+	 */
 	int (*find_kernel)(void *ctx, __u64 *ret_start, __u64 *ret_size);
 	void *find_kernel_ctx;
-	__u64 flush_ns; /* perf.data: how often the file is brought up to date; 0: each second */
-	bool unattended; /* perf.data: of an agent: no hints, and nothing in perf's build-id cache */
-	/* html: the text of a source file (a string id), malloc'ed, or -errno as source_lookup(); NULL: none is wanted */
+	__u64 flush_ns; /* perf.data: how often to update the file; 0: every second */
+	/* perf.data: the agent is writing: print no hints and leave perf's build-id cache alone */
+	bool unattended;
+	/*
+	 * html: reads a source file (a string id) into malloc'ed text, or returns -errno as
+	 * source_lookup() does. NULL: no sources.
+	 */
 	int (*source)(void *ctx, const struct dict *dict, __u32 file, char **ret);
 	void *source_ctx;
-	bool sources; /* html: native code in its source files, where they are known */
+	bool sources; /* html: place native code in its source files if they are known */
 };
 
-/* For a format that has more files than one: where they belong, and when they may be seen. */
+/* For formats that write several files: where they go and when they may appear. */
 struct emit_place {
-	const char *name; /* the absolute path that the file will have; NULL it has none: a pipe */
-	const char *kept_name; /* what had that name gets this one; NULL it goes */
-	/* The file takes its name; early: may be called when the first samples can be read from it. */
+	const char *name; /* absolute path that the file will have; NULL: none, it is a pipe */
+	/* new name for the file that has that name now; NULL: it is replaced */
+	const char *kept_name;
+	/* Renames the file into place. May be called early, once its first samples can be read. */
 	int (*publish)(void *ctx);
 	void *ctx;
 	bool early;
 };
 
-/* What all have; a format that keeps more between its calls has a struct that begins with this one. */
+/* Common to all emitters; a format with its own state has a struct that begins with this one. */
 struct emitter {
 	FILE *out;
 	const struct emit_options *options;
@@ -55,36 +66,38 @@ struct emitter_ops {
 	const char *name; /* for -f */
 	const char *const *suffixes; /* NULL-terminated: ".html" */
 	const char *about; /* for --help: "flame graph" */
-	bool all_events; /* shows all events, each apart; others the one that finish is given */
-	bool all_times; /* shows all times: on a CPU, off it, and their sum, each apart; of others one */
-	bool sources; /* shows source lines of native code where they are known, without --lines */
+	/* shows every event, each separately; other formats show the one passed to finish() */
+	bool all_events;
+	/* shows all times separately: on CPU, off CPU and their sum; other formats show one */
+	bool all_times;
+	bool sources; /* shows source lines of native code if known, even without --lines */
 	bool addresses; /* wants native frames by address (profile_frame.address) */
-	/* sample() only keeps what finish() writes: nothing is in the file before, and it may be called without */
+	/* sample() only collects what finish() writes: the file stays empty until then */
 	bool keeps;
-	bool names; /* sample() needs the names of frames; else they may come until finish() */
-	/* *options stays valid, and may change until finish. */
+	bool names; /* sample() needs the names of frames; otherwise they may come until finish() */
+	/* *options stays valid and may change until finish(). */
 	int (*open)(struct emitter **ret, FILE *out, const struct emit_options *options);
-	/* NULL, or called after open, with what stays valid until free. */
+	/* NULL, or called after open(). *place stays valid until free(). */
 	int (*place)(struct emitter *e, const struct emit_place *place);
-	/* Streaming formats: called for each sample of every event. NULL otherwise. */
+	/* Streaming formats: called for each sample of every event. NULL for others. */
 	int (*sample)(struct emitter *e, const struct profile *p, const struct profile_sample *s);
 	/*
-	 * NULL, or called regularly during a recording, even without samples, so that what was written a while ago
-	 * can be read.
+	 * NULL, or called regularly during a recording, even without samples, so that readers see
+	 * all but the newest samples.
 	 */
 	int (*flush)(struct emitter *e, const struct profile *p, __u64 now_ns);
-	/* NULL, or called once when sample or finish has failed: makes the best of what is there. */
+	/* NULL, or called once if sample() or finish() has failed: saves what it can. */
 	void (*rescue)(struct emitter *e, const struct profile *p);
-	/* event: the number of the one to show, for formats that show only one. */
+	/* event: the one to show, for formats that show only one. */
 	int (*finish)(struct emitter *e, const struct profile *p, unsigned event);
 	void (*free)(struct emitter *e);
 };
 
-/* For formats that keep nothing else. 0 or -ENOMEM. */
+/* For formats without state of their own. Returns 0 or -ENOMEM. */
 int emitter_open(struct emitter **ret, FILE *out, const struct emit_options *options);
 void emitter_free(struct emitter *e);
 
-/* The accounts of all events in one line. malloc'ed, NULL if out of memory. */
+/* Returns the accounts of all events in one line, malloc'ed; NULL: out of memory. */
 char *emitter_books(const struct profile *p);
 
 #endif /* KRAIT_EMIT_EMITTER_H */

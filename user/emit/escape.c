@@ -21,7 +21,7 @@ int put_printable(FILE *out, const char *text)
 	return 0;
 }
 
-/* wcwidth() depends on the locale, which krait leaves at "C". */
+/* wcwidth() depends on the locale, and krait stays in "C". */
 static unsigned codepoint_width(__u32 c)
 {
 	static const struct {

@@ -3,8 +3,8 @@
  * firefox.c - the Firefox Profiler's "processed" JSON, version 61, which all later versions of
  * profiler.firefox.com upgrade when they load it.
  *
- * All threads share the tables of firefox_tables.c. Times are milliseconds since the first sample. Waits are markers,
- * too (firefox_markers.c), whichever event is shown.
+ * All threads share the tables of firefox_tables.c. Times are milliseconds since the first sample.
+ * Waits are also markers (firefox_markers.c), whichever event is shown.
  */
 #include "emit/formats.h"
 
@@ -25,8 +25,8 @@
 struct writer {
 	struct json json;
 	const struct dict *dict;
-	const struct counts *counts; /* of the event that is shown */
-	unsigned event; /* its number */
+	const struct counts *counts; /* of the shown event */
+	unsigned event; /* index of the shown event */
 	const struct emit_options *options;
 	struct firefox_tables tables;
 };
@@ -39,8 +39,8 @@ static bool is_shown(const struct writer *w, const struct timeline_sample *s)
 }
 
 /*
- * Where each sample stands for as many events as any other, its own number says nothing. Times are in milliseconds,
- * which the profiler knows as a unit of weights.
+ * If every sample stands for the same number of events, plain counts would say nothing. Times are
+ * in milliseconds, a unit of weights that the profiler knows.
  */
 static void put_weights(struct writer *w, const struct timeline_thread *t)
 {
@@ -134,7 +134,7 @@ static void put_category(struct json *j, const char *name, const char *color)
 
 static void put_meta(struct writer *w, struct emitter *e)
 {
-	/* By number. The profiler's graph leaves out what is transparent. */
+	/* By category number. The profiler's graph leaves out transparent categories. */
 	static const char *const categories[FIREFOX_CATEGORIES][2] = {
 		[FIREFOX_PYTHON] = { "Python", "yellow" },
 		[FIREFOX_OTHER] = { "Other", "grey" },
@@ -184,7 +184,7 @@ static void put_meta(struct writer *w, struct emitter *e)
 	json_newline(j);
 }
 
-/* Samples that are shown, or waits, which all are. */
+/* Tells whether a thread has shown samples or waits (all waits are shown). */
 static bool has_any(const struct writer *w, const struct timeline_thread *t)
 {
 	for (size_t i = 0; i < t->cnt; i++) {

@@ -3,11 +3,11 @@
 
 #include "profile/parts.h"
 
-/* MARKER_PHASE of the profiler: start and end are known. */
+/* The profiler's MARKER_PHASE for an interval: start and end are known. */
 #define PHASE_INTERVAL 1
 #define TYPE "wait"
 
-/* What it waited for: the leaf, where that says so. */
+/* Returns what the thread waited for, if the leaf says so. */
 static const char *what(const struct firefox_tables *t, const struct timeline_sample *s)
 {
 	__u32 node = parts_node(dict__parts(t->dict), s->node);

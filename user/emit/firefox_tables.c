@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A function in the file that its lines are of. */
+/* Adds a function, with the file that its lines refer to. */
 static __u32 add_function(struct firefox_tables *t, const struct profile_frame *f, __u32 file)
 {
 	const struct profile_frame place = {
@@ -74,7 +74,7 @@ void firefox_put_index(struct json *j, __u32 index)
 		json_number(j, index);
 }
 
-/* Columns of a table: "name": [value of 0, value of 1 …]. */
+/* Writes a column of a table: "name": [value of 0, value of 1 …]. */
 static void put_same(struct json *j, const char *key, __u32 cnt, int value)
 {
 	json_put_array(j, key);
@@ -163,7 +163,7 @@ static void put_frame_table(struct firefox_tables *t, struct json *j)
 	json_close_object(j);
 }
 
-/* Strings: the names, then the files. */
+/* String indexes: the names first, then the files. */
 static void put_func_table(struct firefox_tables *t, struct json *j)
 {
 	__u32 cnt = t->functions.cnt;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * firefox_tables.h - what all threads of a Firefox profile share: stacks, frames, functions, sources
- * and strings. A stack is a node of the dictionary.
+ * firefox_tables.h - tables that all threads of a Firefox profile share: stacks, frames, functions,
+ * sources and strings. A stack is a node of the dictionary.
  */
 #ifndef KRAIT_EMIT_FIREFOX_TABLES_H
 #define KRAIT_EMIT_FIREFOX_TABLES_H
@@ -11,7 +11,10 @@
 #include "profile/states.h"
 #include "util/json.h"
 
-/* The categories of frames, by number in the profile's meta data; those of waits come behind, by state. */
+/*
+ * Categories of frames, as indexes of the list in the profile's "meta"; those of waits follow, by
+ * state.
+ */
 enum firefox_category {
 	FIREFOX_PYTHON,
 	FIREFOX_OTHER,
@@ -26,29 +29,30 @@ static inline unsigned firefox_wait_category(enum state state)
 	return FIREFOX_WAITS + (unsigned)state - STATE_GIL;
 }
 
-/* All zero but the dictionary, until built. */
+/* Initially all zero except for the dictionary. */
 struct firefox_tables {
 	const struct dict *dict;
 	struct places lines, functions;
-	__u32 *line_of; /* by frame of the dictionary: index into lines, PLACE_NONE for what is no code */
+	/* by frame of the dictionary: index into lines; PLACE_NONE if it is not code */
+	__u32 *line_of;
 	__u32 *function_of; /* by index into lines */
-	__u32 *stack_of; /* by node: index into the stack table, PLACE_NONE for none */
-	struct places sources, names; /* of file and name strings; only their name counts */
+	__u32 *stack_of; /* by node: index into the stack table; PLACE_NONE: none */
+	struct places sources, names; /* of file and name strings; only place.name counts */
 	__u32 *source_of; /* by function */
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int firefox_tables_build(struct firefox_tables *t) __attribute__((warn_unused_result));
 void firefox_tables_free(struct firefox_tables *t);
-/* The member "shared". */
+/* Writes the "shared" member. */
 void firefox_tables_put(struct firefox_tables *t, struct json *j);
 
-/* The name of a state as an index of the strings. */
+/* Returns the string index of a state's name. */
 __u32 firefox_state_string(const struct firefox_tables *t, enum state state);
 
-/* A table that has columns (NULL-terminated), but no rows. */
+/* Writes a table that has columns (NULL-terminated) but no rows. */
 void firefox_put_empty(struct json *j, const char *name, const char *const *columns);
-/* An index, null for PLACE_NONE. */
+/* Writes an index; null for PLACE_NONE. */
 void firefox_put_index(struct json *j, __u32 index);
 
 #endif /* KRAIT_EMIT_FIREFOX_TABLES_H */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_address.js - the part of the address behind "#": a link leads to what is seen, and Back to what was. What makes no
- * sense shows all; the zoomed box is told by one node of the stacks that it has.
+ * flamegraph_address.js - the part of the address behind "#": a link leads to the present view, and
+ * Back to the previous one. An invalid address shows everything. The zoomed box is identified by
+ * one of its nodes of the stacks.
  */
 const KraitAddress = app => {
 	'use strict';
@@ -9,7 +10,7 @@ const KraitAddress = app => {
 	const $ = id => document.getElementById(id);
 	const { state, scene } = app;
 	const CHOICES = ['view', 'roots', 'lines', 'recursion', 'measure'];
-	/* Of the strip: the range, the lanes that are chosen, and what a lane is. */
+	/* For the strip: the range, the chosen lanes, and the kind of lane. */
 	const LANES = ['time', 'lane', 'lanes'];
 	let initial = null, initialLanes = [], restoring = false, next = null, pushed = false;
 
@@ -32,11 +33,11 @@ const KraitAddress = app => {
 			p.set('search', $('search').value);
 		next = '#' + p.toString();
 		pushed = pushed || push;
-		/* The browser takes a while for it: the picture comes first. */
+		/* This takes the browser a while: draw the picture first. */
 		scene.afterPicture(write);
 	}
 
-	/* What is to be remembered is in the address now. */
+	/* Writes to the address what must be remembered. */
 	function write() {
 		if (next !== null && next !== (location.hash || '#'))
 			history[pushed ? 'pushState' : 'replaceState'](null, '', next);
@@ -69,7 +70,7 @@ const KraitAddress = app => {
 		restoring = false;
 	}
 
-	/* The page is as it is without any. */
+	/* Without an address, the page stays as it is. */
 	function start() {
 		initial = choices();
 		if (location.hash.length > 1)
@@ -77,7 +78,7 @@ const KraitAddress = app => {
 		addEventListener('popstate', restore);
 	}
 
-	/* The strip comes later. */
+	/* The strip is loaded later. */
 	function withLanes() {
 		initialLanes = app.lanes.toText();
 		if (LANES.some(name => params().has(name)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_boot.js - the page's own scripts, which are packed: a page of a few samples would be twice as large otherwise. Whoever
- * wants to know what they do finds them in krait's sources, or in the browser's tools.
+ * flamegraph_boot.js - unpacks the page's own scripts: without packing, a page with few samples
+ * would be twice as large. To read them, see krait's sources or the browser's tools.
  */
 window.kraitStarted = (async () => {
 	'use strict';

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_callers.js - the upper half of "callers and callees": who calls the function, with it at the edge to the
- * lower half. For eyes and mouse; keys and screen readers have the same in the view of callers.
+ * flamegraph_callers.js - the upper half of "callers and callees": who calls the function, with the
+ * function itself next to the lower half. For eyes and mouse; keys and screen readers have the
+ * callers view instead.
  */
 const KraitCallers = (below, onChoice) => {
 	'use strict';
@@ -12,7 +13,7 @@ const KraitCallers = (below, onChoice) => {
 	const TURN = 12; /* ms, after the first picture */
 	let scene = null, round = 0, growing = false;
 
-	/* test: what is searched. */
+	/* test: the search. */
 	function rematch(test) {
 		if (!scene)
 			return;
@@ -20,7 +21,10 @@ const KraitCallers = (below, onChoice) => {
 		scene.matches = KraitSearch.marksOf(scene.tree.frames, test);
 	}
 
-	/* Of that frame of the stacks; below 0: the view is another one. ms: until the first picture. */
+	/*
+	 * base and frame: a frame of the stacks; frame below 0: another view is shown. ms: time
+	 * until the first picture.
+	 */
 	function show(base, frame, test, least, ms) {
 		stage.hidden = frame < 0;
 		if (frame < 0) {
@@ -39,7 +43,7 @@ const KraitCallers = (below, onChoice) => {
 		rematch(test);
 	}
 
-	/* What is not there yet, while nothing else is to be done. */
+	/* Grows the missing parts while the browser is idle. */
 	function growOn(grown, mine) {
 		if (mine !== round || !scene)
 			return;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_canvas.js - draws the visible part of a tree. Only boxes in sight are touched: what is
- * too narrow is skipped with everything below it, what is above or below the window is not drawn.
+ * flamegraph_canvas.js - draws the visible part of a tree. Touches only visible boxes: skips narrow
+ * boxes with everything below them, and all rows above or below the window.
  */
 const KraitCanvas = (canvas, stage, spacer) => {
 	'use strict';
 
 	const ROW = 20, PAD = 5;
 	const NARROW = 0.5; /* px; narrower boxes are folded */
-	const WIDE = 4; /* px; narrower boxes have no text, edge or pattern, and are pixels */
+	/* px; narrower boxes have no text, edge or pattern: they are drawn as pixels */
+	const WIDE = 4;
 	const context = canvas.getContext('2d'), colours = KraitColours(context), pixels = KraitPixels(context), labels = KraitLabels(context, PAD);
-	/* On paper all levels are drawn, up to so many pixels. */
+	/* On paper we draw all levels, up to so many pixels. */
 	const PAPER = 4000;
 	let theme = null, width = 0, height = 0, scene = null, paper = false, notes = [];
 
@@ -20,7 +21,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		width = stage.clientWidth;
 		height = paper ? Math.min(PAPER, levels() * ROW + 4) : stage.clientHeight;
 		const wide = Math.max(1, Math.round(width * scale)), high = Math.max(1, Math.round(height * scale));
-		/* A canvas that gets a size begins anew, which takes its time. */
+		/* Setting a canvas's size clears it, which takes time. */
 		if (canvas.width === wide && canvas.height === high && labels.charWidth())
 			return;
 		canvas.style.height = height + 'px';
@@ -40,7 +41,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		return Math.min(levels(), Math.floor(height / ROW));
 	}
 
-	/* What is drawn, in pieces of whole rows, for paper; none: on the screen. */
+	/* Returns pieces of whole rows to draw for paper; none: draws on the screen. */
 	function cutUp() {
 		const scale = canvas.height / (height || 1), most = 8 * ROW, pieces = [];
 
@@ -60,7 +61,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		return scene.tree.low[scene.zoom] + 1;
 	}
 
-	/* In pixels from the top of all rows, whether in sight or not. */
+	/* In pixels from the top of all rows, visible or not. */
 	function topOf(depth) {
 		return scene.flame ? Math.max(levels() * ROW, height) - (depth + 1) * ROW : depth * ROW;
 	}
@@ -77,7 +78,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		};
 	}
 
-	/* Fits the scrolled height to the zoomed tree and counts what is folded. */
+	/* Fits the scroll height to the zoomed tree and counts folded boxes. */
 	function layout() {
 		const { tree, zoom } = scene, least = NARROW * tree.total[zoom] / (width || 1);
 		let folded = 0;
@@ -94,7 +95,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		return folded;
 	}
 
-	/* Of a box, whether it is in sight or not: as of KraitColours. */
+	/* Returns a box's paint as KraitColours has it, visible or not. */
 	function paintOf(node) {
 		const { tree } = scene;
 
@@ -117,7 +118,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 			context.fillStyle = theme.over[f.category];
 			context.fillRect(x, y, w - 1, ROW - 1);
 		}
-		/* Callers in C are hidden: torn off there. */
+		/* Callers in C are hidden: the box has a torn edge there. */
 		if (scene.tree.edge[node])
 			drawEdge(x, scene.flame ? y + ROW - 1 : y, w - 1, scene.flame ? -1 : 1);
 		if (w < 4 * labels.charWidth())
@@ -137,11 +138,11 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		context.fill();
 	}
 
-	const HIT = 2; /* px that a stub with a match has, also at the window's edge */
+	const HIT = 2; /* px: least width of a stub with a match, even at the edge of the window */
 
 	/*
-	 * Boxes too narrow to draw, side by side: one grey stub in their place; where a match is in them, one that is seen. How many they
-	 * are where there is room.
+	 * Draws one grey stub for a run of boxes that are too narrow, with their number if there is
+	 * room; visible in any case if one of them matches.
 	 */
 	function drawFolded(run) {
 		if ((run.w < 0.5 && !run.hit) || run.y <= -ROW || run.y >= height)
@@ -162,14 +163,14 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		context.fillText(text, Math.max(x, 0) + PAD, y + ROW / 2);
 	}
 
-	/* In pixels from the top of the window to that of a level. */
+	/* Returns a function from a level to its top, in pixels from the window's top. */
 	function placer() {
 		const base = (scene.flame ? Math.max(levels() * ROW, height) - ROW : 0) - stage.scrollTop, step = scene.flame ? -ROW : ROW;
 
 		return depth => base + depth * step;
 	}
 
-	/* Narrow boxes become pixels; what is wider is drawn over them: nodes, with left edges and widths. */
+	/* Draws narrow boxes as pixels and wider ones over them: nodes with left edges and widths. */
 	function drawTree() {
 		const { tree, zoom, matches, flame } = scene, scale = width / (tree.total[zoom] || 1), wide = [], yOf = placer();
 		const { total, start, depth, rest, end, parent, frame } = tree, match = matches && colours.paintOf(theme.match)[1];
@@ -190,7 +191,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 				i = end[i];
 				continue;
 			}
-			/* Beyond the far edge nothing below this box is in sight either. */
+			/* Nothing below this box is visible: it is beyond the far edge. */
 			if (flame ? y <= -ROW : y >= height) {
 				i = end[i];
 				continue;
@@ -229,7 +230,10 @@ const KraitCanvas = (canvas, stage, spacer) => {
 			Math.max(1, b.w - thickness - 1), ROW - 1 - thickness);
 	}
 
-	/* scene: tree, zoom, focus, hover (-1 none), matches (by frame, or null), flame, labels, isHit of a narrow box. */
+	/*
+	 * scene: tree, zoom, focus, hover (-1: none), matches (by frame, or null), flame, labels,
+	 * and isHit for a narrow box.
+	 */
 	function draw(next) {
 		scene = next;
 		context.globalAlpha = 1;
@@ -273,7 +277,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		return node;
 	}
 
-	/* Scrolls so that the box is in sight; to the top edge, below a few callers, if asked. */
+	/* Scrolls so that the box is visible; on request to the top edge, below a few callers. */
 	function reveal(node, lead) {
 		const y = topOf(scene.tree.depth[node]);
 

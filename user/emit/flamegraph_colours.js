@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_colours.js - what boxes are filled with: by whose code they are, by what has changed, and the patterns that tell kinds
- * apart without any colour. The style sheet has the colours; what is made of them is kept until that has others.
+ * flamegraph_colours.js - the fill of boxes: by the origin of their code or by what changed, with
+ * patterns that distinguish the kinds without colour. The style sheet has the colours; we cache
+ * what we derive from them until it changes.
  */
 const KraitColours = context => {
 	'use strict';
 
 	const KINDS = ['own', 'package', 'stdlib', 'unknown', 'native', 'kernel'];
-	/* By frame, and by colour of CSS: [six digits, as they lie in memory]. */
+	/* By frame, and by CSS colour: [six digits, the pixel as stored in memory]. */
 	const ofFrame = new Map(), ofText = new Map();
 	const pixel = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d', { willReadFrequently: true });
 	let theme = {};
@@ -30,7 +31,7 @@ const KraitColours = context => {
 		return theme;
 	}
 
-	/* A tile that is drawn over and over; back: none where what is below shows through. */
+	/* Makes a tile to repeat; back: none if what is below shows through. */
 	function patternOf(size, back, alpha, draw) {
 		const tile = Object.assign(document.createElement('canvas'), { width: size, height: size }), lines = tile.getContext('2d');
 
@@ -44,7 +45,7 @@ const KraitColours = context => {
 		return context.createPattern(tile, 'repeat');
 	}
 
-	/* Lines across; lean: 1 up to the right, -1 down. */
+	/* Diagonal lines; lean: 1 rises to the right, -1 falls. */
 	const across = (size, lean) => lines => {
 		lines.beginPath();
 		for (const x of [-size, 0, size]) {
@@ -54,7 +55,7 @@ const KraitColours = context => {
 		lines.stroke();
 	};
 
-	/* What is no code, native code and the kernel are told from one another without any colour. */
+	/* Patterns distinguish marks, native code and the kernel without colour. */
 	function readPatterns() {
 		theme.hatch = patternOf(6, theme.mark, 0.35, across(6, 1));
 		theme.over = {
@@ -72,7 +73,10 @@ const KraitColours = context => {
 		return (h ^ h >>> 13) >>> 0;
 	}
 
-	/* What canvas and pictures understand at once: the six digits, and a pixel as it lies in memory. */
+	/*
+	 * Returns what both canvas and pixel images use: the six digits, and a pixel as stored in
+	 * memory.
+	 */
 	function paintOf(text) {
 		let paint = ofText.get(text);
 
@@ -86,7 +90,10 @@ const KraitColours = context => {
 		return paint;
 	}
 
-	/* The colour says whose code; within it the hue tells modules apart, and the lightness functions. */
+	/*
+	 * The colour shows the origin; within it the hue distinguishes modules and the lightness
+	 * functions.
+	 */
 	function textOf(f) {
 		if (f.category === 'task')
 			return theme.grey;
@@ -104,7 +111,7 @@ const KraitColours = context => {
 		return paint;
 	}
 
-	/* By how many points a share has changed: red has grown, blue has shrunk, grey is as it was. */
+	/* By how many points a share changed: red has grown, blue has shrunk, grey is unchanged. */
 	function ofChange(points) {
 		const strength = Math.min(1, Math.abs(points) / 10);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_depths.js - beside a graph that is deeper than its window: how much is on each level, which levels are in
- * sight, and the way there.
+ * flamegraph_depths.js - a bar beside a graph that is deeper than its window: how much is on each
+ * level, which levels are visible, and a way to scroll there.
  */
 const KraitDepths = (canvas, stage) => {
 	'use strict';
 
 	let sums = [], flame = false, fill = '', back = '';
 
-	/* Of the zoomed frame; level by level what the boxes there have. */
+	/* Measures the zoomed frame: the width of the boxes on each level. */
 	function measure(tree, zoom) {
 		sums = new Array(tree.low[zoom] + 1).fill(0);
 		for (let i = zoom; i < tree.end[zoom]; i++)
@@ -37,7 +37,7 @@ const KraitDepths = (canvas, stage) => {
 		context.globalAlpha = 1;
 	}
 
-	/* What is to be drawn. */
+	/* Chooses what to draw. */
 	function show(state, overflows) {
 		const style = getComputedStyle(document.documentElement);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_draft.js - what a tree is grown with (flamegraph_grow.js): boxes in the order in which they are met, the nodes of the
- * stacks that each has, and what is taken apart at the moment. Arrays that grow; no DOM in here.
+ * flamegraph_draft.js - the growing tree's data (flamegraph_grow.js): boxes in order of creation,
+ * the stacks' nodes in each, and what is being split at the moment. Growing arrays; no DOM in here.
  */
 const KraitDraft = (() => {
 	'use strict';
 
 	const FIELDS = { parent: Int32Array, frame: Int32Array, from: Int32Array, size: Int32Array, opened: Uint8Array, gone: Uint8Array,
-		edge: Uint8Array, /* callers in C are hidden, at least at times */
-		rest: Int32Array, /* how many boxes it stands for; 0: it is itself */
+		edge: Uint8Array, /* callers in C are hidden, at least sometimes */
+		rest: Int32Array, /* how many boxes it stands for; 0: only itself */
 		self: Float64Array, total: Float64Array, order: Float64Array, other: Float64Array, otherSelf: Float64Array };
 
 	const SUMS = ['self', 'total', 'order', 'other', 'otherSelf'];
@@ -35,7 +35,7 @@ const KraitDraft = (() => {
 		return draft.cnt++;
 	}
 
-	/* Members of all boxes, one box behind the other. */
+	/* Members of all boxes, box after box. */
 	function newPool(hasWeights) {
 		const pool = { used: 0, nodes: new Int32Array(4096), weights: hasWeights && new Float64Array(4096),
 			others: hasWeights && new Float64Array(4096) };
@@ -51,10 +51,13 @@ const KraitDraft = (() => {
 		return pool;
 	}
 
-	/* What is taken apart together: nodes, with weights where these are not their totals. */
+	/* What is split together: nodes, with weights if these differ from their totals. */
 	function newHand(shown, up) {
 		const hand = { cnt: 0, nodes: new Int32Array(1024), weights: up && new Float64Array(1024), others: up && new Float64Array(1024) };
-		/* By node, in which turn it was met last, and its place in that turn; turns of several hands follow one another. */
+		/*
+		 * By node, the turn in which it was last met, and its place in that turn; turns are
+		 * numbered across hands.
+		 */
 		const met = shown.met = up ? shown.met || { turn: 0, turnOf: new Int32Array(shown.cnt), placeOf: new Int32Array(shown.cnt) } : shown.met;
 		const { turnOf, placeOf } = met || {};
 
@@ -73,7 +76,7 @@ const KraitDraft = (() => {
 			room();
 			hand.nodes[hand.cnt++] = node;
 		};
-		/* The same node twice is one with both weights. */
+		/* Merges a repeated node: adds the weights. */
 		hand.join = (node, weight, other) => {
 			room();
 			if (turnOf[node] !== met.turn) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_export.js - what is seen, taken elsewhere: as a file, a table, or text on the clipboard (pictures: flamegraph_svg.js). Nothing leaves the
- * browser but the file that it saves. Names become text of the format, whatever is in them.
+ * flamegraph_export.js - takes the present view elsewhere: as a file, a table, or text on the
+ * clipboard (pictures: flamegraph_svg.js). Nothing leaves the browser except the file it saves. Any
+ * name becomes valid text of the format.
  */
 const KraitExport = (() => {
 	'use strict';
@@ -17,7 +18,7 @@ const KraitExport = (() => {
 		setTimeout(() => URL.revokeObjectURL(url), 10000);
 	}
 
-	/* A cell that begins with one of these is a formula to a spreadsheet. */
+	/* A spreadsheet takes a cell that begins with one of these as a formula. */
 	function cell(value) {
 		const text = String(value), safe = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) && typeof value === 'string' ? `'${text}` : text;
 
@@ -31,7 +32,7 @@ const KraitExport = (() => {
 			[self, total, f.kind, f.name, f.file, f.line > 0 ? f.line : f.firstLine].map(cell).join(',') + '\n')];
 	}
 
-	/* Root first, as folded text has it. */
+	/* Root first, as in folded text. */
 	function stackOf(tree, node) {
 		const names = [];
 
@@ -42,7 +43,7 @@ const KraitExport = (() => {
 		return names.join('\n');
 	}
 
-	/* Says whether it could. Pages from files may have no clipboard of their own. */
+	/* Returns whether it worked. Pages from files may not have access to the clipboard. */
 	function copy(text) {
 		const field = document.createElement('textarea');
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_frames.js - frames of the page's data: what each is, whose code it is, and which of them are one where
- * processes, threads or lines are not told apart. No DOM in here.
+ * flamegraph_frames.js - frames of the page's data: what each is, the origin of its code, and which
+ * frames merge if processes, threads or lines are not distinguished. No DOM in here.
  */
 const KraitFrames = (() => {
 	'use strict';
 
-	/* Kinds of frames; the data says which number is which. */
+	/* Kinds of frames; the data maps its numbers to these. */
 	const PYTHON = 'python', PROCESS = 'process', THREAD = 'thread', MARK = 'mark',
 		NATIVE = 'native', KERNEL = 'kernel';
 	const FRAME_FIELDS = 7;
 
-	/* Whose code it is, and which module or package of theirs. */
+	/* Returns the origin of the code, and its module or package. */
 	function origin(kind, file, path) {
 		if (kind === PROCESS || kind === THREAD)
 			return ['task', ''];
@@ -19,7 +19,7 @@ const KraitFrames = (() => {
 			return ['mark', ''];
 		const packaged = file.match(/^.*\/(?:site|dist)-packages\/([^/.]+)/);
 
-		/* A package's Python and C have one name, and native code its own hues. */
+		/* A package has one name for Python and C code, but native code has its own hues. */
 		if (kind === NATIVE)
 			return ['native', packaged ? packaged[1] : path];
 		if (kind === KERNEL)
@@ -32,11 +32,14 @@ const KraitFrames = (() => {
 		return file ? ['own', file] : ['unknown', ''];
 	}
 
-	/* Names are as long as a program makes them; nobody reads more, and each is still another one. */
+	/*
+	 * A program may use names of any length. Nobody reads more than this; cut names stay
+	 * distinct frames.
+	 */
 	const LONGEST = 4000;
 	const shorten = (text, number) => text.length > LONGEST ? `${text.slice(0, LONGEST)}\u2026 (text ${number}, ${text.length} characters)` : text;
 
-	/* Of functions and files, of lanes, and what the header says. */
+	/* Shortens names of functions, files and lanes, and in the header. */
 	function shortenAll(data) {
 		const cut = value => typeof value === 'string' ? shorten(value, 0) : value;
 
@@ -71,10 +74,11 @@ const KraitFrames = (() => {
 	}
 
 	/*
-	 * For each frame of the data the one that is shown, in map: -1 where its level is left out. The last one is no frame of the
-	 * data: it stands for all that is too narrow to be drawn. options: roots "merged",
-	 * "program", "process" or "thread"; lines true for one box per line; compared true: a function is the same wherever
-	 * its file lies and at whichever line it begins.
+	 * Stores in map, for each frame of the data, the shown frame; -1: its level is left out.
+	 * The last shown frame is not in the data: it stands for everything too narrow to draw.
+	 * options: roots "merged", "program", "process" or "thread"; lines true for one box per
+	 * line; compared true: a function is the same regardless of its file's folder and its first
+	 * line.
 	 */
 	function merge(frames, options) {
 		const merged = [], byKey = new Map(), map = new Int32Array(frames.length);
@@ -86,7 +90,7 @@ const KraitFrames = (() => {
 				return;
 			}
 			const line = options.lines ? f.line : -1;
-			/* A program is all processes of one name. */
+			/* A program is all processes with the same name. */
 			const pid = f.kind === PROCESS && options.roots === 'program' ? -1 : f.pid;
 			const key = options.compared ? `${f.kind}\0${f.name}\0${f.path}\0${line}` :
 				`${f.kind}\0${f.name}\0${f.file}\0${f.firstLine}\0${line}\0${pid}\0${f.tid}`;
@@ -100,11 +104,11 @@ const KraitFrames = (() => {
 		});
 		merged.push({ kind: MARK, file: '', category: 'mark', module: '', name: '[too narrow to draw]', firstLine: -1, line: -1, pid: -1, tid: -1,
 			path: '', id: merged.length });
-		/* levels: which are left out. */
+		/* levels: the ones left out. */
 		return { merged, map, levels: options.roots === 'program' ? 'process' : options.roots };
 	}
 
-	/* Each way is worked out once: the data stays as it is. */
+	/* Each variant is computed once: the data never changes. */
 	function merger(frames, compared) {
 		const known = new Map();
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_grow.js - the tree that is drawn, grown from the stacks as far as it can be seen: from the root to what is
- * called, from the leaves to who calls them (bottom-up), and from one function either way. No DOM in here.
+ * flamegraph_grow.js - grows the drawn tree from the stacks as far as it is visible: from the root
+ * to callees, from the leaves to callers (bottom-up), or from one function either way. No DOM in
+ * here.
  *
- * A box is a group of nodes of the stacks, its members; it is opened, that is taken apart into the boxes below it, when it
- * is wide enough to be seen. What is not goes together, in one box of each parent, its rest, which is taken apart when what
- * is below the parent fills the view. That is done in slices of time, so half a million stacks answer at once. Towards
- * callers a member has only a part of its node's total, its weight.
- * Must hold: the root has the sum of what is shown (of all; of the function's total), and each opened box has what the
- * boxes below it have, and its self.
+ * A box is a group of the stacks' nodes, its members. When it becomes wide enough to see, it is
+ * opened: split into the boxes below it. Narrower ones share one box per parent, the parent's rest,
+ * which is split when what is below the parent fills the view. Growing happens in slices of time,
+ * so even half a million stacks respond immediately. Towards callers a member has only a part of
+ * its node's total, its weight. Must hold: the root has the sum of what is shown (everything, or
+ * the function's total); an opened box has what the boxes below it have plus its self.
  */
 const KraitGrow = (() => {
 	'use strict';
@@ -16,8 +17,8 @@ const KraitGrow = (() => {
 	const { SUMS, newDraft, addBox, newPool, newHand } = KraitDraft;
 
 	/*
-	 * shown: of KraitStacks. up: towards callers. frame: of one function, below 0 of all. least: the share of what fills the
-	 * view from which on a box is opened.
+	 * shown: of KraitStacks. up: towards callers. frame: of one function; below 0: all. least:
+	 * a box is opened from this share of the view on.
 	 */
 	function grow(shown, { up, frame, least }) {
 		const draft = newDraft(1024), pool = newPool(up), hand = newHand(shown, up), { frames } = shown;
@@ -25,7 +26,7 @@ const KraitGrow = (() => {
 		const groups = { frame: [], cnt: [], self: [], total: [], order: [], other: [], otherSelf: [], box: [], edge: [] };
 		let turn = 0, queue = [], head = 0, fine = 0, tree = null, place = null;
 
-		/* For the first of the groups that are too narrow, if there are several; -1: there are not. */
+		/* For the first of several narrow groups; -1: there is at most one. */
 		function makeRest(parent, used) {
 			let cnt = 0, members = 0;
 
@@ -47,13 +48,13 @@ const KraitGrow = (() => {
 						sum += sums[g];
 				draft[name][rest] = sum;
 			}
-			/* Behind all others. */
+			/* Comes after all others. */
 			draft.order[rest] = -1;
 			draft.from[rest] = pool.take(members);
 			return rest;
 		}
 
-		/* What is in hand becomes boxes below that one; keep: also where nothing is in them now. */
+		/* Turns the hand into boxes below that one. keep: even if they are now empty. */
 		function deal(parent, keep) {
 			const { nodes, weights, others, cnt } = hand;
 			let used = 0;
@@ -140,7 +141,7 @@ const KraitGrow = (() => {
 			else
 				pickCallees(box, keep);
 			deal(box, keep);
-			/* Towards callers self is what nobody called. */
+			/* Towards callers, self is what nobody called. */
 			for (let child = before; up && child < draft.cnt; child++) {
 				draft.self[box] -= draft.total[child];
 				draft.otherSelf[box] -= draft.other[child];
@@ -154,7 +155,7 @@ const KraitGrow = (() => {
 					queue.push(box);
 		}
 
-		/* What is in a rest becomes boxes beside it, and it is gone. */
+		/* Replaces a rest by boxes beside it. */
 		function splitRest(box, keep) {
 			const before = draft.cnt;
 
@@ -173,7 +174,7 @@ const KraitGrow = (() => {
 			enqueue(before);
 		}
 
-		/* Functions that ran themselves; their members are found when they are wanted. */
+		/* Plants functions that ran themselves; their members are found on demand. */
 		function plantLeaves() {
 			const self = KraitStacks.selvesByFrame(shown, shown.self), { otherSelf } = shown;
 			const others = otherSelf && KraitStacks.selvesByFrame(shown, otherSelf);
@@ -189,7 +190,7 @@ const KraitGrow = (() => {
 			}
 		}
 
-		/* The members of a function that ran itself. */
+		/* Finds the members of a function that ran itself. */
 		function fill(box) {
 			const { self, otherSelf } = shown;
 			let cnt = 0;
@@ -220,7 +221,7 @@ const KraitGrow = (() => {
 			}
 		}
 
-		/* The root, and of one function, or of leaves, what is below it. */
+		/* Plants the root, and for one function or for leaves also what is below it. */
 		function plant() {
 			const root = addBox(draft, 0, 0), all = frame < 0;
 
@@ -248,7 +249,7 @@ const KraitGrow = (() => {
 					draft[name][root] += draft[name][box];
 		}
 
-		/* What is wide enough below a box when that fills the view. */
+		/* Requests what is wide enough below a box when that box fills the view. */
 		function want(box) {
 			fine = least * draft.total[box];
 			queue = [];
@@ -260,7 +261,7 @@ const KraitGrow = (() => {
 					queue.push(tree.box[i]);
 		}
 
-		/* For so many ms; whether nothing is left to do. */
+		/* Grows for so many ms. Returns whether nothing is left to do. */
 		function step(ms) {
 			const until = performance.now() + ms, before = draft.cnt;
 
@@ -271,7 +272,7 @@ const KraitGrow = (() => {
 			return head >= queue.length;
 		}
 
-		/* As far as it has grown, in the order in which it is drawn. */
+		/* Returns the tree as far as it has grown, in drawing order. */
 		function publish() {
 			if (tree)
 				return tree;
@@ -284,7 +285,7 @@ const KraitGrow = (() => {
 			return tree;
 		}
 
-		/* draft.cnt: there is none. */
+		/* draft.cnt: none. */
 		function childOf(box, wanted) {
 			let child = box + 1;
 
@@ -293,7 +294,7 @@ const KraitGrow = (() => {
 			return child;
 		}
 
-		/* The box with those frames from below the root on, or the last of them that there is. */
+		/* Follows those frames from below the root. Returns the last box that exists. */
 		function descend(path) {
 			let box = 0;
 
@@ -319,13 +320,16 @@ const KraitGrow = (() => {
 				fill(box);
 				return pool.nodes.subarray(draft.from[box], draft.from[box] + draft.size[box]);
 			},
-			/* Nodes of the stacks that a box has, with what each adds to it. */
+			/* Visits the box's nodes of the stacks, with what each adds to the box. */
 			eachMember: (box, act) => {
 				fill(box);
 				for (let k = draft.from[box], last = k + draft.size[box]; k < last; k++)
 					act(pool.nodes[k], up ? pool.weights[k] : shown.total[pool.nodes[k]]);
 			},
-			/* What of a box has a match on the stacks: marks of KraitStacks.matchedBelow(), above for callers. */
+			/*
+			 * Returns how much of a box matches: marks of KraitStacks.matchedBelow(),
+			 * or matchedAbove() for callers.
+			 */
 			matched: (box, marks) => {
 				let sum = 0;
 				fill(box);

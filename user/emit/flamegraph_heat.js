@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_heat.js - lines, files and folders with what was sampled in them. No DOM in here.
+ * flamegraph_heat.js - samples by line, file and folder. No DOM in here.
  *
- * A line's Self is what ran in it, with the C and the kernel that it called (as krait annotate has it); where native code
- * has lines itself, that is its own. Must hold: a sample counts once at a line, a file or a folder, however often that is
- * on its stack; Selves of lines, and what has no line, add up to all.
+ * A line's Self is what ran in it, including the C and kernel code that it called (as in krait
+ * annotate); native code that has lines itself counts there. Must hold: a sample counts once per
+ * line, file or folder, however often that is on its stack. The Selves of lines, plus what has no
+ * line, add up to everything.
  */
 const KraitHeat = (() => {
 	'use strict';
 
 	const M = KraitFrames;
 
-	/* What the lines of one frame are of; files by their number. */
+	/* Returns the line of each frame; files are numbered. */
 	function linesOf(frames, nativeLines) {
 		const files = [], byFile = new Map(), lines = [], byLine = new Map(), lineOf = new Int32Array(frames.length).fill(-1);
 
@@ -38,20 +39,21 @@ const KraitHeat = (() => {
 	}
 
 	/*
-	 * Totals of lines, of files and of folders, in this order in one list; above: of each the file or folder that it is in, -1 for
-	 * the outermost. A sample counts at the outermost box of a line, and so on.
+	 * Totals of lines, files and folders, in one list in this order. above: the file or folder
+	 * of each; -1 for the outermost. A sample counts at the outermost box of a line, and
+	 * likewise of a file or folder.
 	 */
 	function totals(tree, lineOf, above) {
 		const sums = new Float64Array(above.length), covered = new Int32Array(above.length);
 		const { cnt, frame, total, end } = tree;
 
 		for (let i = 1; i < cnt; i++) {
-			/* Nor has anything below it. */
+			/* Nothing below it has any either. */
 			if (!total[i]) {
 				i = end[i] - 1;
 				continue;
 			}
-			/* Where a line is covered, so is its file, and each folder. */
+			/* If a line is covered, so are its file and folders. */
 			for (let at = lineOf[frame[i]]; at >= 0 && i >= covered[at]; at = above[at]) {
 				sums[at] += total[i];
 				covered[at] = end[i];
@@ -60,7 +62,7 @@ const KraitHeat = (() => {
 		return sums;
 	}
 
-	/* By node, whose Self it is: what is called that has no line of its own is the caller's. */
+	/* By node, which line its Self counts for: code without lines counts for its caller. */
 	function ownersOf(tree, lineOf, nativeLines) {
 		const { cnt, frame, parent, frames } = tree, owner = new Int32Array(cnt).fill(-1);
 
@@ -80,7 +82,10 @@ const KraitHeat = (() => {
 		return sums;
 	}
 
-	/* tree: by lines. Which lines, files and owners there are stays as it is; to be counted whenever the numbers are others. */
+	/*
+	 * tree: by lines. Lines, files and owners are fixed; counts must be redone when numbers
+	 * change.
+	 */
 	function open(tree, nativeLines) {
 		const heat = linesOf(tree.frames, nativeLines), owner = ownersOf(tree, heat.lineOf, nativeLines);
 
@@ -105,7 +110,10 @@ const KraitHeat = (() => {
 		return heat;
 	}
 
-	/* "/a/b/c.py" below "/", "/a", "/a/b"; what is in no folder is below root. above: the folder of each file, then of each folder. */
+	/*
+	 * "/a/b/c.py" is below "/", "/a" and "/a/b"; a file without a folder is below root. above:
+	 * the folder of each file, then of each folder.
+	 */
 	function folders(files) {
 		const make = (name, path) => ({ name, path, self: 0, total: 0, folders: new Map(), files: [] });
 		const root = make('', ''), list = [], ofFile = [], ofFolder = [];
@@ -131,7 +139,7 @@ const KraitHeat = (() => {
 		return { root, list, above: [...ofFile, ...ofFolder] };
 	}
 
-	/* Folders with one folder in them are one. */
+	/* Merges a folder with its only child if that is a folder. */
 	function shorten(folder) {
 		folder.folders = [...folder.folders.values()].map(shorten).sort((a, b) => b.total - a.total || (a.name < b.name ? -1 : 1));
 		if (folder.folders.length !== 1 || folder.files.length)
@@ -140,7 +148,7 @@ const KraitHeat = (() => {
 		return Object.assign(only, { name: folder.name ? `${folder.name.replace(/\/$/, '')}/${only.name.replace(/^\//, '')}` : only.name });
 	}
 
-	/* Text of the files that the page has: by path, { why, parts: [{ first, lines }] }. */
+	/* Texts of the page's files: by path, { why, parts: [{ first, lines }] }. */
 	function readTexts(data, frames, bytes) {
 		const decoder = new TextDecoder(), texts = new Map();
 		let at = 0;
@@ -158,14 +166,17 @@ const KraitHeat = (() => {
 		return texts;
 	}
 
-	/* One line of them; "" where the page does not have it. */
+	/* Returns one line; "" if the page does not have it. */
 	function lineText(texts, path, line) {
 		const part = ((texts.get(path) || {}).parts || []).find(p => line >= p.first && line < p.first + p.lines.length);
 
 		return part ? part.lines[line - part.first] : '';
 	}
 
-	/* Places in lines (html_put_instructions()): by "FILE:LINE" lists of { from, to, opcode, form, self }, narrow ones first. */
+	/*
+	 * Places within lines (html_put_instructions()): by "FILE:LINE", lists of { from, to,
+	 * opcode, form, self }, narrow ones first.
+	 */
 	function readPlaces(data, frames) {
 		const flat = data.instructions || [], places = new Map();
 
@@ -183,12 +194,12 @@ const KraitHeat = (() => {
 
 	const bytesOf = code => code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
 
-	/* A line in pieces: each is of the narrowest place that it lies in, or of none. */
+	/* Splits a line into pieces; each belongs to the narrowest place around it, or to none. */
 	function pieces(line, places) {
 		const spans = [], out = [];
 		let byte = 0, column = 0, last;
 
-		/* What several instructions do in one place is one. */
+		/* Instructions in the same place are added up. */
 		for (const p of (places || []).filter(place => place.self)) {
 			const same = spans.find(s => s.from === p.from && s.to === p.to);
 			if (same)
@@ -208,7 +219,10 @@ const KraitHeat = (() => {
 		return out;
 	}
 
-	/* What would not be seen, or turn text round, is written out. Tabs are eight columns. */
+	/*
+	 * Escapes invisible characters and those that change the text's direction. Tabs are eight
+	 * columns.
+	 */
 	function visible(c, column) {
 		const code = c.codePointAt(0);
 		let shown = c;

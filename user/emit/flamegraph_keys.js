@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_keys.js - keyboard and pointer: to callers, callees and neighbours, to the hottest function, and to all that the
- * buttons do.
+ * flamegraph_keys.js - keyboard and pointer: moving to callers, callees, neighbours and the hottest
+ * function, and everything that the buttons do.
  */
 const KraitKeys = app => {
 	'use strict';
@@ -34,7 +34,7 @@ const KraitKeys = app => {
 		return best;
 	}
 
-	/* Of the functions below the zoomed frame that ran themselves: the box with the most. */
+	/* Returns the box with the largest self below the zoomed frame. */
 	function hottest() {
 		const { tree, zoom } = state;
 		let best = -1;
@@ -45,7 +45,7 @@ const KraitKeys = app => {
 		return best;
 	}
 
-	/* Ten steps, or as many as there are. */
+	/* Ten steps, or as many as possible. */
 	function along(next) {
 		let at = state.focus;
 
@@ -113,7 +113,7 @@ const KraitKeys = app => {
 		n: () => search.next(1), N: () => search.next(-1),
 	};
 
-	/* Whether the key was for the field of the search. */
+	/* Returns whether the search field handles the key. */
 	function onSearchKey(key) {
 		if (key === 'Enter')
 			search.largest();
@@ -131,7 +131,7 @@ const KraitKeys = app => {
 		if ($('help').open)
 			return;
 		if (control && event.key === 'f' && !event.altKey) {
-			/* A second Ctrl-F in the field is the browser's own. */
+			/* A second Ctrl-F in the field opens the browser's own search. */
 			if (typing)
 				return;
 			startSearch();

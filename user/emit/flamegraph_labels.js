@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_labels.js - names in boxes, cut to their room: as it is measured, or by the letter where all are as wide.
+ * flamegraph_labels.js - names in boxes, cut to fit: measured, or by the letter in a fixed-width
+ * font.
  */
 const KraitLabels = (context, pad) => {
 	'use strict';
@@ -8,7 +9,7 @@ const KraitLabels = (context, pad) => {
 	const FONT_SIZE = 12;
 	let charWidth = 0;
 
-	/* A canvas that has got a size has lost it. */
+	/* Setting a canvas's size resets its font. */
 	function setFont(family) {
 		context.font = `${FONT_SIZE}px ${family}`;
 		context.textBaseline = 'middle';
@@ -37,23 +38,23 @@ const KraitLabels = (context, pad) => {
 		return chars.slice(0, low).join('') + '…';
 	}
 
-	/* Programs are told apart by what they run: "python3 [worker.py]" by "[worker.py]". */
+	/* What a program runs is more telling: "python3 [worker.py]" shrinks to "[worker.py]". */
 	const cutProgram = (first, script, room) => cut(widthOf(first + script) > room ? script : first + script, room);
 
-	/* Of processes and threads the number stays, if there is room for it. */
+	/* The number of a process or thread stays if there is room for it. */
 	function cutTask(label, room) {
 		const [first, script, id] = KraitText.taskParts(label), left = room - id.length * charWidth;
 
 		return id && left >= 3 * charWidth ? cutProgram(first, script, left) + id : cutProgram(first, script + id, room);
 	}
 
-	/* From left, around the line middle, in a box that ends at that edge. */
+	/* Draws from left, centred at middle, in a box that ends at edge. */
 	function draw(f, label, where, left, middle, edge) {
 		const room = edge - left - pad + 2;
 
 		if (room < 4 * charWidth)
 			return;
-		/* What does not fit loses its qualifiers first: "Query.parse" is told by "parse". */
+		/* A long name loses its qualifiers first: "Query.parse" shrinks to "parse". */
 		let text = cut(label, room);
 		if (text !== label && f.category === 'task')
 			text = cutTask(label, room);

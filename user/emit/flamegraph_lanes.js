@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_lanes.js - the time strip as it is seen: a lane for each program, process or thread, coloured by what it did;
- * a range that is dragged, typed or moved by keys, and lanes that are chosen. Whoever has to follow is told.
+ * flamegraph_lanes.js - the visible time strip: a lane for each program, process or thread,
+ * coloured by what it did; a range that is dragged, typed or moved by keys; and chosen lanes.
+ * Notifies the views that depend on the selection.
  */
 const KraitLanes = (data, strip, onChange) => {
 	'use strict';
@@ -23,7 +24,7 @@ const KraitLanes = (data, strip, onChange) => {
 
 	const isWhole = () => range.from <= 0 && range.to >= strip.span;
 
-	/* null: all there is. */
+	/* null: everything. */
 	function selection() {
 		if (isWhole() && !chosen.size)
 			return null;
@@ -48,8 +49,9 @@ const KraitLanes = (data, strip, onChange) => {
 	}
 
 	/*
-	 * What fills a lane's height: of one thread all of the time of a column; of several, and of what is not time, what
-	 * few columns have more of. One wait may stand for others that were not taken, so there is more at times.
+	 * The amount that fills a lane's height: for one thread, a column's full time; for several
+	 * threads, or counts that are not time, an amount that few columns exceed. One wait may
+	 * stand for others that were not sampled, so the sum can be larger.
 	 */
 	function mostOf(sums, cnt, threads) {
 		const isTime = data.meta.unitNs && strip.strip.codes.some(c => c[3]), whole = isTime ? valueOf(strip.span / cnt) : 0;
@@ -61,7 +63,10 @@ const KraitLanes = (data, strip, onChange) => {
 		return isTime && threads === 1 ? whole : Math.max(whole, some[Math.floor(some.length * 0.98)] || 0);
 	}
 
-	/* paint(state, column, bottom, height): of each bar, in parts of the lane's height. */
+	/*
+	 * Calls paint(state, column, bottom, height) for each bar; heights are fractions of the
+	 * lane's.
+	 */
 	function eachBar(group, cnt, paint) {
 		const whole = { from: 0, to: strip.span };
 		const sums = KraitStrip.columns(strip, group, stateOf, states.length, cnt, whole);
@@ -92,7 +97,10 @@ const KraitLanes = (data, strip, onChange) => {
 		});
 	}
 
-	/* For pictures that are saved, so wide: by lane its name and by state a path; the legend; the range that is chosen. */
+	/*
+	 * For saved pictures of that width: each lane's name and a path per state; the legend; the
+	 * chosen range.
+	 */
 	function picture(width, cnt) {
 		const fills = colors(), per = width / cnt, at = ticks => ticks / strip.span * width;
 
@@ -109,7 +117,7 @@ const KraitLanes = (data, strip, onChange) => {
 		};
 	}
 
-	/* What the page counts in so many ticks of one busy CPU. */
+	/* What the page counts for so many ticks of one busy CPU. */
 	function valueOf(ticks) {
 		const ns = ticks * strip.ns;
 		return data.meta.unit === 'nanoseconds' ? ns : ns / data.meta.unitNs;
@@ -130,7 +138,7 @@ const KraitLanes = (data, strip, onChange) => {
 		showRange();
 	}
 
-	/* What is outside of the range is dimmed, and lanes that are not chosen. */
+	/* Dims what is outside the range, and lanes that are not chosen. */
 	function showRange() {
 		const at = ticks => ticks / strip.span * width;
 
@@ -183,7 +191,7 @@ const KraitLanes = (data, strip, onChange) => {
 
 	/* ---- what is chosen ---- */
 
-	/* At most once a frame; what follows is as fast as that. */
+	/* At most once per frame, since the followers are about that fast. */
 	function tell(done) {
 		showRange();
 		cancelAnimationFrame(told);
@@ -249,7 +257,7 @@ const KraitLanes = (data, strip, onChange) => {
 			toggleLane(group.key);
 	}
 
-	/* The range goes along by a tenth of itself; with Shift its end does. */
+	/* Moves the range by a tenth of itself; with Shift, only its end. */
 	function onKey(event) {
 		const step = (range.to - range.from) / 10 * (event.key === 'ArrowLeft' ? -1 : 1);
 
@@ -270,7 +278,7 @@ const KraitLanes = (data, strip, onChange) => {
 		setRange(read('strip-from'), read('strip-to'));
 	}
 
-	/* For the address: range in ticks, and the numbers of the lanes that are chosen. */
+	/* For the address: the range in ticks and the numbers of chosen lanes. */
 	function toText() {
 		return [isWhole() ? '' : `${Math.round(range.from)}-${Math.round(range.to)}`,
 			chosen.size ? groups.flatMap((g, i) => chosen.has(g.key) ? [i] : []).join('.') : '', $('lanes').value];

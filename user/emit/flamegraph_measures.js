@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_measures.js - what is counted, and by what it is grouped at first: the time that is shown, or before and after where
- * two recordings are compared; the sum in the header, and the legend of the colours.
+ * flamegraph_measures.js - what is counted and how it is grouped at first: which time is shown, or
+ * before and after if two recordings are compared; also the sum in the header and the legend of
+ * colours.
  */
 const KraitMeasures = app => {
 	'use strict';
@@ -9,7 +10,7 @@ const KraitMeasures = app => {
 	const $ = id => document.getElementById(id);
 	const { meta, frames, state, view } = app;
 
-	/* What time is shown. The zoomed stack stays, as far as there is anything of it. */
+	/* Which time is shown. The zoomed stack stays as far as it has any of it. */
 	function measure() {
 		app.rebuild(KraitTree.pathTo(state.tree, state.zoom));
 		showTotal();
@@ -38,7 +39,7 @@ const KraitMeasures = app => {
 		KraitText.showLegend(state.base, view.legendFill, view.fillOfChange);
 	}
 
-	/* Before and after where two recordings are compared, else the times of one. */
+	/* Before and after if two recordings are compared; otherwise the times of one. */
 	function setUpMeasures() {
 		const choice = $('measure');
 
@@ -55,7 +56,7 @@ const KraitMeasures = app => {
 		head.dataset.sort = state.sort = 'change';
 	}
 
-	/* Processes: from so many on they are shown by program first. */
+	/* From so many processes on, they are grouped by program at first. */
 	const MANY = 20;
 
 	function setUpRoots() {

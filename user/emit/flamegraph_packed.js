@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_packed.js - bytes that the page has packed: gzip, as base64 (packed.h).
+ * flamegraph_packed.js - unpacks the page's data: gzip in base64 (packed.h).
  */
 const KraitPacked = (() => {
 	'use strict';
@@ -23,7 +23,10 @@ const KraitPacked = (() => {
 		return bytes.subarray(0, bytes.length - padding);
 	}
 
-	/* A promise of the bytes; it fails where the browser cannot unpack, or what it gets is nothing packed. */
+	/*
+	 * Returns a promise of the bytes; it fails if the browser cannot unpack or the data is
+	 * invalid.
+	 */
 	async function unpack(text) {
 		const stream = new Blob([fromBase64(text)]).stream().pipeThrough(new DecompressionStream('gzip'));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_page.js - the page put together: its views, what is counted and of which time, and what is taken elsewhere.
- * Names are put into the page as text only.
+ * flamegraph_page.js - assembles the page: its views, what is counted and over which time, and
+ * exports. Names enter the page only as text.
  */
 (() => {
 	'use strict';
@@ -12,7 +12,7 @@
 	const { meta, accounts } = data, frames = KraitFrames.read(data);
 	const stage = $('stage'), canvas = $('canvas');
 	const stacks = KraitStacks.open(data, frames);
-	/* What modules share: the state, and one another. */
+	/* Shared by the modules: the state, and the modules themselves. */
 	const state = { tree: null, base: stacks.shown, about: null, zoom: 0, focus: 0, hover: -1, matches: null, flame: false, focused: false,
 		rootLabel: '', labelOf: nameOf, whereOf, isHit: node => app.search.isHit(node), test: null, chosen: null, sort: 'self', folded: 0,
 		tops: () => app.scene.isTurned() || app.scene.isAbout() ? null : app.scene.membersOfZoom() };
@@ -29,17 +29,17 @@
 		reshape();
 	});
 
-	let selectedLast = '', preparing = 0, own = null /* selves of what is selected */;
+	let selectedLast = '', preparing = 0, own = null /* selves of the selection */;
 
 	/* ---- views ---- */
 
-	/* Those of the range and the lanes that are chosen; null: all. */
+	/* Selves of the chosen range and lanes; null: everything. */
 	function selected() {
 		const chosen = app.lanes && app.lanes.selection();
 		return chosen ? KraitStrip.selves(app.strip, own = own || new Float64Array(state.base.cnt), chosen, $('measure').value) : null;
 	}
 
-	/* Other boxes: path, in those, is what is to fill the view. */
+	/* Builds other boxes; path: the box, by their frames, that should fill the view. */
 	function rebuild(path = []) {
 		scene.begin();
 		const part = selected();
@@ -70,13 +70,13 @@
 		prepareTable();
 	}
 
-	/* Another range, or other lanes: boxes keep their places and get other widths. */
+	/* For another range or other lanes: boxes keep their places and change their widths. */
 	function reselect(selection, done) {
 		scene.begin();
 		const path = KraitTree.pathTo(state.tree, state.zoom), key = JSON.stringify([selection, $('measure').value]);
 
 		state.part = Boolean(selection);
-		/* Where a range is let go it is what it was last. */
+		/* On release the range equals the last one shown. */
 		if (key !== selectedLast) {
 			selectedLast = key;
 			stacks.refill(selected());
@@ -86,14 +86,14 @@
 		$('tip').hidden = true;
 		scene.setRootLabel();
 		scene.showCallers();
-		/* The head takes room from the graph. */
+		/* The header takes room from the graph. */
 		measures.showTotal();
 		scene.relayout(done);
 		search.show();
 		if (isSource())
 			showSource();
 		if (done) {
-			/* The boxes first. */
+			/* Draw boxes first. */
 			scene.afterPicture(() => { showTable(); measures.showLegend(); });
 			scene.announce();
 			address.remember(true);
@@ -121,7 +121,7 @@
 			showSource();
 	}
 
-	/* From a line to who calls it. */
+	/* Goes from a line to its callers. */
 	function callersOfLine(frame) {
 		$('lines').value = 'line';
 		$('view').value = 'callers';
@@ -130,7 +130,7 @@
 		stage.focus();
 	}
 
-	/* From a frame to its line; again: back. */
+	/* Goes from a frame to its line; a second time: back. */
 	function toSource() {
 		const f = state.focus ? scene.frameOf(state.focus) : state.chosen;
 
@@ -144,7 +144,10 @@
 		changeView();
 	}
 
-	/* The function that callers and callees are of: the one in focus, or chosen, or the hottest. */
+	/*
+	 * Returns the function for "callers and callees": the one in focus, or chosen, or the
+	 * hottest.
+	 */
 	function aboutWhat() {
 		if (state.focus)
 			return scene.frameOf(state.focus);
@@ -157,7 +160,7 @@
 		reshape();
 	}
 
-	/* By key; the same key again goes back to the stacks. */
+	/* For keys; the same key again returns to the stacks. */
 	function toggleView(kind) {
 		$('view').value = $('view').value === kind ? 'stacks' : kind;
 		changeView();
@@ -170,7 +173,7 @@
 			KraitTable.show(state, scene.afterPicture);
 	}
 
-	/* While nothing else is asked for: the table, then the lines. */
+	/* While the browser is idle: prepares the table, then the lines. */
 	function prepareTable() {
 		cancelIdleCallback(preparing);
 		preparing = requestIdleCallback(() => {
@@ -248,7 +251,7 @@
 
 	/* ---- start ---- */
 
-	/* What is packed comes a moment after the first frame. */
+	/* Packed data is ready a moment after the first frame. */
 	async function openStrip() {
 		try {
 			app.strip = KraitStrip.open(data, await KraitPacked.unpack(data.strip.data));
@@ -337,7 +340,7 @@
 
 	const ready = start();
 
-	/* For scripts and tests: what is drawn where. */
+	/* For scripts and tests: says what is drawn where. */
 	window.krait = {
 		state, view, patterns: view.patterns,
 		callers: () => app.callers.scene(),

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_pixels.js - thousands of boxes that are too narrow for text, as pixels: one line for each row of boxes, which then
- * fills the row's height. Where a box covers a part of a pixel only, that is a part of its colour, as canvas has it.
- * What is wider is drawn over it.
+ * flamegraph_pixels.js - draws thousands of boxes that are too narrow for text as pixels: one line
+ * for each row of boxes, later stretched to the row's height. A box that covers part of a pixel
+ * adds that part of its colour, as canvas does. Wider boxes are drawn over it.
  */
 const KraitPixels = context => {
 	'use strict';
 
 	let image = null, words = null, wide = 0, high = 0, scale = 1, row = 0, rows = 0;
-	/* By row: what its boxes are, and the same with stubs, which have half of its height. */
+	/* By row: its boxes, and its stubs, which have half the height. */
 	let boxes = null, middles = null, tops = null, used = null;
 
-	/* What is there, with a part of 256 of the colour over it. */
+	/* Mixes that many 256ths of the colour into a pixel. */
 	function mix(line, at, colour, part) {
 		const old = line[at], rest = 256 - part;
 		const ends = ((old & 0xff00ff) * rest + (colour & 0xff00ff) * part) / 256 & 0xff00ff;
@@ -36,11 +36,11 @@ const KraitPixels = context => {
 		mix(line, from + last, colour, Math.round((right - last) * whole));
 	}
 
-	/* canvas: of its size, in pixels of the screen; back: what is where nothing is. */
+	/* canvas: its size in device pixels; back: the background. */
 	function begin(canvas, height, rowHeight, back) {
 		wide = canvas.width;
 		high = canvas.height;
-		/* Of a canvas that is lower than it was a part is used. */
+		/* If the canvas shrank, we use part of the image. */
 		if (!image || image.width !== wide || image.height < high) {
 			image = new ImageData(wide, high);
 			words = new Uint32Array(image.data.buffer);
@@ -60,7 +60,10 @@ const KraitPixels = context => {
 		middles.fill(back, 0, rows * wide);
 	}
 
-	/* y: its top, above 0 by less than a row at the most. Where that begins in the lines. */
+	/*
+	 * y: the row's top, which may be above 0 by less than a row. Returns where the row begins
+	 * in the lines.
+	 */
 	function lineAt(y) {
 		const at = Math.floor((y + row) / row);
 

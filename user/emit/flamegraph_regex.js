@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_regex.js - regular expressions that end. A browser tries each way to match one after another, nothing stops it, and names
- * are whatever a program calls its functions. So what could take for ever is refused, and of long texts as much is looked at as
- * is looked through in a moment. No DOM in here.
+ * flamegraph_regex.js - regular expressions that terminate. A browser tries all ways to match one
+ * after another and nothing stops it, while a program can choose any names for its functions. So
+ * expressions that could take for ever are refused, and of long texts only as much is searched as
+ * takes a moment. No DOM in here.
  */
 const KraitRegex = (() => {
 	'use strict';
 
-	/* Characters of a text, by how many repeats an expression has: n ^ (repeats + 1) / (repeats + 1)! is what it may take. */
+	/*
+	 * Characters of a text by the number of repeats in an expression: the time can be n ^
+	 * (repeats + 1) / (repeats + 1)!.
+	 */
 	const ROOM = [Infinity, 4000, 600, 200, 100];
-	/* Two ways to go on a dozen times are 4,096 ways: as much as four repeats. */
+	/* A dozen two-way choices are 4,096 ways: as much as four repeats. */
 	const CHOICES = 3;
 	const LONGEST = 1000, SLOW = 20, PATIENCE = 500; /* ms: of one text, to be counted; in all */
 
-	/* How often what stands before may be repeated, and how long that is: undefined if it is not; "?" after it changes nothing. */
+	/*
+	 * How often the preceding item may repeat, and the quantifier's length; undefined: no
+	 * quantifier. A "?" after it changes nothing.
+	 */
 	function quantifier(text, at) {
 		const [all, star, low, comma, high] = text.slice(at).match(/^(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/) || [];
 
@@ -30,8 +37,8 @@ const KraitRegex = (() => {
 	}
 
 	/*
-	 * Of what may be repeated several times: repeats. choices: what may be there or not, and groups of alternatives. nested: a repeated
-	 * group in which there is one of these, which may take for ever.
+	 * repeats: items that may repeat. choices: optional items and groups of alternatives.
+	 * nested: a repeated group that contains one of these, which may take for ever.
 	 */
 	function shapeOf(text) {
 		const shape = { repeats: 0, choices: 0, nested: false }, open = [{ varies: false, hasWays: false }];
@@ -75,7 +82,7 @@ const KraitRegex = (() => {
 			return new RegExp(text, flags + 'u');
 		} catch (_) {
 			try {
-				/* "u" refuses what most people get away with, such as "\-". */
+				/* "u" rejects what most people get away with, such as "\-". */
 				return new RegExp(text, flags);
 			} catch (__) {
 				return null;
@@ -83,9 +90,9 @@ const KraitRegex = (() => {
 		}
 	}
 
-	/* { test, isLate } or, where it is none that can be used, { why }. */
+	/* Returns { test, isLate }, or { why } if the expression cannot be used. */
 	function make(source) {
-		/* Says nothing about what is found, and is what people write. */
+		/* People write .* at both ends, but it does not change what matches. */
 		const text = source.replace(/^(?:\.\*\??)+/, '').replace(/(^|[^\\])(?:\.\*)+$/, '$1'), regex = compile(text);
 		let spent = 0;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_scene.js - what is drawn: the tree that is grown for the view, its zoom and its focus, and the boxes' text. A tree
- * that takes long is drawn as far as it has come, and grows on while nothing else is to be done.
+ * flamegraph_scene.js - what is drawn: the tree grown for the view, its zoom and focus, and the
+ * boxes' text. A tree that takes long is drawn as far as it has grown, and grows on while the
+ * browser is idle.
  */
 const KraitScene = app => {
 	'use strict';
@@ -10,8 +11,9 @@ const KraitScene = app => {
 	const { state, view, depths } = app, stage = $('stage');
 	const { number, samples, percent, nameOf } = KraitText;
 	/*
-	 * ms: until the first picture is drawn, with the sums that it is of, and the least of it that is for growing; of each turn after
-	 * it; between the first two pictures, each is twice as long in coming.
+	 * In ms. FIRST: until the first picture, including the sums; LEAST: of that for growing;
+	 * TURN: each later turn; PICTURES: between the first two pictures, then each interval
+	 * doubles.
 	 */
 	const FIRST = 10, LEAST = 2, TURN = 12, PICTURES = 100;
 	const LINES = 3; /* in the tooltip */
@@ -21,7 +23,7 @@ const KraitScene = app => {
 	const isTurned = () => ['bottom-up', 'callers'].includes($('view').value);
 	const describe = node => KraitText.describe(state.tree, state.zoom, node, isTurned());
 	const isSource = () => $('view').value === 'source';
-	/* What of the view begins with one function. */
+	/* The view begins with one function. */
 	const isAbout = () => ['callers', 'callees', 'sandwich'].includes($('view').value);
 	const aboutFrame = () => state.about ? state.base.frames.findIndex(KraitFrames.same(state.about)) : -1;
 
@@ -53,7 +55,10 @@ const KraitScene = app => {
 			placeTip(text, event.clientX, event.clientY);
 	}
 
-	/* Where in a Python function its samples were, or its calls: the lines with most, their part of the box, and their text. */
+	/*
+	 * For a Python function, the lines with most samples or calls: their share of the box, and
+	 * their text.
+	 */
 	function hotLines(node) {
 		const sums = new Map(), { tree, base } = state;
 
@@ -95,13 +100,13 @@ const KraitScene = app => {
 
 	const sizeNow = () => `${stage.clientWidth} ${stage.clientHeight} ${window.devicePixelRatio}`;
 
-	/* done: nothing follows at once. */
+	/* done: nothing follows immediately. */
 	function relayout(done = true) {
 		/* What is above takes room from what is below. */
 		app.callers.layout();
 		view.setScene(state);
 		const deep = view.overflows();
-		/* So does what is beside it; it does not go and come back while a tree grows. */
+		/* So does what is beside it; it must not flicker while a tree grows. */
 		if (done && (deep || !growing || app.callers.scene()))
 			depths.show(state, deep && !app.callers.scene());
 		view.resize();
@@ -117,7 +122,7 @@ const KraitScene = app => {
 		redraw();
 	}
 
-	/* The picture comes first; where nobody looks there is none. */
+	/* The picture comes first; a hidden page draws none. */
 	function afterPicture(act) {
 		if (document.hidden)
 			setTimeout(act);
@@ -127,7 +132,7 @@ const KraitScene = app => {
 
 	/* ---- growing ---- */
 
-	/* What comes until the browser has its turn is of one picture. */
+	/* Everything until the browser's next turn belongs to one picture. */
 	function begin() {
 		if (!begun)
 			queueMicrotask(() => { begun = 0; });
@@ -136,7 +141,7 @@ const KraitScene = app => {
 
 	const left = () => Math.max(LEAST, FIRST - (begun ? performance.now() - begun : 0));
 
-	/* Fine enough for the window, and for pictures that are saved. */
+	/* Fine enough for the window and for saved pictures. */
 	const least = () => view.NARROW / Math.max(1600, view.width());
 
 	function plant() {
@@ -145,7 +150,7 @@ const KraitScene = app => {
 		return KraitGrow.grow(state.base, { up: kind === 'bottom-up' || (about && kind === 'callers'), frame: about ? frame : -1, least: least() });
 	}
 
-	/* What has grown since is drawn; zoom and focus are boxes. */
+	/* Draws the new growth; zoom and focus are boxes. */
 	function adopt(zoom, focus) {
 		state.tree = grown.tree();
 		state.zoom = grown.place(zoom);
@@ -182,7 +187,7 @@ const KraitScene = app => {
 		}
 	}
 
-	/* The box fills the view. */
+	/* Makes the box fill the view. */
 	function showBox(box, ms = left()) {
 		const mine = ++round;
 
@@ -197,14 +202,17 @@ const KraitScene = app => {
 			settle();
 	}
 
-	/* Another tree; path: the frames from below the root to the box that is to fill the view, as far as there are such. */
+	/*
+	 * Grows another tree; path: frames from below the root to the box that should fill the
+	 * view, as far as they exist.
+	 */
 	function regrow(path = []) {
 		grown = plant();
-		/* Nobody sees it beside source lines. */
+		/* Beside source lines nobody sees it. */
 		showBox(grown.descend(path), isSource() ? 0 : left());
 	}
 
-	/* A promise: all that can be seen has grown. */
+	/* A promise that resolves when everything visible has grown. */
 	async function whenSettled() {
 		while (growing || app.callers.isGrowing())
 			await new Promise(done => settled.push(done));
@@ -217,7 +225,7 @@ const KraitScene = app => {
 		afterZoom();
 	}
 
-	/* To the box that has that node of the stacks. */
+	/* Zooms to the box that contains that node of the stacks. */
 	function zoomToStack(node) {
 		const path = [];
 
@@ -244,7 +252,7 @@ const KraitScene = app => {
 		if (node < 0)
 			return;
 		const box = state.tree.box[node];
-		/* A frame outside of the zoomed one is shown by zooming out. */
+		/* To show a frame outside the zoomed one, zoom out. */
 		if (node >= state.tree.end[state.zoom])
 			zoomTo(0);
 		state.focus = grown.place(box);
@@ -262,14 +270,17 @@ const KraitScene = app => {
 			`${nameOf(state.about)}` : 'all') + ` \u00b7 ${samples(state.tree.total[0])}`;
 	}
 
-	/* Above the callees those who call. */
+	/* Shows callers above the callees. */
 	function showCallers() {
 		const on = state.about && $('view').value === 'sandwich';
 
 		app.callers.show(state.base, on ? aboutFrame() : -1, state.test, least(), left());
 	}
 
-	/* A wider window shows what was too narrow. It is said of a size that we have given it ourselves, too. */
+	/*
+	 * A wider window shows boxes that were too narrow. This event also comes for size changes
+	 * of our own.
+	 */
 	function resized() {
 		if (size === sizeNow())
 			return;
@@ -282,7 +293,7 @@ const KraitScene = app => {
 
 	return { begin, frameOf, describe, isAbout, isTurned, announce, tipFor, hover, redraw, redrawNow, afterPicture, settle, relayout, resized, regrow, whenSettled, zoomTo,
 		zoomToStack, focusOn, setRootLabel, showCallers, grown: () => grown,
-		/* A node of the stacks that the zoomed box has; 0: the root. */
+		/* A node of the stacks in the zoomed box; 0: the root. */
 		stackOfZoom: () => state.zoom && !grown.up && !isAbout() ? grown.membersOf(state.tree.box[state.zoom])[0] : 0,
 		membersOfZoom: () => state.zoom ? grown.membersOf(state.tree.box[state.zoom]) : null };
 };

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_search.js - what is searched for: which frames match, how much of the samples has one of them, and the way to
- * the next. What is too narrow to be seen is found as well, and zoomed to.
+ * flamegraph_search.js - search: which frames match, how many of the samples have one, and going to
+ * the next match. Also finds boxes that are too narrow to see, and zooms to them.
  */
 const KraitSearch = (() => {
 	'use strict';
 
-	/* What people call kinds of frames. */
+	/* The words people use for kinds of frames. */
 	const KIND_WORDS = { python: 'python', process: 'process', thread: 'thread', mark: 'marker', native: 'native',
 		kernel: 'kernel' };
 
 	/*
-	 * Text of a search to a test of frames: the text as it is, or /a regular expression/. Looks at names, at
-	 * file:line, and at kinds ("kernel"). Without capitals it ignores case. { test, isLate } or, for an expression that is
-	 * none or could take for ever, { why }.
+	 * Turns a search's text into a test of frames: plain text, or /a regular expression/. Looks
+	 * at names, at file:line, and at kinds ("kernel"). Ignores case if there are no capitals.
+	 * Returns { test, isLate }, or { why } for an invalid expression or one that could take for
+	 * ever.
 	 */
 	function makeMatcher(text) {
 		const expression = text.match(/^\/(.+)\/$/), regex = expression && KraitRegex.make(expression[1]);
@@ -23,7 +24,7 @@ const KraitSearch = (() => {
 		const has = s => regex ? regex.test(s) : exact ? s.includes(text) : s.toLowerCase().includes(small);
 		const lineOf = f => f.line > 0 ? f.line : f.firstLine;
 
-		/* Of processes and threads their number, too. */
+		/* Processes and threads also match by number. */
 		const isTask = f => f.kind === KraitFrames.PROCESS || f.kind === KraitFrames.THREAD;
 
 		return { isLate: regex ? regex.isLate : () => false,
@@ -31,14 +32,17 @@ const KraitSearch = (() => {
 				(!regex && KIND_WORDS[f.kind] === small) };
 	}
 
-	/* The last one stands for others, and has no name of its own. */
+	/* The last frame stands for others and has no name. */
 	const marksOf = (frames, test) => test ? Uint8Array.from(frames, (f, i) => i < frames.length - 1 && test(f) ? 1 : 0) : null;
 
-	/* app: state, scene and view of the page. */
+	/* app: the page's state, scene and view. */
 	function open(app) {
 		const $ = id => document.getElementById(id);
 		const { state, scene, view } = app, { number, percent, element } = KraitText;
-		/* Stacks with a match, node by node, for a tree that grows that way; worked out when they are wanted. */
+		/*
+		 * Matching stacks by node, for a tree that grows in that direction; computed on
+		 * demand.
+		 */
 		let marks = null, marksUp = false, hits = null, hitsOf = null;
 
 		function stackMarks() {
@@ -49,13 +53,13 @@ const KraitSearch = (() => {
 			return marks;
 		}
 
-		/* Other frames, or other numbers. */
+		/* Call after a change of frames or numbers. */
 		function rematch() {
 			state.matches = marksOf(state.base.frames, state.test);
 			marks = hitsOf = null;
 		}
 
-		/* Samples below the node with a match anywhere on their stack. */
+		/* Returns the samples below the node that have a match anywhere on their stack. */
 		function matchedOf(node) {
 			const { tree } = state, grown = scene.grown(), list = stackMarks();
 			let sum = 0;
@@ -67,7 +71,7 @@ const KraitSearch = (() => {
 			return sum;
 		}
 
-		/* Whether there is a match in a box that is too narrow to be drawn. */
+		/* Tells whether a box that is too narrow to draw has a match. */
 		function isHit(node) {
 			const { tree } = state;
 
@@ -82,7 +86,7 @@ const KraitSearch = (() => {
 			return hits[node] === 2;
 		}
 
-		/* Boxes in sight that match, in reading order. */
+		/* Returns visible matching boxes in reading order. */
 		function matchesInSight() {
 			const { tree, zoom, matches } = state, least = view.NARROW * tree.total[zoom] / view.width(), list = [];
 
@@ -92,14 +96,17 @@ const KraitSearch = (() => {
 			return list;
 		}
 
-		/* Programs and threads that match, where these have no boxes. */
+		/* Returns matching programs and threads that have no boxes. */
 		function hiddenTasks() {
 			const { map } = state.base, roots = $('roots').value;
 			const tasks = app.frames.map((f, i) => ({ f, at: map[i] })).filter(({ f }) =>
 				(f.kind === KraitFrames.PROCESS || f.kind === KraitFrames.THREAD) && state.test(f));
-			/* A process that is found has its first thread with it. */
+			/* A process is found together with its first thread. */
 			const pids = new Set(tasks.filter(({ f }) => f.kind === KraitFrames.PROCESS).map(({ f }) => f.pid));
-			/* Programs have boxes, which match by their names and not by the numbers of their processes. */
+			/*
+			 * Programs have boxes, which match by name, not by the numbers of their
+			 * processes.
+			 */
 			const isHidden = ({ f, at }) => f.kind === KraitFrames.THREAD ? at < 0 && !pids.has(f.tid) :
 				at < 0 || (roots === 'program' && !state.matches[at]);
 			const hidden = tasks.filter(isHidden).map(({ f }) => f), [first] = hidden;
@@ -121,7 +128,7 @@ const KraitSearch = (() => {
 				return;
 			}
 			const names = state.matches.reduce((sum, m) => sum + m, 0), list = matchesInSight(), at = list.indexOf(state.focus);
-			/* Where there is no room for all of it, the words are cut. */
+			/* If there is no room for everything, the words are cut. */
 			out.replaceChildren(element('span', '', percent(matchedOf(zoom), tree.total[zoom])),
 				element('span', 'words', ' matched' + (state.chosen ? '' : ` by ${number.format(names)} ${names === 1 ? 'name' : 'names'}`)),
 				element('span', '', at >= 0 ? `, ${number.format(at + 1)} of ${number.format(list.length)}` : ''),
@@ -171,7 +178,10 @@ const KraitSearch = (() => {
 				setTest(KraitFrames.same(f), f);
 		}
 
-		/* Next box in sight that matches, around the end; where there is none in sight the largest. */
+		/*
+		 * Goes to the next visible match, wrapping at the end; if none is visible, to the
+		 * largest.
+		 */
 		function next(step) {
 			const list = matchesInSight(), { focus } = state;
 
@@ -185,7 +195,7 @@ const KraitSearch = (() => {
 			show();
 		}
 
-		/* Of all that match the node of the stacks with most below it; 0: none. */
+		/* Returns the matching node of the stacks with the largest total; 0: none. */
 		function largestNode() {
 			const { frame, total, cnt } = state.base;
 			let best = 0;

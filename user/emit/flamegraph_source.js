@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_source.js - the source view: folders and files on one side, the lines of one file on the other, each with
- * its heat. Only lines in sight are in the page: files are long. Text is put there as text only.
+ * flamegraph_source.js - the source view: folders and files on one side, the lines of one file on
+ * the other, each with its heat. Only visible lines are in the page, since files are long. Text
+ * enters the page only as text.
  */
 const KraitSource = (data, allFrames, onLine) => {
 	'use strict';
@@ -9,10 +10,10 @@ const KraitSource = (data, allFrames, onLine) => {
 	const $ = id => document.getElementById(id);
 	const { number, amount, counted, percent, element } = KraitText;
 	const ROW = 19, MAX_OPEN = 40;
-	/* Rows beyond those in sight: where a file is shown first, and where it is scrolled. */
+	/* Extra rows beyond the visible ones: when a file is first shown, and while scrolling. */
 	const AT_FIRST = 2, BEYOND = 20;
 	const list = $('lines-box');
-	/* Places in lines are of the whole, whatever is chosen. */
+	/* Places within lines count the whole recording, whatever is chosen. */
 	const wholeOf = data.nodes.reduce((sum, v, i) => sum + (i % 3 === 2 ? v : 0), 0);
 	const places = KraitHeat.readPlaces(data, allFrames);
 	let heat = null, count = null, version = -1, texts = new Map(), shown = null, rows = [], hottest = 1, drawn = '', wanted = null, aim = 0, closed = new Set();
@@ -46,7 +47,7 @@ const KraitSource = (data, allFrames, onLine) => {
 		return item;
 	}
 
-	/* The first folders are open, deeper ones where they have much. */
+	/* The first folders are open; deeper ones if they have much. */
 	function folderItem(folder, depth) {
 		const item = element('li'), details = element('details'), summary = element('summary'), inner = element('ul');
 		const files = folder.files.map(i => heat.files[i]).filter(f => f.total).sort((a, b) => b.self - a.self || b.total - a.total);
@@ -85,7 +86,7 @@ const KraitSource = (data, allFrames, onLine) => {
 
 	/* ---- lines ---- */
 
-	/* Lines of the text, those with samples where there is none, and a row for what is left out. */
+	/* The text's lines (without text: the lines with samples), and a row for each gap. */
 	function rowsOf(file) {
 		const text = texts.get(file.path), hits = new Map(file.lines.map(i => [heat.lines[i].line, heat.lines[i]])), out = [];
 		let next = 1;
@@ -103,7 +104,7 @@ const KraitSource = (data, allFrames, onLine) => {
 		return $('which-lines').value === 'hot' ? onlyHot(out) : out;
 	}
 
-	/* Those with samples, and a row for what lies between two of them. */
+	/* Only lines with samples, and a row for each gap. */
 	function onlyHot(all) {
 		const out = [];
 		let last = -1;
@@ -119,12 +120,12 @@ const KraitSource = (data, allFrames, onLine) => {
 		return out;
 	}
 
-	/* What a line is as hot as. */
+	/* The value that decides a line's heat. */
 	const heatOf = hit => hit ? hit[$('heat-by').value] : 0;
-	/* By the hottest line of the file. */
+	/* Relative to the file's hottest line. */
 	const warmth = value => Math.min(0.7, 0.08 + 0.62 * Math.sqrt(value / hottest)).toFixed(3);
 
-	/* The instructions of a line, with most first; of those without samples, too. */
+	/* The instructions of a line, largest first, including those without samples. */
 	function showInstructions(line, list) {
 		const body = document.createDocumentFragment();
 
@@ -169,7 +170,7 @@ const KraitSource = (data, allFrames, onLine) => {
 			at.textContent = row.line;
 		}
 		const inLine = hit && hit.total ? places.get(`${shown.path}:${row.line}`) : null, code = cell('code', '');
-		/* Parts of a line have what ran in them. */
+		/* Parts of a line know only self time. */
 		const bySelf = $('heat-by').value === 'self', parts = KraitHeat.pieces(row.text, inLine), sum = bySelf && parts.some(p => p.inside) ? 0.35 : 1;
 		for (const part of parts) {
 			const piece = element('span', '', part.text);
@@ -203,14 +204,14 @@ const KraitSource = (data, allFrames, onLine) => {
 		drawMap();
 	}
 
-	/* The whole file beside its lines: where it is hot. */
+	/* A map of the whole file beside its lines: where it is hot. */
 	function drawMap() {
 		const canvas = $('minimap'), context = canvas.getContext('2d'), height = list.clientHeight, style = getComputedStyle(canvas);
 
 		canvas.width = 14;
 		canvas.height = Math.max(1, height);
 		context.fillStyle = style.getPropertyValue('--heat').trim();
-		/* Of the lines that share a pixel the hottest. */
+		/* The hottest of the lines that share a pixel. */
 		const most = new Float64Array(height + 1);
 		rows.forEach((row, i) => {
 			const at = Math.floor(i / rows.length * height);
@@ -238,7 +239,7 @@ const KraitSource = (data, allFrames, onLine) => {
 		hottest = shown.lines.reduce((most, i) => Math.max(most, heatOf(heat.lines[i])), 0) || 1;
 	}
 
-	/* line: to be in sight; 0 the hottest. */
+	/* line: to be visible; 0: the hottest. */
 	function showFile(file, line, keep) {
 		aim = keep ? aim : line;
 		shown = file;
@@ -263,7 +264,7 @@ const KraitSource = (data, allFrames, onLine) => {
 		draw(false, AT_FIRST);
 	}
 
-	/* The sums, also before they are wanted; they stay as long as what is chosen does. */
+	/* Computes sums ahead of time; valid as long as the selection. */
 	function prepare(tree) {
 		count = count || KraitHeat.open(tree, data.meta.sources);
 		if (version !== tree.version)
@@ -271,7 +272,7 @@ const KraitSource = (data, allFrames, onLine) => {
 		version = tree.version;
 	}
 
-	/* tree: by lines, of what is chosen. */
+	/* tree: by lines, of the selection. */
 	function show(tree) {
 		const path = shown && shown.path;
 
@@ -289,7 +290,7 @@ const KraitSource = (data, allFrames, onLine) => {
 		wanted = null;
 	}
 
-	/* From elsewhere: that line, as soon as the view is shown. */
+	/* For other views: go to that line once the view is shown. */
 	function want(file, line) {
 		wanted = { file, line };
 	}

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_stacks.js - all stacks of the page, as the data has them: half a million nodes, in arrays that are made once
- * and filled again whenever something else is to be counted. What is drawn is grown from them (flamegraph_grow.js). No DOM
- * in here.
+ * flamegraph_stacks.js - all stacks of the page as in the data: half a million nodes, in arrays
+ * that are made once and refilled when something else is to be counted. The drawn tree grows from
+ * them (flamegraph_grow.js). No DOM in here.
  *
- * Node 0 is the root, the descendants of i are i + 1 .. end[i] - 1. `raw` has them as they are; `shown` leaves levels out
- * and folds recursion: alias[i] is the node that i is a part of, parent and the lists of children are those of aliases.
- * Must hold: shown.total[0] is the sum of what is chosen, whatever is left out or folded.
+ * Node 0 is the root; the descendants of i are i + 1 .. end[i] - 1. `raw` has the nodes unchanged;
+ * `shown` leaves levels out and folds recursion: alias[i] is the node that i is a part of; parent
+ * and the lists of children refer to aliases. Must hold: shown.total[0] is the sum of the
+ * selection, whatever is left out or folded.
  */
 const KraitStacks = (() => {
 	'use strict';
 
 	const NODE_FIELDS = 3;
 
-	/* What a measure leaves out of the sum that the page has, or is alone. */
+	/* What a measure subtracts from the page's sum, or the one part it is. */
 	const PARTS = {
 		cpu: ['cpu', true], off: ['cpu', false], gil: ['gil', true],
 		before: ['before', true], after: ['before', false],
 	};
 
-	/* The self of each node by a measure: of a sum the page has all but one part. */
+	/* Returns the self of each node by a measure. For a sum, the page stores all but one part. */
 	function selfOf(data, measure) {
 		const flat = data.nodes, cnt = flat.length / NODE_FIELDS, self = new Float64Array(cnt);
 		const [name, alone] = PARTS[measure] || [], part = name && data[name];
@@ -49,16 +50,22 @@ const KraitStacks = (() => {
 			t.end[i] = Math.max(t.end[i], i + 1);
 			if (i)
 				t.end[t.parent[i]] = Math.max(t.end[t.parent[i]], t.end[i]);
-			/* What says no more than that callers are hidden is an edge of what they called. */
+			/*
+			 * A mark that only says that callers are hidden becomes an edge of what
+			 * they called.
+			 */
 			t.cut[i] = frames[t.frame[i]].hides && t.end[i] > i + 1 && !flat[i * NODE_FIELDS + 2] ? 1 : 0;
 		}
 		return t;
 	}
 
-	/* shown by map (KraitFrames.merger()); folded: recursion is one box. */
+	/* map: of KraitFrames.merger(). folded: recursion is one box. */
 	function arrange(raw, shown, { merged, map }, folded) {
 		const { alias, parent, frame, first, next, edge } = shown, { end } = raw;
-		/* The last box of each frame, and its end: what calls itself again, by whatever way, lies in that one. */
+		/*
+		 * The last box of each frame, and its end: a recursive call, direct or indirect,
+		 * lies within it.
+		 */
 		const lastOf = folded ? new Int32Array(merged.length) : null, lastEnd = folded ? new Int32Array(merged.length) : null;
 
 		shown.frames = merged;
@@ -87,7 +94,10 @@ const KraitStacks = (() => {
 		}
 	}
 
-	/* The same boxes of other frames: as arrange() where the same levels are left out and recursion is shown. */
+	/*
+	 * Same boxes with other frames: like arrange() if it leaves out the same levels and shows
+	 * recursion.
+	 */
 	function rename(raw, shown, { merged, map }) {
 		const { alias, frame } = shown;
 
@@ -98,38 +108,41 @@ const KraitStacks = (() => {
 			frame[i] = alias[i] === i ? map[raw.frame[i]] : -1;
 	}
 
-	/* Parents come first; what is nothing adds nothing, which costs less than to ask. */
+	/* Parents come first. Adding zeroes is cheaper than testing for them. */
 	function addToParents(total, parent) {
 		for (let i = total.length - 1; i > 0; i--)
 			total[parent[i]] += total[i];
 	}
 
-	/* Selves of the data's nodes summed up, and totals of these. */
+	/* Sums up selves of the data's nodes, and from them totals. */
 	function sumUp({ cnt, alias, parent }, own, self, total) {
 		self.fill(0);
 		for (let i = 0; i < cnt; i++)
 			self[alias[i]] += own[i];
 		total.set(self);
-		/* What is a part of another node has nothing itself. */
+		/* A part of another node has nothing itself. */
 		addToParents(total, parent);
 	}
 
 	function open(data, allFrames) {
 		const raw = readNodes(data, allFrames), { cnt } = raw, merge = KraitFrames.merger(allFrames, data.meta.compared);
 		const ints = () => new Int32Array(cnt), numbers = () => new Float64Array(cnt);
-		/* order: totals of the whole recording, which boxes lie in the order of; other ones are compared with. */
+		/*
+		 * order: totals of the whole recording, which determine the order of boxes; other
+		 * ones are for comparison.
+		 */
 		const shown = { cnt, frames: [], frame: ints(), parent: ints(), alias: ints(), first: ints(), next: ints(), end: raw.end,
 			edge: new Uint8Array(cnt), /* callers in C are hidden */
 			self: numbers(), total: numbers(), order: null, other: null, otherSelf: null, ofFrame: null, folded: false,
-			version: 0 /* another one with other numbers */ };
+			version: 0 /* changes with the numbers */ };
 		let whole = null, wholeTotal = null, measure = '', levels = '', isRawOld = true;
 
-		/* While nothing else is to be done: memory takes its time when it is used for the first time. */
+		/* Call while the browser is idle: the first use of memory takes time. */
 		function prepare() {
 			wholeTotal = wholeTotal || numbers().fill(0);
 		}
 
-		/* own: selves of a part of the samples, by node of the data; null: all. */
+		/* own: selves of some of the samples, by node of the data; null: all samples. */
 		function refill(own) {
 			if (own && shown.order === shown.total) {
 				prepare();
@@ -144,7 +157,10 @@ const KraitStacks = (() => {
 			shown.version++;
 		}
 
-		/* options: as of KraitFrames.merge(), folded, measure: "wall", "cpu", "off", "gil", "before" or "after" where there are such. */
+		/*
+		 * options: those of KraitFrames.merge(), folded, and measure: "wall", "cpu", "off",
+		 * "gil", "before" or "after", if available.
+		 */
 		function choose(options) {
 			const opposite = data.before && { before: 'after', after: 'before' }[options.measure];
 			const ways = merge(options.roots, options.lines);
@@ -166,7 +182,7 @@ const KraitStacks = (() => {
 			}
 		}
 
-		/* The stacks as the data has them, by process, thread and line. */
+		/* The stacks as in the data, by process, thread and line. */
 		function finest() {
 			if (isRawOld) {
 				raw.total.set(raw.self);
@@ -177,11 +193,11 @@ const KraitStacks = (() => {
 			return raw;
 		}
 
-		/* placeOf: the frame of the data that a node has, with its line. */
+		/* placeOf: the data's frame of a node, with its line. */
 		return { shown, choose, refill, finest, prepare, placeOf: node => allFrames[raw.frame[node]] };
 	}
 
-	/* Lists of nodes by frame, those with the lowest number first; 0 ends a list. */
+	/* Lists nodes by frame, lowest number first; 0 ends a list. */
 	function byFrame(shown) {
 		const { cnt, frame } = shown, first = new Int32Array(shown.frames.length), next = new Int32Array(cnt);
 
@@ -204,7 +220,7 @@ const KraitStacks = (() => {
 		return sums;
 	}
 
-	/* Nodes of the function without another one of it above: recursion counts once. */
+	/* Nodes of the function that are not below another one: recursion counts once. */
 	function outermost(shown, wanted) {
 		const { frame, end } = shown, { first, next } = shown.ofFrame = shown.ofFrame || byFrame(shown), list = [];
 		let covered = 0;
@@ -213,13 +229,16 @@ const KraitStacks = (() => {
 			if (frame[i] !== wanted || i < covered)
 				continue;
 			list.push(i);
-			/* Where recursion is folded there is none. */
+			/* Folded recursion has none. */
 			covered = shown.folded ? 0 : end[i];
 		}
 		return list;
 	}
 
-	/* Self and total of each frame below some nodes (none: of all); recursion counts once. As count_frames(). */
+	/*
+	 * Self and total of each frame below some nodes (none: everywhere); recursion counts once,
+	 * as in count_frames().
+	 */
 	function countFrames(shown, tops, own = shown.self, all = shown.total) {
 		const cnt = shown.frames.length, self = new Float64Array(cnt), total = new Float64Array(cnt);
 		const { frame, end, parent } = shown, covered = new Int32Array(cnt);
@@ -232,7 +251,10 @@ const KraitStacks = (() => {
 					continue;
 				if (within && !(within[i] = within[i] || within[parent[i]]))
 					continue;
-				/* Nor is there anything below it, unless that is a part of what is above. */
+				/*
+				 * Nothing below it has any either, unless that is part of what is
+				 * above.
+				 */
 				if (apart && !all[i]) {
 					i = end[i] - 1;
 					continue;
@@ -253,14 +275,14 @@ const KraitStacks = (() => {
 				count(top, end[top]);
 		} else {
 			count(1, shown.cnt);
-			/* No stack at all. */
+			/* Samples without a stack. */
 			self[0] += own[0];
 			total[0] += own[0];
 		}
 		return { self, total };
 	}
 
-	/* What of each node's total has a matching frame on the way from there on: a sample counts once. */
+	/* How much of each node's total has a matching frame from there on; a sample counts once. */
 	function matchedBelow(shown, matches) {
 		const { cnt, frame, parent, total } = shown, sums = new Float64Array(cnt);
 
@@ -274,7 +296,7 @@ const KraitStacks = (() => {
 		return sums;
 	}
 
-	/* Whether a node, or one above it, has a matching frame. */
+	/* Whether a node or an ancestor of it has a matching frame. */
 	function matchedAbove(shown, matches) {
 		const { cnt, frame, parent } = shown, marks = new Uint8Array(cnt);
 

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_strip.js - the samples in the order of time: what is drawn of them, lane by lane, and what those of a range
- * and of some lanes add up to. No DOM in here.
+ * flamegraph_strip.js - the samples in time order: what to draw of them, lane by lane, and sums
+ * over a range and some lanes. No DOM in here.
  *
- * A tick of a clock belongs to the moment at which it was; a wait to all of its time, so a range that has half of it has
- * half of its weight. Must hold: ranges without a gap, and lanes, add up to the whole, node by node and measure by measure.
+ * A clock tick belongs to its moment; a wait to its whole time, so a range that contains half of it
+ * has half of its weight. Must hold: adjoining ranges, and lanes, add up to the whole, node by node
+ * and measure by measure.
  */
 const KraitStrip = (() => {
 	'use strict';
 
 	const M = KraitStacks;
-	/* What an entry is of: all where there is one event, else time on a CPU, waits for the GIL, other waits. */
+	/*
+	 * Class of an entry: everything if there is one event; else time on a CPU, waits for the
+	 * GIL, other waits.
+	 */
 	const ON = 0, GIL = 1, OFF = 2;
 	const CLASSES = { cpu: [ON], gil: [GIL], off: [GIL, OFF] };
-	/* In columns as html_strip.c writes them. */
+	/* Order of the columns as html_strip.c writes them. */
 	const TIMES = 0, LOW = 1, MIDDLE = 2, HIGH = 3, CODES = 4, LENGTHS = 5, WEIGHTS = 6;
 
-	/* DWARF's numbers of variable length, one after another. */
+	/* Reads consecutive variable-length numbers of DWARF. */
 	function reader(bytes) {
 		let at = 0;
 
@@ -37,13 +41,16 @@ const KraitStrip = (() => {
 		return sizes.map(size => bytes.subarray(at, at += size));
 	}
 
-	/* Entries by lane, in the order of time: ends, lengths (both in ticks), nodes, codes and weights. */
+	/*
+	 * Entries by lane in time order: ends and lengths (both in ticks), nodes, codes and
+	 * weights.
+	 */
 	function readEntries(strip, bytes) {
 		const columns = split(bytes, strip.columns), cnt = columns[CODES].length;
 		const e = { cnt, end: new Float64Array(cnt), length: new Float64Array(cnt), node: new Int32Array(cnt),
 			code: new Uint8Array(cnt), value: new Float64Array(cnt), first: new Int32Array(strip.lanes.length + 1),
-			longest: new Float64Array(strip.lanes.length), /* of a lane's entries */
-			waits: new Uint8Array(strip.lanes.length) /* whether a lane has any that takes time */ };
+			longest: new Float64Array(strip.lanes.length), /* of entries in a lane */
+			waits: new Uint8Array(strip.lanes.length) /* whether a lane has entries with a length */ };
 		const waits = strip.codes.map(c => c[2]), units = strip.codes.map(c => c[3]);
 		const times = reader(columns[TIMES]), lengths = reader(columns[LENGTHS]), weights = reader(columns[WEIGHTS]);
 		let i = 0;
@@ -73,7 +80,7 @@ const KraitStrip = (() => {
 		return !data.cpu || !code[1] ? ON : code[0] === 'gil' ? GIL : OFF;
 	}
 
-	/* Weights become shares of what the tree has at the node: exact, whatever they were rounded to. */
+	/* Weights become shares of the tree's number at the node: exact, however they were rounded. */
 	function scale(data, entries, classes) {
 		const gil = data.cpu && M.selfOf(data, 'gil'), off = data.cpu && M.selfOf(data, 'off');
 		const whole = [M.selfOf(data, data.cpu ? 'cpu' : '')];
@@ -107,7 +114,7 @@ const KraitStrip = (() => {
 			lanes: strip.lanes.map(([pid, tid, , program, thread]) => ({ pid, tid, program, thread })) };
 	}
 
-	/* The first entry from low on, below high, that ends at that time or later. */
+	/* Returns the first entry from low on, below high, that ends at that time or later. */
 	function firstAt(end, low, high, time) {
 		while (low < high) {
 			const middle = (low + high) >> 1;
@@ -119,7 +126,7 @@ const KraitStrip = (() => {
 		return low;
 	}
 
-	/* Entries from..to - 1; small, as loops over so many are compiled the sooner the less is in them. */
+	/* Adds entries from..to - 1. Kept small, since browsers compile small loops sooner. */
 	function addAll(own, { node, value }, from, to) {
 		for (let i = from; i < to; i++)
 			own[node[i]] += value[i];
@@ -131,7 +138,10 @@ const KraitStrip = (() => {
 				own[node[i]] += value[i];
 	}
 
-	/* Selves by node of the data, in own: of a range in ticks, in the lanes that are wanted (all where there is no list). */
+	/*
+	 * Stores in own the selves by node of the data, for a range in ticks and the wanted lanes
+	 * (no list: all).
+	 */
 	function selves(s, own, { from = 0, to = s.span, lanes = null }, measure) {
 		const { end, length, node, code, value, first, longest } = s.entries;
 		const wanted = Uint8Array.from(s.classes, c => !CLASSES[measure] || CLASSES[measure].includes(c) ? 1 : 0);
@@ -143,7 +153,7 @@ const KraitStrip = (() => {
 			if (lanes && !lanes[lane])
 				continue;
 			let i = firstAt(end, first[lane], first[lane + 1], from);
-			/* Moments only: those after the range's first, to its last. */
+			/* Only moments: those after the range's start, up to its end. */
 			if (!s.entries.waits[lane]) {
 				while (from && i < first[lane + 1] && end[i] === from)
 					i++;
@@ -157,7 +167,7 @@ const KraitStrip = (() => {
 				if (!wanted[code[i]])
 					continue;
 				if (!waits[code[i]] || !length[i]) {
-					/* Its moment; the first range has the first moment, too. */
+					/* A moment; the first range includes the first moment. */
 					if (last <= to && (last > from || !from))
 						own[node[i]] += value[i];
 					continue;
@@ -170,7 +180,10 @@ const KraitStrip = (() => {
 		return own;
 	}
 
-	/* Lanes as they are shown: by program, process or thread, those with the most first; beyond max one of the others. */
+	/*
+	 * Lanes as shown: by program, process or thread, largest first; beyond max, one lane for
+	 * the others.
+	 */
 	function groupLanes(s, by, max) {
 		const byKey = new Map();
 
@@ -195,8 +208,8 @@ const KraitStrip = (() => {
 	}
 
 	/*
-	 * How much of each state (a number for each code's) is in each of cnt columns of the range, for some lanes,
-	 * whatever measure the page shows. Rows of states, one behind the other.
+	 * How much of each state (stateOf: by code) is in each of cnt columns of the range, for
+	 * some lanes, whatever measure the page shows. Rows of states, one after another.
 	 */
 	function columns(s, group, stateOf, stateCnt, cnt, { from, to }) {
 		const { end, length, code, value, first } = s.entries, sums = new Float64Array(cnt * stateCnt);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_svg.js - what is seen as a picture: the strip of time, the boxes with their patterns, and what the colours mean. Names
- * become text of XML, whatever is in them.
+ * flamegraph_svg.js - the present view as a picture: the time strip, the boxes with their patterns,
+ * and the meaning of the colours. Any name becomes valid XML text.
  */
 const KraitSvg = (() => {
 	'use strict';
@@ -9,7 +9,7 @@ const KraitSvg = (() => {
 	const { nameOf, whereOf } = KraitText;
 	const ROW = 20, WIDTH = 1600, CHAR = 7.3, PATTERNS = ['mark', 'native', 'kernel'];
 
-	/* Control characters are no characters of XML, nor is half of a pair. */
+	/* XML allows no control characters and no lone surrogates. */
 	const xml = text => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd')
 		.replace(/\p{Cs}/gu, '\ufffd').replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
 
@@ -17,7 +17,7 @@ const KraitSvg = (() => {
 	const label = (x, y, text) => `<text x="${x.toFixed(2)}" y="${y}">${xml(text)}</text>`;
 	const cut = (text, most) => text.length > most ? text.slice(0, Math.max(0, most - 1)) + '…' : text;
 
-	/* As the page has them (flamegraph_colours.js). */
+	/* The page's patterns (flamegraph_colours.js). */
 	const patterns = () => '<defs>' + [
 		['mark', 6, '<path d="M0 6L6 0M-1 1L1 -1M5 7L7 5" stroke="#67635b" stroke-opacity="0.5"/>'],
 		['native', 5, '<rect x="1" y="1" width="1" height="1" fill="#1b1712" opacity="0.4"/>'],
@@ -25,7 +25,7 @@ const KraitSvg = (() => {
 	].map(([kind, size, what]) => `<pattern id="krait-${kind}" width="${size}" height="${size}" patternUnits="userSpaceOnUse">${what}</pattern>`)
 		.join('') + '</defs>\n';
 
-	/* Swatches with words, side by side; where the next would begin. */
+	/* Draws swatches with words, side by side. Returns where the next would begin. */
 	function legend(items, y, out) {
 		let x = 4;
 
@@ -35,7 +35,7 @@ const KraitSvg = (() => {
 		}
 	}
 
-	/* The strip of time, with what is not chosen paler. */
+	/* Draws the time strip, paler outside the selection. */
 	function stripOf(lanes, out) {
 		const names = 210, { rows, fills, words, from, to, row } = lanes.picture(WIDTH - names, 700), high = rows.length * row;
 
@@ -50,12 +50,15 @@ const KraitSvg = (() => {
 		return high + 28;
 	}
 
-	/* The strip, every box below the zoomed one that is wide enough to be drawn, its callers, and what the colours say; root at the top. */
+	/*
+	 * Draws the strip, the zoomed box's callers, every box below it that is wide enough, and
+	 * the legend; root at the top.
+	 */
 	function of(state, view, lanes) {
 		const { tree, zoom } = state, scale = WIDTH / (tree.total[zoom] || 1);
 		const levels = tree.low[zoom] + 1, out = [], top = lanes ? stripOf(lanes, out) : 0, high = top + levels * ROW + 24;
 
-		/* A name and no address; the page has none of these, and a test for it. */
+		/* A name, not an address to load; a test checks that the page has none of those. */
 		const namespace = ['http', '//www.w3.org/2000/svg'].join(':');
 		out.unshift(`<svg xmlns="${namespace}" width="${WIDTH}" height="${high}" ` +
 			`viewBox="0 0 ${WIDTH} ${high}" font-family="monospace" font-size="12">\n`, patterns(), lanes ? '<g class="strip">\n' : '');
@@ -65,7 +68,7 @@ const KraitSvg = (() => {
 			const y = top + tree.depth[i] * ROW, room = Math.floor((w - 8) / CHAR), isOver = i && w >= 6 && !tree.other && PATTERNS.includes(f.category);
 			out.push(`<g><title>${xml(`${name} ${where}\n${KraitText.counted(tree.total[i])}`)}</title>`, rect(x, y, w - 0.5, ROW - 1, view.colorOf(i)),
 				isOver ? rect(x, y, w - 0.5, ROW - 1, `url(#krait-${f.category})`) : '',
-				/* Callers in C are hidden: torn off there. */
+				/* Callers in C are hidden: the box has a torn edge there. */
 				tree.edge[i] ? `<path d="M${x.toFixed(2)} ${y + 1}h${w.toFixed(2)}" stroke="#ffffff" stroke-width="3" stroke-dasharray="4 4"/>` : '',
 				room > 2 ? label(x + 4, y + 14, cut(name, room)) : '', '</g>\n');
 		}

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_table.js - the functions below the zoomed frame, as rows.
+ * flamegraph_table.js - the functions below the zoomed frame as rows.
  */
 const KraitTable = (() => {
 	'use strict';
 
-	/* More than anybody reads; what is in sight is there at once, the others a moment later. */
+	/*
+	 * ROWS_MAX is more than anybody reads; the first AT_ONCE are visible immediately, the
+	 * others a moment later.
+	 */
 	const ROWS_MAX = 300, AT_ONCE = 24;
 	const $ = id => document.getElementById(id);
 	let last = 0, known = [], knownKey = '', counts = [], countsKey = '';
 	const M = KraitFrames;
 	const { number, samples, counted, amount, points, percent, nameOf, whereOf, element } = KraitText;
 
-	/* Of all stacks, or of those below some nodes of them; in the order of the frames. */
+	/* Counts all stacks, or those below some nodes; in the order of frames. */
 	function count(tree, tops) {
 		const { self, total } = KraitStacks.countFrames(tree, tops);
 		const others = tree.other ? KraitStacks.countFrames(tree, tops, tree.otherSelf, tree.other) : null;
@@ -26,7 +29,7 @@ const KraitTable = (() => {
 		return rows;
 	}
 
-	/* A copy, in the order that is asked for. */
+	/* Returns a sorted copy. */
 	function sorted(rows, sort) {
 		const other = sort === 'total' ? 'self' : 'total';
 
@@ -38,7 +41,7 @@ const KraitTable = (() => {
 
 	const rowsOf = (tree, tops, sort) => sorted(count(tree, tops), sort);
 
-	/* The first function of them by Self, rather than a wait or another remark; null: there is nothing. */
+	/* Returns the function with the largest Self, not a wait or another mark; null: none. */
 	function hottest(tree) {
 		const selves = KraitStacks.selvesByFrame(tree, tree.self), own = selves.map((self, i) => tree.frames[i].kind === M.MARK ? 0 : self);
 		const most = own.reduce((a, b) => Math.max(a, b), 0), at = own.indexOf(most);
@@ -64,7 +67,7 @@ const KraitTable = (() => {
 		return cell;
 	}
 
-	/* "Query.parse" is told by "parse": the rest is cut first. */
+	/* "Query.parse" is recognisable as "parse": the rest is cut first. */
 	function parts(f) {
 		const name = nameOf(f), at = f.kind === M.PYTHON ? name.lastIndexOf('.') + 1 : 0;
 
@@ -99,7 +102,7 @@ const KraitTable = (() => {
 		return line;
 	}
 
-	/* All rows, in their order, as long as these stay the same. */
+	/* All rows in order, cached as long as they stay the same. */
 	function prepare(state) {
 		const tree = state.base, tops = state.tops(), what = `${tree.version} ${tops ? `${tops[0]} ${tops.length}` : ''}`;
 		const key = `${what} ${state.sort}`;
@@ -115,7 +118,7 @@ const KraitTable = (() => {
 
 	/* state: base, tree, zoom, tops(), sort and the chosen frame; afterPicture: of KraitScene. */
 	function show(state, afterPicture) {
-		/* Of the stacks, whatever the view; only what the search wants. */
+		/* Counts stacks, whatever the view; shows only what the search wants. */
 		const tree = state.base, tops = state.tops(), zoom = tops ? state.zoom : 0, whole = zoom ? state.tree.total[zoom] : tree.total[0];
 		const all = prepare(state);
 		const rows = state.test && !state.chosen ? all.filter(r => state.test(r.f)) : all;
@@ -139,7 +142,7 @@ const KraitTable = (() => {
 		}
 	}
 
-	/* The next rows are shown, too. */
+	/* Shows the next rows as well. */
 	function showMore(state, afterPicture) {
 		state.rows = (state.rows || ROWS_MAX) + 10 * ROWS_MAX;
 		show(state, afterPicture);

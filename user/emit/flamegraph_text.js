@@ -11,8 +11,8 @@ const KraitText = (() => {
 	const number = new Intl.NumberFormat('en');
 
 	/*
-	 * What is counted: "samples", or "events" where samples stand for different numbers of them; "nanoseconds" are
-	 * shown as a time.
+	 * What is counted: "samples", or "events" if samples stand for different numbers of them;
+	 * "nanoseconds" are shown as a time.
 	 */
 	let unit = 'samples', unitNs = 0;
 	const time = ns => {
@@ -22,9 +22,9 @@ const KraitText = (() => {
 	};
 	const samples = n => unit === 'nanoseconds' ? time(n) :
 		number.format(n) + ' ' + (n === 1 ? unit.slice(0, -1) : unit);
-	/* "811 samples · 813 ms"; how long each is has to be known. */
+	/* "811 samples · 813 ms"; needs the time per sample. */
 	const counted = n => samples(n) + (unit === 'samples' && unitNs ? ` · ${time(n * unitNs)}` : '');
-	/* Alone in a column: a time where that is known, else a number. */
+	/* Alone in a column: a time if known, else a number. */
 	const amount = n => unit === 'nanoseconds' ? time(n) : unit === 'samples' && unitNs ? time(n * unitNs) : number.format(n);
 	const amountTitle = () => unit === 'nanoseconds' || (unit === 'samples' && unitNs) ? 'Self time' : `Self ${unit}`;
 	const setUnit = (name, ns) => {
@@ -37,7 +37,10 @@ const KraitText = (() => {
 	};
 
 	function nameOf(f) {
-		/* A library's functions without names are called by its file, which all of an interpreter's name alike. */
+		/*
+		 * Unnamed functions of a library are named after its file; an interpreter's
+		 * libraries share a tag, which we drop.
+		 */
 		if (f.kind === M.NATIVE)
 			return f.name.replace(/\.cpython-[^.]+\.so\]$/, '.so]');
 		if (f.kind === M.PROCESS && f.pid > 0)
@@ -62,7 +65,7 @@ const KraitText = (() => {
 		return e;
 	}
 
-	/* What markers say, in words; the page has them of those that it shows (profile/marks.c). */
+	/* Meanings of the marks that the page shows, in words (profile/marks.c). */
 	let meanings = {};
 	const setMeanings = words => { meanings = words; };
 	const meaningOf = name => Object.hasOwn(meanings, name) ? meanings[name] : 'a remark of krait, not a function';
@@ -76,11 +79,11 @@ const KraitText = (() => {
 			points(KraitTree.changeOf(tree, node));
 	}
 
-	/* Name, place and counts of a node. */
+	/* Describes a node: name, place and counts. */
 	function describe(tree, zoom, node, turned) {
 		const f = tree.frames[tree.frame[node]];
 		const whole = tree.total[0];
-		/* In a tree that is turned round self is what nobody called. */
+		/* In an inverted tree, self is what nobody called. */
 		let counts = `${counted(tree.total[node])} · ${percent(tree.total[node], whole)} total` +
 			(turned ? '' : ` · ${percent(tree.self[node], whole)} self`);
 
@@ -111,7 +114,7 @@ const KraitText = (() => {
 		return { name: nameOf(f), where, counts };
 	}
 
-	/* d: of describe(); lines: of its function, those with most. */
+	/* d: from describe(); lines: of its function, those with most samples. */
 	function fill(box, d) {
 		const top = element('div'), bottom = element('div', '', d.counts);
 		top.append(element('span', 'name', d.name), ' ', element('span', 'file', d.where));
@@ -131,7 +134,7 @@ const KraitText = (() => {
 		return item;
 	}
 
-	/* All that is shown, and of what; words: instead of that. */
+	/* Shows the total and its unit; words: instead of that. */
 	function showTotal(total, what, words = counted(total) + (what ? ` of ${what}` : '')) {
 		$('total').replaceChildren(element('b', '', words));
 	}
@@ -143,7 +146,7 @@ const KraitText = (() => {
 	}
 
 	function showHeader(meta, accounts, total) {
-		/* A title that is only our name says less than the command. */
+		/* The command says more than a title that is only our name. */
 		const own = meta.title !== 'krait' && meta.title;
 		const title = own || meta.commandLine || 'CPU profile';
 
@@ -159,7 +162,7 @@ const KraitText = (() => {
 		addMeta('', meta.date);
 		if (own)
 			addMeta('command', meta.commandLine);
-		/* Of two they are no sum of anything. */
+		/* In a comparison these numbers mean nothing. */
 		addMeta('', accounts.interrupts && !meta.compared ? accounts.text.replace(/\d{4,}/g, n => number.format(Number(n))) : '');
 		addMeta('', accounts.unknownFrames ? `${number.format(accounts.unknownFrames)} unknown frames` : '');
 		addMeta('', accounts.eventsDropped ?
@@ -176,10 +179,16 @@ const KraitText = (() => {
 		$('loss').textContent = share.join(' ');
 	}
 
-	/* What a thread waited for is at the end of its stack, as user/profile/states.c names it. */
+	/*
+	 * What a thread waited for is at the end of its stack, with a name from
+	 * user/profile/states.c.
+	 */
 	const isWait = f => f.kind === M.MARK && /^\[(gil|lock|io|sleep|runnable|fault|stopped|waiting|stop-the-world|critical-section)[:\]]/.test(f.name);
 
-	/* What the colours say: of the change, or whose code the samples end in, in all stacks, with its share. */
+	/*
+	 * Legend of the colours: the change, or the origin of the code in which samples end, with
+	 * its share of all stacks.
+	 */
 	function legendOf(tree) {
 		const names = { own: 'own code', package: 'packages', stdlib: 'standard library',
 			unknown: 'no file', native: 'native', kernel: 'kernel', mark: 'markers' };
@@ -195,7 +204,7 @@ const KraitText = (() => {
 			drawn[frame[i]] |= i > 0;
 		}
 		let waits = 0;
-		/* A box that never is a leaf has a colour all the same. */
+		/* A box that is never a leaf has a colour as well. */
 		tree.frames.forEach(({ category }, i) => {
 			sums[category] = (sums[category] || 0) + selves[i];
 			seen[category] = seen[category] || drawn[i];
@@ -219,7 +228,10 @@ const KraitText = (() => {
 		}));
 	}
 
-	/* "python3 [worker.py] (4711)" in three parts: what runs it, what tells it from others, its number. */
+	/*
+	 * "python3 [worker.py] (4711)" in three parts: the program, what distinguishes it, its
+	 * number.
+	 */
 	function taskParts(label) {
 		const [, name, id = ''] = label.match(/^(.*?)( \(\d+\))?$/s), at = name.endsWith(']') ? name.lastIndexOf(' [') + 1 : 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_theme.js - light or dark, as chosen or as the system has it; paper is always light. The style sheet has the
- * colours of both; whoever draws is told to read them again.
+ * flamegraph_theme.js - light or dark, as chosen or as the system has it; paper is always light.
+ * The style sheet has the colours of both; drawing code is told to read them again.
  */
 const KraitTheme = (onColors, onPaper) => {
 	'use strict';
@@ -12,7 +12,7 @@ const KraitTheme = (onColors, onPaper) => {
 		document.documentElement.dataset.theme = name === 'auto' ? dark.matches ? 'dark' : 'light' : name;
 	}
 
-	/* Pages from files may not be allowed to keep anything. */
+	/* A page from a file may not be allowed to store anything. */
 	function stored() {
 		try {
 			return localStorage.getItem('krait-theme');
@@ -24,7 +24,7 @@ const KraitTheme = (onColors, onPaper) => {
 	function store(name) {
 		try {
 			localStorage.setItem('krait-theme', name);
-		} catch (_) { /* for this time only */ }
+		} catch (_) { /* for this visit only */ }
 	}
 
 	function change() {

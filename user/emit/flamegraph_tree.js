@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flamegraph_tree.js - what is grown (flamegraph_grow.js), in the order in which it is drawn: arrays in depth-first order, node
- * 0 the root, the descendants of i i + 1 .. end[i] - 1. No recursion: stacks are thousands deep. No DOM in here.
+ * flamegraph_tree.js - the grown tree (flamegraph_grow.js) in drawing order: arrays in depth-first
+ * order; node 0 is the root, the descendants of i are i + 1 .. end[i] - 1. No recursion: stacks are
+ * thousands deep. No DOM in here.
  */
 const KraitTree = (() => {
 	'use strict';
 
-	/* Children of each box, those with most of the whole recording first, so that a range leaves them where they are. */
+	/*
+	 * Children of each box, those with most of the whole recording first, so that a range keeps
+	 * them in place.
+	 */
 	function groupChildren(draft, frames) {
 		const first = new Int32Array(draft.cnt + 2), children = new Int32Array(draft.cnt);
 
@@ -40,7 +44,8 @@ const KraitTree = (() => {
 		const t = {
 			cnt, frames, box: ints(), parent: ints().fill(-1), frame: ints(), depth: ints(), end: ints(),
 			low: ints(), /* depth of the deepest descendant */
-			opened: new Uint8Array(cnt), edge: new Uint8Array(cnt), rest: ints(), /* how many boxes that are too narrow it stands for; 0: it is itself */
+			/* how many narrow boxes it stands for; 0: itself */
+			opened: new Uint8Array(cnt), edge: new Uint8Array(cnt), rest: ints(),
 			self: numbers(), total: numbers(),
 			start: numbers(), /* left edge, in samples */
 			other: numbers(), otherSelf: numbers(), /* of what this is compared with */
@@ -90,7 +95,7 @@ const KraitTree = (() => {
 				t.low[t.parent[i]] = t.low[i];
 	}
 
-	/* By how many points the share of a node is larger after than before. */
+	/* By how many points the node's share is larger after than before. */
 	function changeOf(tree, node, all = tree.total, others = tree.other) {
 		const share = (values, sum) => sum ? 100 * values[node] / sum : 0;
 		const points = share(all, tree.total[0]) - share(others, tree.other[0]);

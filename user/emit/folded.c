@@ -3,8 +3,8 @@
  * folded.c - one line per stack: "process;[thread;]frame;frame COUNT", root first.
  *
  * Read by flamegraph.pl, inferno, speedscope, Firefox Profiler and krait report. The accounts are
- * not in it: the format has no comments, and flamegraph.pl and inferno warn of every line that does
- * not end in a count (speedscope skips it). They are in the summary and in all other outputs.
+ * missing: the format has no comments, and flamegraph.pl and inferno warn about every line that
+ * does not end in a count (speedscope skips it). The summary and all other outputs have them.
  */
 #include "emit/formats.h"
 
@@ -25,7 +25,7 @@ static void write_stacks(FILE *out, const struct view *v, char **labels, __u32 *
 		path[n->depth] = n->frame;
 		if (!n->self)
 			continue;
-		/* The root, path[0], is shown only for what has no stack at all. */
+		/* The root, path[0], is shown only if the sample has no stack at all. */
 		for (depth = n->depth ? 1 : 0; depth <= n->depth; depth++) {
 			fputs(labels[path[depth]], out);
 			putc(depth < n->depth ? ';' : ' ', out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * formats.h - the emitters of this folder; cmd/formats.c lists them, nobody else names them.
+ * formats.h - the emitters of this folder. Only cmd/formats.c names them.
  */
 #ifndef KRAIT_EMIT_FORMATS_H
 #define KRAIT_EMIT_FORMATS_H

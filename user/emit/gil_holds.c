@@ -4,14 +4,14 @@
 #include "profile/states.h"
 #include "util/vec.h"
 
-/* A thread seems to have the lock since from_ns. */
+/* A stretch in which a thread seems to hold the lock, beginning at from_ns. */
 struct turn {
 	struct gil_holds *holds;
 	const struct gil_sample *samples;
-	size_t first, cnt; /* the samples that say so */
+	size_t first, cnt; /* the samples that prove it */
 	__u64 from_ns;
 	double stretch;
-	bool open, exact; /* exact: from_ns is when it took it */
+	bool open, exact; /* exact: from_ns is the time at which it took the lock */
 };
 
 static int put(struct gil_holds *h, int tid, __u64 from_ns, __u64 to_ns, __u32 node)
@@ -29,7 +29,7 @@ static bool says_held(const struct gil_sample *s)
 	return s->state & STATE_HOLDS_GIL;
 }
 
-/* Half of the time around a tick; a wait is as long as it is. */
+/* A tick stands for half of the time around it; a wait for its own length. */
 static __u64 reach(const struct turn *t, const struct gil_sample *s)
 {
 	return s->off ? 0 : (__u64)((double)s->period_ns * t->stretch / 2);
@@ -50,7 +50,7 @@ static __u64 later(__u64 a, __u64 b)
 	return a > b ? a : b;
 }
 
-/* Each sample has what is nearer to it than to others. */
+/* Each sample gets the time that is nearer to it than to other samples. */
 static int put_parts(const struct turn *t, __u64 to_ns)
 {
 	__u64 begin_ns = t->from_ns;
@@ -68,7 +68,7 @@ static int put_parts(const struct turn *t, __u64 to_ns)
 	return err;
 }
 
-/* end: the wait for the lock that comes next, which says where the thread was when it lost it; NULL: none does. */
+/* end: the next wait for the lock, which says where the thread lost it; NULL: none. */
 static int close_turn(struct turn *t, __u64 to_ns, const struct gil_sample *end)
 {
 	if (!t->open)
@@ -79,7 +79,7 @@ static int close_turn(struct turn *t, __u64 to_ns, const struct gil_sample *end)
 	return put_parts(t, to_ns);
 }
 
-/* It has the lock no more, and nobody says since when. */
+/* The thread no longer holds the lock, but no sample says since when. */
 static int lose(struct turn *t, __u64 until_ns)
 {
 	const struct gil_sample *last = t->cnt ? &t->samples[t->first + t->cnt - 1] : NULL;
@@ -102,7 +102,7 @@ static int take_wait(struct turn *t, size_t i)
 	return err;
 }
 
-/* The thread has been woken to take the lock, and has to wait for a CPU. */
+/* The thread was woken to take the lock and is waiting for a CPU. */
 static bool is_rest_of_wait(const struct turn *t, const struct gil_sample *s)
 {
 	return t->open && t->exact && !t->cnt && state_of(s->state) == STATE_RUNNABLE &&

@@ -13,9 +13,9 @@
 #include "util/stream.h"
 #include "util/vec.h"
 
-/* Of a time in ns: 146 years. What is longer, a hostile file says. */
+/* For a time in ns: 146 years. Only a hostile file has more. */
 #define TIME_BITS 62
-/* One tick in so many comes at the least; the rest is nonsense. */
+/* At least one tick in so many arrives; a larger ratio is nonsense. */
 #define STRETCH_MAX 1000
 
 struct gil_table {
@@ -23,7 +23,7 @@ struct gil_table {
 	size_t cnt, cap;
 };
 
-/* One lock's, and how much time its samples are of. */
+/* One lock, and how much time its samples cover. */
 struct lock {
 	const struct dict *dict;
 	const struct gil_sample *samples;
@@ -80,7 +80,7 @@ int gil_table__add(struct gil_table *t, const struct profile *p, const struct pr
 	return 0;
 }
 
-/* By process, lock, thread and time. */
+/* Sorts by process, lock, thread and time. */
 static int compare_samples(const void *a, const void *b)
 {
 	const struct gil_sample *x = a, *y = b;
@@ -230,7 +230,7 @@ static int put_pairs(FILE *out, struct lock *l, const struct summary_options *o)
 	return err;
 }
 
-/* How often the other way round. */
+/* Returns how often the lock was handed the other way round. */
 static double back(const struct gil_waits *w, const struct gil_hand *h)
 {
 	for (size_t i = 0; i < w->hand_cnt; i++) {
@@ -286,7 +286,10 @@ static int put_lock(FILE *out, struct lock *l, const struct summary_options *o, 
 
 /* ---- all ---------------------------------------------------------------------------------------- */
 
-/* Of the clock's ticks some never came: those that did stand for them, as nobody knows better. */
+/*
+ * Some of the clock's ticks never came. Those that did stand for them too: there is no better
+ * estimate.
+ */
 static double stretch_of(const struct profile *p)
 {
 	for (unsigned i = 0; i < p->event_cnt; i++) {

@@ -11,15 +11,15 @@
 #include "util/search.h"
 #include "util/vec.h"
 
-/* Holds that one wait is compared with; what comes after them is of nobody known. */
+/* Holds that one wait is compared with; time under later ones counts as unknown. */
 #define HOLDS_MAX 1024
 
 struct counting {
 	struct gil_waits *out;
 	const struct dict *dict;
 	struct gil_holds holds;
-	__u64 *ends; /* by hold: the latest end of it and those before it */
-	struct idindex pairs, hands; /* ids are indexes + 1 */
+	__u64 *ends; /* by hold: the latest end of it and all before it */
+	struct idindex pairs, hands; /* ids are indexes plus 1 */
 	__u64 wait; /* number of the last one */
 };
 
@@ -31,7 +31,7 @@ void gil_waits_free(struct gil_waits *w)
 	*w = (struct gil_waits){ 0 };
 }
 
-/* The innermost function of Python; of a stack without any, the innermost one. */
+/* Returns the innermost Python function; in a stack without any, the innermost function. */
 static struct gil_function function_of(const struct dict *dict, __u32 node)
 {
 	struct gil_function found = { 0 };
@@ -79,7 +79,7 @@ static struct gil_pair *pair_of(struct counting *c, struct gil_function waiter,
 	return &w->pairs[w->pair_cnt++];
 }
 
-/* ns: with its weight; own_ns: of this very wait. */
+/* ns: weighted; own_ns: of this wait alone. */
 static int add_pair(struct counting *c, struct gil_function waiter, struct gil_function holder,
 		    double ns, __u64 own_ns)
 {
@@ -131,7 +131,7 @@ static __u64 overlap(const struct gil_sample *s, const struct gil_hold *h)
 	return h->tid != s->tid && from_ns < to_ns ? to_ns - from_ns : 0;
 }
 
-/* The first hold that ends behind that time. */
+/* Returns the first hold that ends after that time. */
 static size_t first_hold(const struct counting *c, __u64 time_ns)
 {
 	return sorted_below(c->holds.cnt, i, c->ends[i] <= time_ns);
@@ -147,7 +147,7 @@ static size_t behind_holds(const struct counting *c, const struct gil_sample *s,
 	return end;
 }
 
-/* Where holders seem to overlap, as samples are not that exact, each has its share. */
+/* If holders seem to overlap, since samples are not exact, each gets a share. */
 static int count_wait(struct counting *c, const struct gil_sample *s)
 {
 	const struct gil_function waiter = function_of(c->dict, s->node);
@@ -177,16 +177,16 @@ static int count_wait(struct counting *c, const struct gil_sample *s)
 
 /* ---- who hands it to whom ----------------------------------------------------------------------- */
 
-/* A thread that has asked for the lock waits on within that time, or has got it. */
+/* A thread that has asked for the lock either waits again within this time or has got it. */
 #define AGAIN_NS 1000000ULL
 
-/* A wait that was over before the thread had the lock: it asks for it, and waits again. */
+/* A thread whose wait ended before it got the lock: it asks for the lock and waits again. */
 struct asking {
-	const struct gil_sample *wait; /* the last one; NULL: it asks for none */
-	__u64 to_ns; /* until then it has not had the lock */
+	const struct gil_sample *wait; /* the last one; NULL: it is not asking */
+	__u64 to_ns; /* until then it did not have the lock */
 };
 
-/* So many waits does the sample stand for. */
+/* Returns how many waits the sample stands for. */
 static double weight_of(const struct gil_sample *s)
 {
 	__u64 length_ns = s->to_ns - s->from_ns;
@@ -200,8 +200,8 @@ static int hand_over(struct counting *c, const struct gil_sample *s, double cnt)
 }
 
 /*
- * The wait in which it gets the lock may be of microseconds, and not be seen: what comes later says that it had it. Where
- * that wait is seen, it stands for no other one.
+ * The wait in which the thread gets the lock may take microseconds and go unseen; then a later
+ * sample shows that it got the lock. If that wait is seen, it stands for no other one.
  */
 static int got_it(struct counting *c, struct asking *a)
 {
@@ -237,7 +237,7 @@ static int count_waits(struct counting *c, const struct gil_sample *samples, siz
 	for (size_t i = 0; i < cnt && !err; i++) {
 		const struct gil_sample *s = &samples[i];
 
-		/* How that went on nobody has seen. */
+		/* Nobody saw how that ended. */
 		if (i && s->tid != s[-1].tid)
 			asking.wait = NULL;
 		if (state_of(s->state) == STATE_GIL)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * gil_waits.h - whom the waits for one interpreter's lock were for: the holds that each wait overlaps.
+ * gil_waits.h - attributes the waits for one interpreter's lock to the holds that each wait
+ * overlaps.
  *
- * Must hold: for each thread and each function, what it waited for all holders, the unknown one included, is what
- * it waited.
+ * Must hold: for each thread and each function, the waits for all holders, including the unknown
+ * one, add up to its waiting time.
  */
 #ifndef KRAIT_EMIT_GIL_WAITS_H
 #define KRAIT_EMIT_GIL_WAITS_H
@@ -15,20 +16,20 @@
 
 struct dict;
 
-/* A function of the dictionary: string ids. All zero: nobody knows which. */
+/* A function of the dictionary, as string ids. All zero: unknown. */
 struct gil_function {
 	__u32 name, file;
 };
 
-/* A function that waited while another one held the lock. */
+/* A function that waited while another held the lock. */
 struct gil_pair {
 	struct gil_function waiter, holder;
 	double ns;
-	__u64 longest_ns; /* the most of one wait */
-	__u64 wait, wait_ns; /* the wait that was last counted here, and how much of it so far */
+	__u64 longest_ns; /* the most that one wait contributed */
+	__u64 wait, wait_ns; /* the wait last counted here, and how much of it so far */
 };
 
-/* A thread that gave the lock to another one that waited for it. */
+/* A thread that gave the lock to another that waited for it. */
 struct gil_hand {
 	int from, to;
 	double cnt;
@@ -36,7 +37,7 @@ struct gil_hand {
 
 struct gil_thread {
 	int tid;
-	__u32 node; /* of its last sample: its name is on the way to the root */
+	__u32 node; /* of its last sample: the thread's name is on the path to the root */
 	double waits_ns, holds_ns, without_ns;
 };
 
@@ -45,10 +46,10 @@ struct gil_waits {
 	struct gil_hand *hands;
 	struct gil_thread *threads;
 	size_t pair_cnt, pair_cap, hand_cnt, hand_cap, thread_cnt, thread_cap;
-	double ns; /* Σ of all pairs */
+	double ns; /* sum over all pairs */
 };
 
-/* samples: of one lock, by thread, and those of each in the order of to_ns. 0 or -ENOMEM. */
+/* samples: of one lock, grouped by thread, each thread's sorted by to_ns. Returns 0 or -ENOMEM. */
 int gil_waits_count(struct gil_waits *w, const struct dict *dict, const struct gil_sample *samples,
 		    size_t cnt, double stretch) __attribute__((warn_unused_result));
 void gil_waits_free(struct gil_waits *w);

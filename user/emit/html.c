@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * html.c - the flame graph: one file that needs no other and no network.
+ * html.c - the flame graph: one self-contained file that needs no network.
  *
- * The page is the template flamegraph.html with the style sheet and the scripts in it (scripts/pack-page, when krait is
- * built), and the data put in at its marker. The data is the finest view (process, thread, line); the page merges it to what
- * is asked for, by the same rules as view.c, so its numbers are those of the other outputs.
+ * scripts/pack-page builds the page at build time from the template flamegraph.html, the style
+ * sheet and the scripts; html.c inserts the data at the template's marker. The data is the finest
+ * view (process, thread, line). The page merges it as the user asks, by the rules of view.c, so its
+ * numbers match the other outputs.
  *
- * Must hold: no byte of a name can end the <script> that holds the data (json_put_text() sees to it),
- * and the page makes text of names only by textContent and canvas, never markup.
+ * Must hold: no byte of a name can end the <script> that holds the data (json_put_text() escapes
+ * it), and the page shows names only by textContent and canvas, never as markup.
  */
 #include "emit/formats.h"
 
@@ -32,7 +33,7 @@
 #include "util/cleanup.h"
 #include "util/stream.h"
 
-/* scripts/pack-page has made it of the template, the style sheet and the scripts. */
+/* scripts/pack-page makes it from the template, the style sheet and the scripts. */
 extern const char page_start[], page_end[];
 __asm__(".pushsection .rodata\npage_start:\n.incbin \"" KRAIT_BUILD
 	"/page.html\"\npage_end:\n.popsection\n");
@@ -70,7 +71,7 @@ static int put_accounts(FILE *out, const struct accounts *a)
 	return 0;
 }
 
-/* Of time that is not even the page says how long, not how many. */
+/* For uneven time the page shows how long, not how many. */
 static const char *unit_of(const struct counts *c)
 {
 	return c->uneven && event_is_time(&c->event) ? "nanoseconds" : counts__share_unit(c);
@@ -101,7 +102,7 @@ static int put_meta(FILE *out, const struct emit_options *o, const struct html_c
 	fprintf(out, "\"line\":%d,\"sources\":%s,", content->line, o->sources ? "true" : "false");
 	fprintf(out, "\"compared\":%s,", m->before ? "true" : "false");
 	put_number(out, "frequency", r->frequency);
-	/* Of a sample, on average: how long it stands for. */
+	/* The time that a sample stands for, on average. */
 	put_number(out, "unitNs", (__u64)llround(counts__unit_ns(c)));
 	fprintf(out, "\"lines\":%s,\"threads\":%s,", o->lines ? "true" : "false",
 		o->threads ? "true" : "false");
@@ -111,7 +112,7 @@ static int put_meta(FILE *out, const struct emit_options *o, const struct html_c
 	return put_accounts(out, &c->accounts);
 }
 
-/* What the numbers of kinds mean, and what is shown for a name or a stack that is not there. */
+/* Writes the meaning of the kind numbers, and what to show for a missing name or stack. */
 static int put_words(FILE *out)
 {
 	fputs("\"kinds\":[", out);
@@ -124,7 +125,7 @@ static int put_words(FILE *out)
 	return 0;
 }
 
-/* Number of the string in the page; strings get them in the order in which they are met. */
+/* Returns the page's number of a string; numbers are given on first use. */
 static __u32 page_string(__u32 *numbers, __u32 *order, __u32 *cnt, __u32 string)
 {
 	if (!numbers[string]) {
@@ -134,7 +135,10 @@ static __u32 page_string(__u32 *numbers, __u32 *order, __u32 *cnt, __u32 string)
 	return numbers[string] - 1;
 }
 
-/* "shortFiles": of each string that may be a file's path and has a shorter form, its number and that. */
+/*
+ * "shortFiles": for each string that may be a path and has a shorter form, its number and that
+ * form.
+ */
 static int put_short_files(FILE *out, const struct dict *dict, const __u32 *order, __u32 cnt)
 {
 	const char *before = "";
@@ -155,7 +159,7 @@ static int put_short_files(FILE *out, const struct dict *dict, const __u32 *orde
 	return fputs("],\n", out) < 0 ? -ENOMEM : 0;
 }
 
-/* "frames": 7 numbers each, "strings" after them. Strings of frames only, not all there are. */
+/* "frames": 7 numbers each; then "strings": only those that frames use. */
 static int put_frames(FILE *out, const struct view *v)
 {
 	__u32 max = 0, cnt = 0, i, none;
@@ -178,7 +182,7 @@ static int put_frames(FILE *out, const struct view *v)
 		fprintf(out, "%s%d,%u,%u,%d,%d,%d,%d", i ? "," : "", (int)f->kind, name, file,
 			f->first_line, f->line, f->pid, f->tid);
 	}
-	/* One more, for the subtrees left out; its name is the last string. */
+	/* One extra frame for left-out subtrees; its name is the last string. */
 	none = page_string(numbers, order, &cnt, 0);
 	fprintf(out, ",%d,%u,%u,-1,-1,-1,-1],\n\"strings\":[", (int)FRAME_MARK, cnt, none);
 	for (i = 0; i < cnt; i++) {
@@ -191,7 +195,7 @@ static int put_frames(FILE *out, const struct view *v)
 	return put_short_files(out, v->dict, order, cnt);
 }
 
-/* "meanings": of each mark that is there. */
+/* "meanings": of each mark that occurs. */
 static int put_meanings(FILE *out, const struct view *v)
 {
 	fputs("\"meanings\":{", out);
@@ -220,7 +224,7 @@ static int put_tree(FILE *out, const struct emit_options *o, const struct html_c
 		    const struct view *v)
 {
 	cleanup_free __u32 *page_node = NULL;
-	/* Of two recordings they are no sum of anything. */
+	/* Instructions cannot be compared between two recordings. */
 	int err = content->measures->before ? 0 : html_put_instructions(out, v->counts, v);
 
 	if (!err)

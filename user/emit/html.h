@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * html.h - the one page: its parts are in flamegraph.html and flamegraph_*.js, and the data go between them.
+ * html.h - the page. Its parts are in flamegraph.html and flamegraph_*.js; this module adds the
+ * data.
  */
 #ifndef KRAIT_EMIT_HTML_H
 #define KRAIT_EMIT_HTML_H
@@ -11,23 +12,26 @@
 #include "emit/html_measures.h"
 #include "emit/html_strip.h"
 
-/* All zero but the measures: no more than the tree of stacks. */
+/* Initially all zero except for the measures: then the page has only the tree of stacks. */
 struct html_content {
 	const struct html_measures *measures;
-	/* Its samples in the order of time, and what html_strip__put() wants to know; NULL none. */
+	/* Samples in time order and what html_strip__put() needs; NULL: none. */
 	struct html_strip *strip;
 	const struct profile *profile;
 	unsigned event;
-	/* The page opens there: "source", at that line of that file; NULL: the stacks. */
+	/* Where the page opens: "source", at that line of that file; NULL: at the stacks. */
 	const char *view, *file;
 	int line;
 };
 
-/* All of the page; out is the caller's. 0 or -errno. */
+/* Writes the whole page; the caller owns out. Returns 0 or -errno. */
 int html_page(FILE *out, const struct emit_options *options, const struct html_content *content)
 	__attribute__((warn_unused_result));
 
-/* Of the html emitter: where its page opens, as in struct html_content. What is pointed to stays until it finishes. */
+/*
+ * html emitter only: sets where its page opens, as in struct html_content. The strings must stay
+ * valid until it finishes.
+ */
 void html_show(struct emitter *e, const char *view, const char *file, int line);
 
 #endif /* KRAIT_EMIT_HTML_H */

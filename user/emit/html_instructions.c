@@ -54,7 +54,7 @@ static int compare_rows(const void *x, const void *y)
 	return c ? c : compare_int(a->opcode, b->opcode);
 }
 
-/* The view's frame at which the spot is; 0 none. sorted: those of Python, by place. */
+/* Returns the view's frame of a spot; 0: none. sorted: Python's frames by place. */
 static __u32 frame_of(const struct view *v, const __u32 *sorted, __u32 cnt, const struct spot *s)
 {
 	const struct profile_frame key = {
@@ -65,7 +65,7 @@ static __u32 frame_of(const struct view *v, const __u32 *sorted, __u32 cnt, cons
 	return at < cnt && !compare_places(&v->frames[sorted[at]], &key) ? sorted[at] : 0;
 }
 
-/* Instructions of one opcode and one place are one row. */
+/* Merges instructions of one opcode at one place into one row. */
 static __u32 merge_rows(struct row *rows, __u32 cnt)
 {
 	__u32 kept = 0;
@@ -103,7 +103,7 @@ static int make_rows(struct row *rows, __u32 *ret_cnt, const struct spots *s, co
 	return 0;
 }
 
-/* index: by opcode, the number in the list; -1 is not in it. */
+/* index: by opcode, its position in the list; -1: not listed. */
 static int put_opcodes(FILE *out, const struct row *rows, __u32 cnt, int *index)
 {
 	__u16 list[OPCODE_LIMIT];

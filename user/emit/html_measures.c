@@ -8,14 +8,14 @@
 #include "util/cleanup.h"
 
 /*
- * Nodes in one page, about 10 MB and one second to open. A larger tree loses its smallest
- * subtrees, which become one mark per parent that says so; counts stay true.
+ * Nodes in one page: about 10 MB, and one second to open. A larger tree loses its smallest
+ * subtrees: each parent gets one mark for all of them. Counts stay true.
  */
 #define HTML_MAX_NODES (1U << 20)
 
 /* ---- which there are -------------------------------------------------------------------------- */
 
-/* The clock, or time off the CPU, where it has samples. */
+/* Returns the clock, or time off the CPU, if it has samples. */
 static const struct counts *find_time(const struct profile *p, bool off_cpu)
 {
 	for (unsigned i = 0; i < p->event_cnt; i++) {
@@ -63,7 +63,7 @@ int html_measures_compare(struct html_measures *m, const struct counts *before,
 	err = counts__merge(m->own_sum, after);
 	if (!err)
 		err = counts__merge(m->own_sum, before);
-	/* Time, where both have some: at another rate a sample is another time. */
+	/* If both have time: a sample stands for different times at different rates. */
 	m->own_sum->uneven |= counts__unit_ns(before) > 0 && counts__unit_ns(after) > 0;
 	return err;
 }
@@ -77,7 +77,7 @@ void html_measures_free(struct html_measures *m)
 
 /* ---- nodes ------------------------------------------------------------------------------------ */
 
-/* The smallest total that a node must have for the tree to fit. */
+/* Returns the smallest total a node may have for the tree to fit. */
 static __u64 least_total(const struct view *v, __u32 max)
 {
 	__u64 least = 1;
@@ -91,7 +91,7 @@ static __u64 least_total(const struct view *v, __u32 max)
 	return least;
 }
 
-/* Each node of the view is written as, or in, this one. */
+/* Stores for each node of the view the written node that it became or was merged into. */
 static void put_tree(FILE *out, const struct view *v, __u32 *written_as)
 {
 	__u64 least = least_total(v, HTML_MAX_NODES), away = 0;
@@ -112,7 +112,7 @@ static void put_tree(FILE *out, const struct view *v, __u32 *written_as)
 		next = n->end;
 		for (__u32 k = i; k < next; k++)
 			written_as[k] = written;
-		/* Neighbours left out are one mark. */
+		/* Adjacent left-out nodes share one mark. */
 		if (next < v->node_cnt && v->nodes[next].parent == n->parent &&
 		    v->nodes[next].total < least)
 			continue;

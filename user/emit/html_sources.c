@@ -13,7 +13,7 @@
 
 #define MAX_FILES 200U
 #define MAX_TEXT (4U << 20)
-/* Of a larger file only lines near to those with samples. */
+/* Of a larger file, only lines near samples are kept. */
 #define MAX_WHOLE (128U << 10)
 #define NEAR_LINES 30
 
@@ -23,7 +23,7 @@ struct line_frame {
 };
 
 struct source {
-	__u32 first, cnt; /* of the frames, in order of lines */
+	__u32 first, cnt; /* of the frames, sorted by line */
 	__u64 self, total;
 };
 
@@ -34,7 +34,7 @@ struct sources {
 	struct source *files;
 	__u32 line_cnt, file_cnt;
 	struct bytes text;
-	bool cut; /* of the file at hand: there was no room */
+	bool cut; /* the current file was cut: out of room */
 };
 
 static int compare_lines(const void *x, const void *y)
@@ -95,7 +95,7 @@ static int find_files(struct sources *s)
 
 /* ---- text ------------------------------------------------------------------------------------- */
 
-/* Lines from first on, so many bytes. */
+/* Writes len bytes of text that begin at line first. */
 static void put_part(struct sources *s, FILE *out, int first, const char *text, size_t len)
 {
 	if (s->text.len + len > MAX_TEXT + MAX_WHOLE) {
@@ -144,7 +144,7 @@ static int read_file(struct sources *s, __u32 number, char **ret)
 				  s->lines[s->files[number].first].file, ret);
 }
 
-/* The first line and how many bytes of each part that is kept, in *ret. 0 or -errno. */
+/* Stores in *ret the first line and length of each kept part. Returns 0 or -errno. */
 static int keep_parts(struct sources *s, __u32 number, char **ret)
 {
 	cleanup_free char *text = NULL;
@@ -162,7 +162,7 @@ static int keep_parts(struct sources *s, __u32 number, char **ret)
 	return err ? err : s->cut ? -E2BIG : 0;
 }
 
-/* Its frame, why there is no text or not all of it, and the parts. */
+/* Writes a file's frame, why its text is missing or incomplete, and the parts. */
 static int put_file(struct sources *s, FILE *out, __u32 number)
 {
 	cleanup_free char *parts = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * html_strip.c - samples as columns of small numbers, so that they become small: one lane (a thread) after another, of
- * each entry the time since the one before it, its node in three planes of bytes, its code (state, and of what
- * measure), how long a wait was, and its weight where that is not one unit of its code, or the wait's length. gzip makes 2 to 3 bytes an
- * entry of that.
+ * html_strip.c - stores samples as columns of small numbers, which compress well. Lane (thread) by
+ * lane, each entry has: the time since the entry before it, its node in three byte planes, its code
+ * (state and measure), the length of a wait, and its weight unless that is one unit of its code or
+ * the wait's length. gzip brings this to 2 to 3 bytes per entry.
  */
 #include "emit/html_strip.h"
 
@@ -16,38 +16,38 @@
 #include "util/bytes.h"
 #include "util/json.h"
 
-/* While it records; what is more goes together at once. */
+/* Limit while recording; more samples are merged at once. */
 #define KEPT_MAX (2U * HTML_STRIP_MAX)
-/* Times are multiples of a part of the whole, or of a microsecond. */
+/* Times are multiples of the whole divided by this, or of a microsecond. */
 #define TIME_PARTS (1U << 20)
 #define LEAST_QUANTUM_NS 1000ULL
-/* The finest stretches in which samples go together. */
+/* The shortest stretches in which samples are merged, as parts of the whole. */
 #define FIRST_PARTS (1U << 16)
 #define MAX_CODES 128U
-/* Of weights that differ from sample to sample an average one is so many units. */
+/* If weights differ from sample to sample, an average one is this many units. */
 #define UNEVEN_PARTS 64
 
 struct html_strip {
 	struct timeline *timeline;
 	__u64 added, kept, last_ns;
-	__u64 width_ns; /* of the stretches; 0: samples are apart */
-	bool given_up; /* there are too many different stacks */
+	__u64 width_ns; /* of the stretches; 0: samples are not merged */
+	bool given_up; /* too many different stacks */
 };
 
-/* What an entry's number stands for. */
+/* The meaning of an entry's code number. */
 struct code {
 	enum state state;
 	unsigned event;
 	bool is_wait; /* has a length */
-	__u64 unit; /* of weight; 0: a wait, and its own length is */
+	__u64 unit; /* of weight; 0: a wait, which weighs its own length */
 };
 
 enum column { TIMES, LOW, MIDDLE, HIGH, CODES, LENGTHS, WEIGHTS, COLUMN_CNT };
 
 struct encoder {
-	const struct profile *events; /* not their sum */
+	const struct profile *events; /* individual events, not their sum */
 	unsigned event;
-	bool times; /* all of time, whatever the event */
+	bool times; /* all time, whatever the event */
 	const __u32 *page_node;
 	__u64 first_ns, last_ns, quantum_ns;
 	struct code codes[MAX_CODES];
@@ -79,7 +79,7 @@ void html_strip__free(struct html_strip *s)
 
 /* ---- as they come ----------------------------------------------------------------------------- */
 
-/* Until at most max are left; where no stretch is long enough, nothing is kept any more. */
+/* Merges until at most max are left. If no stretch is long enough, gives up. */
 static void thin(struct html_strip *s, __u64 max)
 {
 	__u64 span = s->last_ns - timeline__first_ns(s->timeline) + 1;
@@ -127,7 +127,7 @@ static const struct counts *counts_of(const struct encoder *e, unsigned event)
 	return profile__counts(e->events, event);
 }
 
-/* What nobody has said: a clock ticks on a CPU, and what is off it waits. */
+/* Without a known state, a clock tick means on CPU and a sample off CPU means waiting. */
 static enum state state_of_sample(const struct encoder *e, const struct timeline_sample *s)
 {
 	const struct event_spec *event = &counts_of(e, s->event)->event;
@@ -147,7 +147,7 @@ static __u64 unit_of(const struct encoder *e, const struct timeline_sample *s)
 	return c->uneven && !event_is_clock(&c->event) ? part + 1 : s->weight ? s->weight : 1;
 }
 
-/* The number of its code; MAX_CODES: there are too many, which only a broken capture has. */
+/* Returns the code's number; MAX_CODES: too many, which only a broken capture has. */
 static unsigned code_of(struct encoder *e, const struct timeline_sample *s)
 {
 	const enum state state = state_of_sample(e, s);
@@ -167,7 +167,7 @@ static unsigned code_of(struct encoder *e, const struct timeline_sample *s)
 	return i;
 }
 
-/* In units of the code, and never nothing; 0: one unit, or the wait's length. */
+/* Returns the weight in units of the code, at least 1; 0: one unit, or the wait's length. */
 static __u64 weight_of(const struct encoder *e, const struct code *c,
 		       const struct timeline_sample *s, __u64 length)
 {
@@ -210,7 +210,7 @@ static int put_entry(struct encoder *e, const struct timeline_sample *s, __u64 *
 	return 0;
 }
 
-/* From when to when there is anything. */
+/* Finds the first and the last time. */
 static void measure(struct encoder *e, const struct timeline_thread *threads, size_t cnt)
 {
 	__u64 parts;
@@ -260,7 +260,7 @@ static int put_lane(struct encoder *e, FILE *out, const struct timeline_thread *
 	return err;
 }
 
-/* Process, thread, entries, and what both are called. */
+/* Writes process, thread, number of entries and both names. */
 static int put_lanes(struct encoder *e, FILE *out, const struct timeline_thread *threads,
 		     size_t cnt)
 {
@@ -273,7 +273,10 @@ static int put_lanes(struct encoder *e, FILE *out, const struct timeline_thread 
 	return err;
 }
 
-/* Whether an entry is time off the CPU, has a length, and how many ns its unit is (0: not time, or its length). */
+/*
+ * Writes for each code whether it is off CPU, whether it has a length, and the ns of its unit (0:
+ * not time, or its length).
+ */
 static void put_codes(const struct encoder *e, FILE *out)
 {
 	fputs("\"codes\":[", out);

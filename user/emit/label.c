@@ -27,15 +27,18 @@ int put_label(FILE *out, const struct view *v, const struct profile_frame *f)
 	int err;
 
 	err = put_printable(out, label_name(v, f));
-	/* As stackcollapse-perf.pl marks it; what colours flame graphs goes by that. */
+	/* stackcollapse-perf.pl's mark, which flame graph tools use to choose colours. */
 	if (!err && f->kind == FRAME_KERNEL)
 		fputs("_[k]", out);
-	/* The kernel cuts names to 15 bytes, and before 3.14 all threads have the program's. */
+	/*
+	 * The kernel cuts names to 15 bytes, and before CPython 3.14 all threads have the program's
+	 * name.
+	 */
 	if (!err && f->tid > 0)
 		fprintf(out, "/%d", f->tid);
 	if (err || (f->kind != FRAME_PYTHON && f->kind != FRAME_NATIVE) || !*file)
 		return err;
-	/* Code without a symbol is called after its file already. */
+	/* Code without a symbol is already named after its file. */
 	if (f->kind == FRAME_NATIVE && *label_name(v, f) == '[')
 		return 0;
 	fputs(" (", out);

@@ -13,15 +13,15 @@
 #include "util/cleanup.h"
 #include "util/stream.h"
 
-/* What stands where a frame of Python has none: it was not known, or the frame is of another recording. */
+/* Stands for a Python frame without an opcode: it was unknown, or another recording has it. */
 #define NAME_NO_OPCODE "[opcode not known]"
-/* Of the places below the table; the rest is in annotate. */
+/* Places listed below the table; annotate shows them all. */
 #define PLACES_MAX 10U
-/* A place with less says nothing. */
+/* A smaller share says nothing. */
 #define PLACES_MIN_PERCENT 0.5
 
 struct row {
-	__u32 covered; /* nodes before this one are below a node of this row */
+	__u32 covered; /* nodes before this one are descendants of a node of this row */
 	__u16 opcode;
 	__u64 self, total;
 };
@@ -29,8 +29,8 @@ struct row {
 struct opcode_rows {
 	struct view *view;
 	struct row *opcodes; /* by opcode */
-	struct row *places; /* by frame of the view: self alone */
-	bool any; /* one opcode is known */
+	struct row *places; /* by frame of the view: self only */
+	bool any; /* at least one opcode is known */
 };
 
 static void rows_free(struct opcode_rows *r)
@@ -46,7 +46,10 @@ static bool is_wanted(const struct view *v, const struct profile_frame *f, const
 	       (!function || frame_matches(function, f->kind, view_name(v, f), view_file(v, f)));
 }
 
-/* The innermost frame of Python has what ends below it; a node below another one of its opcode adds no total. */
+/*
+ * Credits the innermost Python frame with what ends below it. A node below another of its opcode
+ * adds nothing to the total.
+ */
 static int count(struct opcode_rows *r, const char *function)
 {
 	const struct view *v = r->view;
@@ -98,7 +101,7 @@ static int compare_total(const void *a, const void *b)
 	return compare_self(a, b);
 }
 
-/* versions: there are opcodes of several, which may have the same name. */
+/* versions: opcodes of several versions occur, which may share a name. */
 static void put_opcode(FILE *out, __u16 opcode, bool versions)
 {
 	const char *form = opcode_form_name(opcode_form(opcode));
@@ -202,7 +205,7 @@ static int put_place(const struct text_report *report, const struct view *v, con
 	return err;
 }
 
-/* Generic instructions, the hottest first. */
+/* Lists generic instructions, the hottest first. */
 static int put_generic(const struct text_report *report, struct opcode_rows *r)
 {
 	const struct view *v = r->view;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * opcode_table.h - a row for each opcode that was recorded, and below them the places where instructions are hot that
- * have special forms and are in none.
+ * opcode_table.h - a row per recorded opcode, and below them the hot places whose instruction has
+ * specialised forms but was not specialised.
  *
- * An opcode has for its own what ran while it was the instruction of the innermost frame of Python, the C that it
- * called included; its total is what has it anywhere on the stack.
+ * An opcode's self is what ran while it was the current instruction of the innermost Python frame,
+ * including the C code it called. Its total is what has it anywhere on the stack.
  */
 #ifndef KRAIT_EMIT_OPCODE_TABLE_H
 #define KRAIT_EMIT_OPCODE_TABLE_H
@@ -12,8 +12,9 @@
 #include "emit/text_report.h"
 
 /*
- * function: a pattern as of profile/stack_filter.h, of which alone the rows are; NULL all. 0; -ENODATA: no opcodes were
- * recorded, or none in such a function; -errno.
+ * function: a pattern as in profile/stack_filter.h that limits the rows to matching functions;
+ * NULL: all. Returns 0, -ENODATA (no opcodes recorded, or none in such a function) or another
+ * -errno.
  */
 int opcode_table(FILE *out, const struct counts *c, const char *function,
 		 const struct summary_options *o) __attribute__((warn_unused_result));

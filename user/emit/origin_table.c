@@ -14,8 +14,8 @@
 #include "util/stream.h"
 
 struct row {
-	__u32 name; /* of the names */
-	__u32 covered; /* nodes before this one are below a node of this origin */
+	__u32 name; /* index of names */
+	__u32 covered; /* nodes before this one are descendants of a node of this origin */
 	__u64 self, total;
 };
 
@@ -55,7 +55,7 @@ static int name_frames(struct origins *o)
 	return 0;
 }
 
-/* A node below another one of its origin adds no total. */
+/* A node below another of its origin adds nothing to the total. */
 static void count(struct origins *o)
 {
 	for (__u32 i = 0; i < o->view->node_cnt; i++) {
@@ -104,7 +104,7 @@ static int put_rows(FILE *out, struct origins *o, const struct counts *c,
 	for (__u32 i = 1; i < o->names.cnt; i++) {
 		const struct row *r = &o->rows[i];
 
-		/* What is missing is no code: a mark, unless samples end there. */
+		/* A mark stands for missing code: it counts only if samples end there. */
 		bool counts = r->self || (r->total && *strtab_text(&o->names, r->name) != '[');
 
 		if (counts && report_percent(&report, r->total) >= options->min_percent)

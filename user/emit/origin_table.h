@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * origin_table.h - a row for each origin of code (profile/origin.h): what runs in it, and below it.
+ * origin_table.h - a row for each origin of code (profile/origin.h): what runs in it and below it.
  */
 #ifndef KRAIT_EMIT_ORIGIN_TABLE_H
 #define KRAIT_EMIT_ORIGIN_TABLE_H
 
 #include "emit/summary.h"
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int origin_table(FILE *out, const struct counts *c, const struct summary_options *o);
 
 #endif /* KRAIT_EMIT_ORIGIN_TABLE_H */

@@ -13,13 +13,13 @@
 #include "util/clock.h"
 #include "util/vec.h"
 
-/* What a sample says beside its stack: thread's number and name, state. */
+/* Attributes of a sample beside its stack: thread's number, name and state. */
 enum { SAMPLE_ATTRIBUTES = 3 };
 
-/* What one more tick of a profile takes, at most: a sample of its own, with a value. */
+/* Most bytes that one more tick adds: a sample of its own with one value. */
 #define TICK_BYTES 48U
 
-/* A sample of the window as the profile has it. */
+/* A sample of the window, as the profile needs it. */
 struct tick_of {
 	struct {
 		__s32 stack, attributes[SAMPLE_ATTRIBUTES];
@@ -34,14 +34,14 @@ struct encoder {
 	const struct otlp_options *options;
 	struct otlp_body *body;
 	struct otlp_tables tables;
-	struct bytes profile, scope; /* one of them, and all of a process */
-	__s32 states[STATE_CNT]; /* attributes; 0 not yet */
-	__s32 *attributes; /* of each profile */
+	struct bytes profile, scope; /* one profile, and all of a process */
+	__s32 states[STATE_CNT]; /* attribute indexes; 0: not yet made */
+	__s32 *attributes; /* of every profile */
 	__u64 *times;
 	__s64 *values;
 	struct tick_of *ticks; /* of a profile */
 	__u32 time_cap, value_cap, tick_cap;
-	__u32 at; /* the next sample */
+	__u32 at; /* the next sample to encode */
 	int err;
 };
 
@@ -51,7 +51,7 @@ static void fail(struct encoder *e, int err)
 		e->err = err;
 }
 
-/* Enough for one body, with so many ticks that are not packed yet. */
+/* Tells whether a body is full, counting ticks not packed yet. */
 static bool is_full(const struct encoder *e, __u32 ticks)
 {
 	return e->tables.packed.len + e->body->bytes.len + e->scope.len + e->profile.len +
@@ -59,7 +59,7 @@ static bool is_full(const struct encoder *e, __u32 ticks)
 	       e->options->bytes_max;
 }
 
-/* Behind what is there: parts of a message, one after the other, are one message. */
+/* Appends: concatenated parts of a protobuf message are one message. */
 static void put_message(struct encoder *e, struct bytes *ret, const ProtobufCMessage *message)
 {
 	size_t size = protobuf_c_message_get_packed_size(message), at = ret->len;
@@ -104,7 +104,10 @@ static size_t fill_attributes(struct encoder *e, const struct window_sample *s,
 	return cnt;
 }
 
-/* A sample's key is its stack and what it says beside it; frames that no line tells apart are one stack here. */
+/*
+ * Samples with the same key (stack and attributes) merge. Frames that differ only in more than
+ * their line are one stack here.
+ */
 static int compare_ticks(const void *x, const void *y)
 {
 	const struct tick_of *a = x, *b = y;
@@ -113,7 +116,7 @@ static int compare_ticks(const void *x, const void *y)
 	return order ? order : a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
 }
 
-/* The next sample of the window is one of the profile. */
+/* Adds the window's next sample to the profile. */
 static void take_tick(struct encoder *e, __u32 cnt)
 {
 	const struct window_sample *s = &e->w->list[e->at];
@@ -132,7 +135,10 @@ static void take_tick(struct encoder *e, __u32 cnt)
 	e->at++;
 }
 
-/* All of the same key: one sample with many times. How many of the profile's ticks that are. */
+/*
+ * Writes all ticks of one key as one sample with many times. Returns how many of the ticks these
+ * were.
+ */
 static __u32 put_sample(struct encoder *e, struct tick_of *first, __u32 left, bool clock)
 {
 	Krait__Otlp__Profile part = KRAIT__OTLP__PROFILE__INIT;
@@ -166,7 +172,7 @@ static __u32 put_sample(struct encoder *e, struct tick_of *first, __u32 left, bo
 
 /* ---- a profile -------------------------------------------------------------------------------- */
 
-/* s NULL: of a window without samples. */
+/* s NULL: a window without samples. */
 static void fill_types(struct encoder *e, const struct window_sample *s, Krait__Otlp__Profile *part)
 {
 	bool clock;
@@ -216,7 +222,7 @@ static void put_head(struct encoder *e, const struct window_sample *first, __u64
 	put_message(e, &e->profile, &part.base);
 }
 
-/* Of one process, kind and rate: its time holds all that is in it. */
+/* Writes the profile of one process, kind and rate: its time span covers all its samples. */
 static void put_profile(struct encoder *e)
 {
 	const struct window_sample *first = &e->w->list[e->at];
@@ -271,7 +277,7 @@ static void add_profile(struct encoder *e)
 	e->profile.len = 0;
 }
 
-/* A resource that is whole goes into the body. */
+/* Moves a finished resource into the body. */
 static void put_resource(struct encoder *e, Krait__Otlp__Resource *resource)
 {
 	Krait__Otlp__ResourceProfilesParts whole = KRAIT__OTLP__RESOURCE_PROFILES_PARTS__INIT;
@@ -322,7 +328,7 @@ static void put_attributes(struct encoder *e, const struct otlp_attributes *attr
 		otlp_value_free(&rooms[i]);
 }
 
-/* All profiles of one process, or as many as the body has room for. */
+/* Writes all profiles of one process, or as many as the body has room for. */
 static void put_process(struct encoder *e)
 {
 	const struct window_sample *first = &e->w->list[e->at];
@@ -363,7 +369,7 @@ static void prepare(struct encoder *e)
 		e->attributes[i] = otlp_tables_attribute(&e->tables, &e->options->profile.list[i]);
 }
 
-/* All that was put together is in the body, or none of it. */
+/* Puts everything into the body, or nothing. */
 static void finish(struct encoder *e)
 {
 	if (!e->err)
@@ -396,7 +402,7 @@ int otlp_encode(struct otlp_body *ret, const struct window *w, __u32 *at,
 	return e.err;
 }
 
-/* Itself, counted: a Collector drops a request in which nothing is counted. */
+/* The profile counts the window itself: a Collector drops a request that counts nothing. */
 static void put_window(struct encoder *e)
 {
 	Krait__Otlp__Profile part = KRAIT__OTLP__PROFILE__INIT;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * otlp.h - a window as OpenTelemetry's profiles: bodies of ExportProfilesServiceRequest (otlp.proto).
+ * otlp.h - a window in OpenTelemetry's profiles format: bodies of ExportProfilesServiceRequest
+ * (otlp.proto).
  *
- * A body has one dictionary, and for each process that was sampled a resource with its profiles: CPU (one for each rate
- * there was), time off the CPU, and waits for the GIL. A window that is too much for one body becomes several, each
- * whole by itself.
+ * A body has one dictionary and, for each sampled process, a resource with its profiles: CPU (one
+ * for each rate), off-CPU time, and waits for the GIL. A window too large for one body becomes
+ * several, each complete in itself.
  *
- * Must hold: every sample of the window is in exactly one body; texts are valid UTF-8 and printable.
+ * Must hold: every sample of the window is in exactly one body; texts are valid UTF-8 and
+ * printable.
  */
 #ifndef KRAIT_EMIT_OTLP_H
 #define KRAIT_EMIT_OTLP_H
@@ -17,7 +19,7 @@
 #include "profile/window.h"
 #include "util/bytes.h"
 
-/* Of opentelemetry-proto: what otlp.proto is written from. */
+/* The version of opentelemetry-proto that otlp.proto follows. */
 #define OTLP_PROTO_VERSION "1.10.0"
 #define OTLP_ID_SIZE 16
 
@@ -33,7 +35,7 @@ struct otlp_attribute {
 	const char *key;
 	enum otlp_value kind;
 	const char *text;
-	__s64 number; /* also of a truth */
+	__s64 number; /* also a boolean */
 	double fraction;
 	const char *const *texts;
 	unsigned text_cnt;
@@ -45,13 +47,13 @@ struct otlp_attributes {
 };
 
 struct otlp_options {
-	/* What is known of a process; good until the next call. */
+	/* Returns what is known of a process; valid until the next call. */
 	struct otlp_attributes (*resource)(void *ctx, int pid, __u32 image);
-	/* The build ID of that file with native code, in hex; NULL, or false: not known. */
+	/* Stores the hex build ID of a native file. NULL, or returns false: unknown. */
 	bool (*build_id)(void *ctx, const char *file, char *buf, size_t size);
-	void *resource_ctx; /* of both */
-	struct otlp_attributes profile; /* of each profile */
-	size_t bytes_max; /* of a body, as far as one sample's stack allows */
+	void *resource_ctx; /* for both callbacks */
+	struct otlp_attributes profile; /* of every profile */
+	size_t bytes_max; /* of a body; a sample with a large stack may exceed it */
 };
 
 struct otlp_body {
@@ -62,15 +64,15 @@ struct otlp_body {
 };
 
 /*
- * The samples of a sorted window from number *at on, as many as fit in; *at is behind them then. 0 or -errno, when *at
- * stays as it is.
+ * Encodes as many samples of a sorted window as fit, from index *at on, and advances *at. Returns
+ * 0, or -errno with *at unchanged.
  */
 int otlp_encode(struct otlp_body *ret, const struct window *w, __u32 *at,
 		const struct otlp_options *options) __attribute__((warn_unused_result));
 
 /*
- * The same of a window without samples: one profile of that resource, for what is said of the window. What it counts is
- * the window, windows/count, since Collectors drop requests in which nothing is counted.
+ * Encodes a window without samples: one profile of that resource, to carry attributes. It counts
+ * the window itself (windows/count), since Collectors drop requests that count nothing.
  */
 int otlp_encode_empty(struct otlp_body *ret, const struct window *w,
 		      const struct otlp_attributes *resource, const struct otlp_options *options)

@@ -94,7 +94,7 @@ static bool same_fact(const struct otlp_fact *a, const struct otlp_fact *b)
 	return a->key == b->key && a->text == b->text && a->number == b->number;
 }
 
-/* The number of the attribute in the table. */
+/* Returns the attribute's index in the table. */
 static __s32 attribute_of(struct otlp_tables *t, const struct otlp_fact *fact, const char *text)
 {
 	__u32 hash = idindex_hash_bytes(fact, sizeof(*fact), 0);
@@ -177,7 +177,7 @@ static __s32 function_of(struct otlp_tables *t, struct profile_frame place)
 	return (__s32)at + 1;
 }
 
-/* The attribute; 0 where the build ID is not known. */
+/* Returns the attribute's index; 0 if the build ID is unknown. */
 static __s32 build_id_of(struct otlp_tables *t, const char *file)
 {
 	const struct otlp_options *o = t->options;
@@ -191,7 +191,7 @@ static __s32 build_id_of(struct otlp_tables *t, const char *file)
 		       0;
 }
 
-/* The library that native code is in; of others none. */
+/* Returns the library of native code; 0 for other code. */
 static __s32 mapping_of(struct otlp_tables *t, const struct profile_frame *f)
 {
 	Krait__Otlp__ProfilesDictionary part = KRAIT__OTLP__PROFILES_DICTIONARY__INIT;
@@ -218,7 +218,7 @@ static __s32 mapping_of(struct otlp_tables *t, const struct profile_frame *f)
 	return (__s32)at + 1;
 }
 
-/* 0: none that the format has a word for. */
+/* Returns 0 if the format has no word for it. */
 static __s32 frame_type_of(struct otlp_tables *t, enum frame_kind kind)
 {
 	static const char *const names[FRAME_KIND_CNT] = {
@@ -276,7 +276,7 @@ static __s32 put_stack(struct otlp_tables *t, __u32 from, __u32 cnt)
 	return (__s32)t->stack_cnt++;
 }
 
-/* The locations from number from on are a stack: the number that it has already, or gets. */
+/* Makes the locations from index from on a stack. Returns its index, old or new. */
 static __s32 intern_stack(struct otlp_tables *t, __u32 from)
 {
 	__u32 cnt = t->location_cnt - from;
@@ -328,7 +328,7 @@ __s32 otlp_tables_stack(struct otlp_tables *t, __u32 node)
 
 /* ---- life ------------------------------------------------------------------------------------- */
 
-/* Entry 0 of all. */
+/* Writes entry 0 of every table. */
 static void put_zeroes(struct otlp_tables *t)
 {
 	Krait__Otlp__ProfilesDictionary part = KRAIT__OTLP__PROFILES_DICTIONARY__INIT;

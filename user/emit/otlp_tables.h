@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * otlp_tables.h - the dictionary of one body of OTLP: each string, function, location, stack and attribute once, numbered
- * as it is met, and packed at once.
+ * otlp_tables.h - the dictionary of one OTLP body: each string, function, location, stack and
+ * attribute once, numbered on first use and packed immediately.
  *
- * Must hold: entry 0 of each table is the empty one; when memory runs out, failed is set and numbers mean nothing.
+ * Must hold: entry 0 of each table is the empty one. If memory runs out, failed is set and numbers
+ * mean nothing.
  */
 #ifndef KRAIT_EMIT_OTLP_TABLES_H
 #define KRAIT_EMIT_OTLP_TABLES_H
@@ -19,12 +20,12 @@
 #include "profile/idindex.h"
 #include "util/bytes.h"
 
-/* Attributes of a profile, and what a sample and a location may have. */
+/* Limit on attributes of a profile plus those of samples and locations. */
 #define OTLP_KEYS_MAX 128
 
 struct otlp_fact {
 	__u32 key; /* string index */
-	__u32 text; /* string of the dictionary; 0: number */
+	__u32 text; /* string of the dictionary; 0: a number */
 	__s64 number;
 };
 
@@ -37,18 +38,18 @@ struct otlp_tables {
 	const struct otlp_options *options;
 	struct bytes packed; /* a ProfilesDictionary, entry by entry */
 	struct places strings, functions, lines, mappings;
-	__u32 *string_index; /* by number in strings */
+	__u32 *string_index; /* by number of strings */
 	__u32 string_index_cnt, string_index_cap;
 	struct {
 		const char *text;
 		__u32 index;
 	} keys[OTLP_KEYS_MAX];
 	unsigned key_cnt;
-	__u32 string_cnt, attribute_cnt; /* in the tables */
-	__u32 frame_types[FRAME_KIND_CNT]; /* attributes; 0 not yet, or none */
+	__u32 string_cnt, attribute_cnt; /* entries of the tables */
+	__u32 frame_types[FRAME_KIND_CNT]; /* attribute indexes; 0: not yet made, or none */
 	struct otlp_fact *facts;
 	__u32 fact_cnt, fact_cap;
-	__u32 *fact_index; /* attribute by fact */
+	__u32 *fact_index; /* attribute index by fact */
 	__u32 fact_index_cap;
 	struct idindex fact_find;
 	__s32 *locations;
@@ -56,23 +57,23 @@ struct otlp_tables {
 	struct otlp_stack *stacks; /* [0] is the empty one */
 	__u32 stack_cnt, stack_cap;
 	struct idindex stack_find;
-	__u32 *stack_of; /* by node */
+	__u32 *stack_of; /* stack index by node */
 	bool failed;
 };
 
-/* 0 or -ENOMEM; freed in any case. */
+/* Returns 0 or -ENOMEM; must be freed in either case. */
 int otlp_tables_init(struct otlp_tables *t, const struct dict *dict,
 		     const struct otlp_options *options) __attribute__((warn_unused_result));
 void otlp_tables_free(struct otlp_tables *t);
 
-/* Index of a string that lives as long as the tables: names of attributes, types, units. */
+/* Returns the index of a string that outlives the tables: names of attributes, types, units. */
 __s32 otlp_tables_key(struct otlp_tables *t, const char *text);
-/* Of a stack: its code, without process and thread. */
+/* Returns the index of a node's stack: its code, without process and thread. */
 __s32 otlp_tables_stack(struct otlp_tables *t, __u32 node);
-/* Attributes that many samples have in common. */
+/* For attributes that many samples share. */
 __s32 otlp_tables_number(struct otlp_tables *t, const char *key, __s64 number);
 __s32 otlp_tables_string(struct otlp_tables *t, const char *key, __u32 string);
-/* One that is there once. */
+/* For an attribute that occurs once. */
 __s32 otlp_tables_attribute(struct otlp_tables *t, const struct otlp_attribute *a);
 
 #endif /* KRAIT_EMIT_OTLP_TABLES_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * otlp_values.h - the value of an attribute, as protobuf packs it.
+ * otlp_values.h - an attribute's value in protobuf form.
  */
 #ifndef KRAIT_EMIT_OTLP_VALUES_H
 #define KRAIT_EMIT_OTLP_VALUES_H
@@ -8,13 +8,13 @@
 #include "emit/otlp.h"
 #include "emit/otlp.pb-c.h"
 
-/* A value, and room for the array that it may point to. */
+/* A value, with room for the array that it may point to. */
 struct otlp_value_room {
 	Krait__Otlp__AnyValue value;
 	Krait__Otlp__ArrayValue array;
 	Krait__Otlp__AnyValue *items, **item_list;
 };
-/* 0 or -ENOMEM; freed in any case. */
+/* Returns 0 or -ENOMEM; must be freed in either case. */
 int otlp_value_fill(struct otlp_value_room *room, const struct otlp_attribute *a)
 	__attribute__((warn_unused_result));
 void otlp_value_free(struct otlp_value_room *room);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * packed.h - bytes within a page: gzip, as base64. The page has a module that unpacks them, flamegraph_packed.js.
+ * packed.h - binary data within a page: gzip in base64. flamegraph_packed.js unpacks it.
  */
 #ifndef KRAIT_EMIT_PACKED_H
 #define KRAIT_EMIT_PACKED_H
@@ -9,7 +9,7 @@
 
 #include "util/bytes.h"
 
-/* All of the columns, one behind the other; letters and digits only. 0 or -errno. */
+/* Writes all columns, concatenated, as base64. Returns 0 or -errno. */
 int put_packed(FILE *out, const struct bytes *columns, unsigned cnt)
 	__attribute__((warn_unused_result));
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perf_script.c - each sample as "perf script" prints it, for the tools that read that text.
+ * perf_script.c - each sample as "perf script" prints it, for tools that read that text.
  *
- *	COMM PID/TID [CPU] SEC.USEC: PERIOD EVENT:
- *	<tab>ADDRESS SYMBOL+0xOFF (DSO)		leaf first
- *	<blank line>
+ * 	COMM PID/TID [CPU] SEC.USEC: PERIOD EVENT:
+ * 	<tab>ADDRESS SYMBOL+0xOFF (DSO)         leaf first
+ * 	<blank line>
  *
- * Read by stackcollapse-perf.pl, inferno, speedscope and the Firefox Profiler, whose rules decide
- * the details: no blanks in COMM and DSO; no "(" (the symbol would end there), no "->" (it would
- * be split there) and no quotes or ";" in SYMBOL. Lines that start with "#" are skipped by all, so
- * they carry where it was recorded and, at the end, the accounts. Process and thread are in the
- * header of a sample and hence not frames.
+ * Read by stackcollapse-perf.pl, inferno, speedscope and the Firefox Profiler. Their parsers
+ * dictate the details: no blanks in COMM and DSO; no "(" (it ends the symbol), no "->" (they split
+ * there) and no quotes or ";" in SYMBOL. All of them skip lines that start with "#", so those carry
+ * the origin of the recording and, at the end, the accounts. Process and thread are in a sample's
+ * header and therefore not frames.
  *
- * An address of Python stands for a frame, not for memory: the same frame has the same address.
+ * An address of Python code stands for a frame, not for memory: the same frame always has the same
+ * address.
  *
- * The lines of a frame are made once and kept: a sample has many, and most were in others before.
+ * A frame's lines are made once and cached: a sample has many frames, most of them seen before.
  */
 #include "emit/formats.h"
 
@@ -29,14 +30,14 @@
 #include "util/printable.h"
 #include "util/stream.h"
 
-/* Frame 1 is at 0x10010: clear of page zero, and 16 apart as functions are. */
+/* Frame 1 is at 0x10010: above page zero, with frames 16 apart, as functions are. */
 #define ADDRESS_BASE 0x10000ULL
 #define ADDRESS_STEP 16ULL
 
 struct script {
 	struct emitter base;
 	bool started;
-	char **lines; /* of each frame, NULL not made yet */
+	char **lines; /* of each frame; NULL: not yet made */
 	__u32 line_cnt;
 };
 
@@ -135,7 +136,7 @@ static void put_header(struct script *e)
 	fputs("# ========\n#\n", e->base.out);
 }
 
-/* Modules and the kernel itself are in brackets, by which readers know them. */
+/* Modules and the kernel are in brackets, by which readers recognise them. */
 static int put_dso(FILE *out, const struct profile_frame *f, const char *file)
 {
 	if (f->kind == FRAME_KERNEL)
@@ -182,7 +183,7 @@ static int make_lines(struct script *e, const struct dict *dict, __u32 id)
 	return -ENOMEM;
 }
 
-/* The lines of a frame, NULL when out of memory. */
+/* Returns the lines of a frame; NULL: out of memory. */
 static const char *frame_lines(struct script *e, const struct dict *dict, __u32 id)
 {
 	__u32 cnt = dict__frame_cnt(dict) * 2 + 2;

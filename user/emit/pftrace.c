@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pftrace.c - Perfetto's trace format, for ui.perfetto.dev: a track for each thread, with a slice for each time that it
- * spent in one state, and in it slices of the functions that it was in, with their stacks.
+ * pftrace.c - Perfetto's trace format, for ui.perfetto.dev: a track for each thread, with a slice
+ * for each stretch it spent in one state, and within it slices of the functions it was in, with
+ * their stacks.
  *
- * Samples of the clock are there a second time as PerfSample, of which the viewer makes flame graphs of what is marked.
- * All is one sequence of packets: first what is referred to by number (pftrace_tables.c), then thread by thread.
- * Times are CLOCK_MONOTONIC, and the clock snapshot says which time of day that is.
+ * Clock samples also appear as PerfSample, from which viewers make flame graphs of a selection. The
+ * trace is one sequence of packets: first what others refer to by number (pftrace_tables.c), then
+ * thread by thread. Times are CLOCK_MONOTONIC; the clock snapshot maps them to the time of day.
  *
- * Must hold: slices of a track are nested, and every one that begins ends; no number is referred to that is not there.
+ * Must hold: slices of a track nest, and each that begins also ends; every number referred to
+ * exists.
  */
 #include "emit/formats.h"
 
@@ -42,7 +44,7 @@ struct writer {
 	const struct emit_options *options;
 	struct pftrace_tables tables;
 	struct bytes scratch;
-	__u64 track; /* the one that is written to */
+	__u64 track; /* the one being written */
 	__u64 track_cnt;
 };
 
@@ -118,7 +120,7 @@ static int put_defaults(struct writer *w)
 	return put_packet(w, &packet);
 }
 
-/* A new track, which is written to from then on. */
+/* Starts a new track; later events go to it. */
 static int put_track(struct writer *w, Krait__Perfetto__TrackDescriptor *track)
 {
 	Packet packet = KRAIT__PERFETTO__TRACE_PACKET__INIT;
@@ -138,7 +140,7 @@ static int put_event(struct writer *w, __u64 time_ns, Event *event)
 	return put_packet(w, &packet);
 }
 
-/* A track of its own says what was recorded, and what was lost. */
+/* A separate track says what was recorded and what was lost. */
 static int put_recording(struct writer *w)
 {
 	const struct recording *r = &w->options->recording;
@@ -197,7 +199,7 @@ static int begin_state(struct writer *w, const struct span *span)
 	return put_event(w, span->from_ns, &event);
 }
 
-/* What ran then, or at a moment of another event, with its stack. */
+/* Writes what ran then, or a moment of another event, with its stack. */
 static int put_stack_event(struct writer *w, const struct span *span, __u32 node)
 {
 	uint64_t category = span->is_moment ? PFTRACE_CATEGORY_EVENT : PFTRACE_CATEGORY_FUNCTION;
@@ -242,7 +244,7 @@ static __u32 stack_of(const struct writer *w, const struct span *span)
 	return parts_node(dict__parts(w->profile->dict), span->node);
 }
 
-/* The slices that are open: none, or a state and in it a function. */
+/* The open slices: none, or a state and a function in it. */
 struct open {
 	struct span last; /* of the state */
 	__u32 node;

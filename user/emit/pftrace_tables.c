@@ -9,7 +9,7 @@
 #include "util/printable.h"
 #include "util/stream.h"
 
-/* Frames of the text of a stack, the leaf first; all are in its numbers. */
+/* Frames in a stack's text, the leaf first; its numbers have them all. */
 #define TEXT_FRAMES 48
 
 int pftrace_tables_build(struct pftrace_tables *t)
@@ -47,7 +47,7 @@ void pftrace_tables_free(struct pftrace_tables *t)
 
 /* ---- strings ---------------------------------------------------------------------------------- */
 
-/* The fields of InternedData that are lists of strings. */
+/* The fields of InternedData that are string lists. */
 enum field { CATEGORIES, EVENT_NAMES, NOTE_NAMES, FUNCTIONS, MAPPINGS, SOURCES, VALUES };
 
 static int put_text(struct pftrace_tables *t, enum field field, __u64 iid, const char *text)
@@ -121,7 +121,7 @@ static int put_names(struct pftrace_tables *t)
 	return err;
 }
 
-/* A file is a mapping, too: viewers group functions by these. */
+/* A file is also a mapping: viewers group functions by mappings. */
 static int put_files(struct pftrace_tables *t)
 {
 	int err = 0;
@@ -243,7 +243,7 @@ static char *stack_text(const struct pftrace_tables *t, __u32 node)
 	return NULL;
 }
 
-/* path: room for the deepest stack. */
+/* path: has room for the deepest stack. */
 static int put_stack(struct pftrace_tables *t, __u32 node, uint64_t *path, __u32 depth)
 {
 	Krait__Perfetto__Callstack stack = KRAIT__PERFETTO__CALLSTACK__INIT;

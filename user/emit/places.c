@@ -21,7 +21,7 @@ __u32 places_add(struct places *x, const struct profile_frame *place)
 	__u32 hash = idindex_hash_bytes(key, sizeof(key), 0);
 	const struct idindex_slot *slot;
 
-	/* Ids of an index start at 1. */
+	/* idindex needs ids from 1. */
 	idindex_for_each(&x->index, hash, slot)
 		if (same(&x->list[slot->id - 1], place))
 			return slot->id - 1;

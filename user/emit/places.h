@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * places.h - functions, or lines of them, numbered from 0 in the order in which they are met.
+ * places.h - functions, or lines of them, numbered from 0 in order of appearance.
  *
  * The frames of a profile are finer than outputs want (column, code unit): here they merge. A place
  * is a frame of which only kind, name, file, first line and line (-1: unknown) count.
@@ -26,7 +26,10 @@ struct places {
 __u32 places_add(struct places *x, const struct profile_frame *place);
 /* That of a string alone, for what numbers strings. */
 __u32 places_add_string(struct places *x, __u32 string);
-/* That of a frame; lines: keep its line, and of native code the file that this is in. */
+/*
+ * Returns the number of a frame's place. lines: keep its line and, for native code, the file of
+ * that line.
+ */
 __u32 places_add_frame(struct places *x, const struct profile_frame *frame, bool lines);
 void places_free(struct places *x);
 #define cleanup_places __attribute__((cleanup(places_free)))
@@ -34,7 +37,7 @@ void places_free(struct places *x);
 /* What to call it, never empty; not printable yet. */
 const char *place_name(const struct dict *dict, const struct profile_frame *place);
 
-/* Processes and threads are levels of the tree, but not code. */
+/* Processes and threads are levels of the tree but not code. */
 static inline bool is_code(const struct profile_frame *f)
 {
 	return f->kind != FRAME_PROCESS && f->kind != FRAME_THREAD;

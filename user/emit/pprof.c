@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pprof.c - pprof's protobuf, gzip'd: a sample for each stack and thread, a location for each line, two
- * sample types for each event, and one more for waits for the GIL. A label says whose code the leaf is.
+ * pprof.c - pprof's gzip'd protobuf: a sample for each stack and thread, a location for each line,
+ * two sample types for each event, and one more for waits for the GIL. A label names the origin of
+ * the leaf's code.
  *
- * The profile is packed piece by piece: protobuf allows a message to be put together from parts that
- * follow one another, so no table is in memory twice.
+ * The profile is packed piece by piece: protobuf lets a message be the concatenation of its parts,
+ * so no table is in memory twice.
  *
  * system_name stays unset: pprof would take "<module>" in it for a C++ template and drop it.
  */
@@ -33,11 +34,11 @@ enum { MAX_LABELS = 4 };
 struct writer {
 	FILE *out;
 	const struct profile *profile;
-	const struct dict *dict; /* its */
+	const struct dict *dict; /* of the profile */
 	unsigned event; /* shown first */
 	struct places lines, functions, strings;
-	__u32 *line_of; /* by frame of the dictionary; PLACE_NONE for what is no code */
-	__u32 *origin_of; /* the same, of origins; 0 none */
+	__u32 *line_of; /* by frame of the dictionary; PLACE_NONE if it is not code */
+	__u32 *origin_of; /* likewise, its origin; 0: none */
 	struct strtab origins;
 	uint64_t *path;
 	struct bytes scratch;
@@ -72,13 +73,13 @@ static void put_part(struct writer *w, const Krait__Pprof__Profile *part)
 
 /* ---- parts ------------------------------------------------------------------------------------ */
 
-/* Those come behind the names of columns. origin: not 0. */
+/* Origin strings follow the column names. origin: not 0. */
 static int64_t origin_string(const struct writer *w, __u32 origin)
 {
 	return STRING_COLUMNS + (int64_t)w->columns.name_cnt + origin - 1;
 }
 
-/* And strings of the profile behind origins. */
+/* The profile's strings follow the origins. */
 static int64_t first_profile_string(const struct writer *w)
 {
 	return origin_string(w, w->origins.cnt);
@@ -140,7 +141,7 @@ static void put_head(struct writer *w, const struct emitter *e)
 	w->err = put_columns(w, &part);
 }
 
-/* The table is one run: what packs a string of it at a time is as good. */
+/* The table is one run, so packing one string at a time costs no more. */
 static void put_string(struct writer *w, const char *text)
 {
 	Krait__Pprof__Profile part = KRAIT__PPROF__PROFILE__INIT;
@@ -180,7 +181,7 @@ static void put_strings(struct writer *w, const struct emit_options *o)
 		put_string(w, place_name(w->dict, &w->strings.list[i]));
 }
 
-/* Its index in the string table; that of the empty string when out of memory. */
+/* Returns the index in the string table; that of the empty string if out of memory. */
 static int64_t string_index(struct writer *w, __u32 string)
 {
 	const struct profile_frame place = { .name = string, .first_line = -1, .line = -1 };
@@ -228,7 +229,7 @@ static void put_location(struct writer *w, __u32 i)
 	put_part(w, &part);
 }
 
-/* Whether the node has anything of any event. */
+/* Takes the node's values of all events. Returns whether any is not 0. */
 static bool take_values(struct writer *w, __u32 node)
 {
 	bool any = false;
@@ -298,7 +299,10 @@ static void put_sample(struct writer *w, __u32 node)
 
 /* ---- the whole -------------------------------------------------------------------------------- */
 
-/* Frames that are in a stack of a sample: the dictionary may have those of many profiles. NULL: no memory. */
+/*
+ * Finds the frames on sampled stacks: the dictionary may serve many profiles. Returns NULL if out
+ * of memory.
+ */
 static bool *find_frames(struct writer *w)
 {
 	const __u32 cnt = dict__node_cnt(w->dict);
@@ -309,7 +313,7 @@ static bool *find_frames(struct writer *w)
 		free(frames);
 		return NULL;
 	}
-	/* A parent comes before its children. */
+	/* Going backwards visits children before their parents. */
 	for (__u32 i = cnt; i > 0; i--) {
 		const struct profile_node *n = dict__node_at(w->dict, i);
 
@@ -321,7 +325,7 @@ static bool *find_frames(struct writer *w)
 	return frames;
 }
 
-/* Marks are nobody's code. */
+/* Marks have no origin. */
 static int note_origin(struct writer *w, __u32 frame)
 {
 	const struct profile_frame *f = dict__frame_at(w->dict, frame);

@@ -50,7 +50,7 @@ static void add_off_cpu(struct pprof_columns *c, const struct counts *counts)
 	add_column(c, c->gil_waits, true, add_name(c, "gil-wait", ""));
 }
 
-/* Beside it there is time off the CPU at most. */
+/* Tells whether the only other event is time off the CPU, if any. */
 static bool is_plain_clock(const struct profile *p, unsigned event)
 {
 	for (unsigned i = 0; i < p->event_cnt; i++) {
@@ -61,8 +61,9 @@ static bool is_plain_clock(const struct profile *p, unsigned event)
 }
 
 /*
- * Of a clock "samples" and "cpu", as Go has them; of time off the CPU "off-cpu-samples", "off-cpu" and "gil-wait". Else
- * "page-faults-samples" and "page-faults", for each event that has samples.
+ * A clock has "samples" and "cpu", as in Go; time off the CPU has "off-cpu-samples", "off-cpu" and
+ * "gil-wait". Other events have names like "page-faults-samples" and "page-faults". Only events
+ * with samples get columns.
  */
 int pprof_columns_choose(struct pprof_columns *c, const struct profile *p)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pprof_columns.h - what a sample of a pprof profile counts, and the first strings of its table, which
- * say so.
+ * pprof_columns.h - what the values of a pprof sample count, and the first strings of the string
+ * table, which name them.
  */
 #ifndef KRAIT_EMIT_PPROF_COLUMNS_H
 #define KRAIT_EMIT_PPROF_COLUMNS_H
@@ -11,7 +11,7 @@
 
 #include "profile/profile.h"
 
-/* Strings that are not of the profile come first. */
+/* Strings that do not come from the profile are first. */
 enum fixed_string {
 	STRING_EMPTY,
 	STRING_SAMPLES,
@@ -25,27 +25,30 @@ enum fixed_string {
 	STRING_ORIGIN,
 	STRING_COMMENT,
 	STRING_BOOKS,
-	STRING_COLUMNS, /* the first of the names of columns; the profile's follow them */
+	STRING_COLUMNS, /* the first of the column names; the profile's strings follow */
 };
 
-/* An event has two columns: its samples, and what they stand for. Of time off the CPU a third has the waits for the GIL. */
+/*
+ * An event has two columns: its samples and what they stand for. Time off the CPU has a third for
+ * waits for the GIL.
+ */
 struct pprof_column {
-	const struct counts *counts; /* of an event, or of a part of one */
+	const struct counts *counts; /* of an event or a part of one */
 	bool weight;
 	int64_t type, unit; /* indexes of the string table */
 };
 
-/* All zero is none. */
+/* Initially all zero: none. */
 struct pprof_columns {
 	struct pprof_column *list;
 	unsigned cnt;
-	char **names; /* strings behind the fixed ones */
+	char **names; /* strings after the fixed ones */
 	unsigned name_cnt;
-	struct counts *gil_waits; /* NULL where there is no time off the CPU */
+	struct counts *gil_waits; /* NULL without time off the CPU */
 	bool failed;
 };
 
-/* 0 or -ENOMEM; to be freed in any case. */
+/* Returns 0 or -ENOMEM; must be freed in either case. */
 int pprof_columns_choose(struct pprof_columns *c, const struct profile *p)
 	__attribute__((warn_unused_result));
 void pprof_columns_free(struct pprof_columns *c);

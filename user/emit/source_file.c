@@ -16,7 +16,7 @@
 
 #define MAX_LINKS 40
 
-/* The bits of an access mode, as of "others". */
+/* Permission bits of one class, as in "others". */
 enum { MAY_ENTER = 1, MAY_READ = 4 };
 
 static bool is_member(const struct identity *who, gid_t gid)
@@ -30,7 +30,7 @@ static bool is_member(const struct identity *who, gid_t gid)
 	return false;
 }
 
-/* As the kernel decides it; that an access list may allow more is not looked at. */
+/* Decides as the kernel does, but ignores access control lists, which may allow more. */
 static bool may(const struct identity *who, const struct stat *st, unsigned bit)
 {
 	if (!who)
@@ -48,8 +48,8 @@ static bool may(const struct identity *who, const struct stat *st, unsigned bit)
 
 struct walk {
 	const struct identity *who;
-	int fd; /* O_PATH of where we are */
-	char rest[PATH_MAX]; /* of the path */
+	int fd; /* O_PATH of the current folder */
+	char rest[PATH_MAX]; /* of the path, still to walk */
 	unsigned links;
 };
 
@@ -60,7 +60,7 @@ static int go_to_root(struct walk *w)
 	return w->fd < 0 ? -errno : 0;
 }
 
-/* A link is followed by its text, so that one of /proc leads nowhere else. */
+/* Follows a link by its text, so that a magic link of /proc leads nowhere. */
 static int follow_link(struct walk *w, int link_fd, const char *rest)
 {
 	char target[PATH_MAX], whole[PATH_MAX];
@@ -77,7 +77,7 @@ static int follow_link(struct walk *w, int link_fd, const char *rest)
 	return target[0] == '/' ? go_to_root(w) : 0;
 }
 
-/* One name on. 0 goes on, 1 arrived at a file, -errno. */
+/* Takes one step. Returns 0 to go on, 1 on arrival at a file, or -errno. */
 static int step(struct walk *w)
 {
 	char *name = w->rest + strspn(w->rest, "/"), *end = name + strcspn(name, "/");
@@ -87,7 +87,7 @@ static int step(struct walk *w)
 
 	if (!*name)
 		return -EISDIR;
-	/* What is ahead is looked up in the folder where we are. */
+	/* The next name must be looked up in a folder. */
 	if (fstat(w->fd, &st) || !S_ISDIR(st.st_mode))
 		return -ENOTDIR;
 	if (!may(w->who, &st, MAY_ENTER))
@@ -109,7 +109,7 @@ static int step(struct walk *w)
 	return may(w->who, &st, MAY_READ) ? 1 : -EACCES;
 }
 
-/* The one that was looked at; what it grows by meanwhile is left out. */
+/* Reads the very file that was checked; what it grows by meanwhile is ignored. */
 static int read_it(char **ret, int path_fd)
 {
 	cleanup_close int fd = -1;

@@ -10,11 +10,11 @@
 #include "util/cleanup.h"
 #include "util/vec.h"
 
-/* Whoever has samples in a file; the same ids only once. */
+/* The ids of all who have samples in a file, without duplicates. */
 struct readers {
 	const struct identity **list;
 	__u32 cnt, cap;
-	bool unknown; /* of one of them at least nothing is known */
+	bool unknown; /* for at least one of them the ids are unknown */
 };
 
 static int add_reader(struct readers *r, const struct identity *one)
@@ -29,7 +29,10 @@ static int add_reader(struct readers *r, const struct identity *one)
 	return 0;
 }
 
-/* Of a pid that several processes had, it is not known whose the samples are: only what all could. */
+/*
+ * If several processes had a pid, we do not know whose the samples are: all of them must be able to
+ * read the file.
+ */
 static int add_process(const struct dict *dict, struct readers *r, int pid)
 {
 	const struct identities *set = dict__identities_of(dict);
@@ -65,7 +68,7 @@ static int find_readers(const struct dict *dict, __u32 file, struct readers *ret
 	return err;
 }
 
-/* One of those who ran it could read it, or everybody can. */
+/* One of those who ran it, or everybody, must be able to read it. */
 static int read_as_recorded(const struct dict *dict, __u32 file, const char *path, char **ret)
 {
 	struct readers readers = { 0 };

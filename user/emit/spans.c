@@ -3,7 +3,7 @@
 
 #include "profile/states.h"
 
-/* Of time that is spent on a CPU or off it. */
+/* Tells whether a sample stands for time on or off the CPU. */
 static bool is_time(const struct spans *s, const struct timeline_sample *sample)
 {
 	return event_is_time(&profile__counts(s->profile, sample->event)->event) &&
@@ -17,7 +17,7 @@ static __u64 began_ns(const struct timeline_sample *sample)
 	return sample->weight < sample->time_ns ? sample->time_ns - sample->weight : 0;
 }
 
-/* The state of a tick of a clock that says nothing else. */
+/* Returns the state of a clock tick: "on CPU" unless the tick says otherwise. */
 static __u16 state_word(const struct timeline_sample *sample)
 {
 	return state_of(sample->state) == STATE_UNKNOWN ? (__u16)(sample->state | STATE_CPU) :
@@ -38,7 +38,7 @@ bool spans_next(struct spans *s, struct span *ret)
 			      .state = sample->state };
 	ret->is_tick = is_time(s, sample) && !sample->from_ns &&
 		       event_is_clock(&profile__counts(s->profile, sample->event)->event);
-	/* Also time off the CPU of which nobody knows when it was. */
+	/* Off-CPU time whose position is unknown is a moment, too. */
 	ret->is_moment = !ret->is_tick && !(is_time(s, sample) && sample->from_ns);
 	if (ret->is_moment)
 		return true;
@@ -50,7 +50,7 @@ bool spans_next(struct spans *s, struct span *ret)
 	return true;
 }
 
-/* A tick that is late by less than half of its period is the next one still. */
+/* A tick that is less than half a period late still joins. */
 bool span_joins(const struct span *a, const struct span *b)
 {
 	if (a->state & STATE_STILL_WAITS && !a->is_moment && !a->is_tick && !b->is_moment &&

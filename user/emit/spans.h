@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * spans.h - what a thread did, from when to when: its samples as intervals, for formats that draw time.
+ * spans.h - what a thread did from when to when: its samples as intervals, for formats that draw
+ * time.
  *
- * A wait lasted as long as it says. A sample of a clock stands for the time in front of it, as long as its period is,
- * but not for what a wait before it has taken: so a thread's spans follow one another, with gaps where nothing is
- * known. Samples of other events are moments.
+ * A wait has its recorded length. A clock sample stands for the time before it, up to its period,
+ * but never for time that an earlier wait covers. So a thread's spans follow one another, with gaps
+ * where nothing is known. Samples of other events are moments.
  *
- * Must hold: spans of a thread are in order, and none overlaps another; from_ns <= to_ns.
+ * Must hold: a thread's spans are sorted and never overlap; from_ns <= to_ns.
  */
 #ifndef KRAIT_EMIT_SPANS_H
 #define KRAIT_EMIT_SPANS_H
@@ -18,27 +19,27 @@ struct span {
 	__u64 from_ns, to_ns;
 	__u32 node;
 	__u16 event;
-	__u16 state; /* profile/states.h; on a CPU where a clock says no more */
-	bool is_moment; /* of no length, and beside the spans */
-	bool is_tick; /* of a clock; else it is a wait */
+	__u16 state; /* profile/states.h; "on CPU" if a clock says no more */
+	bool is_moment; /* without length, and outside the sequence of spans */
+	bool is_tick; /* of a clock; otherwise a wait */
 };
 
 struct spans {
 	const struct profile *profile;
 	const struct timeline_thread *thread;
-	size_t next; /* of its samples */
-	__u64 ended_ns; /* the last one */
+	size_t next; /* next sample */
+	__u64 ended_ns; /* end of the last span */
 };
 
-/* The thread's samples are in the order of time, of all events. */
+/* The thread's samples of all events must be sorted by time. */
 static inline struct spans spans_of(const struct profile *p, const struct timeline_thread *t)
 {
 	return (struct spans){ .profile = p, .thread = t };
 }
 
-/* False at the end. */
+/* Returns false at the end. */
 bool spans_next(struct spans *s, struct span *ret);
-/* Ticks of a clock, of one state, or a wait that goes on: does b go on where a has ended, as far as they tell? */
+/* Tells whether b continues a: ticks of one clock in one state, or one wait. */
 bool span_joins(const struct span *a, const struct span *b);
 
 #endif /* KRAIT_EMIT_SPANS_H */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * speedscope.c - speedscope's own JSON: a profile for each thread, samples in order of time. A recording of time on and
- * off the CPU has two for each thread, unless their sum is asked for.
+ * speedscope.c - speedscope's own JSON: a profile for each thread, samples in time order. A
+ * recording of time on and off the CPU has two profiles per thread, unless the sum is requested.
  *
- * Equal stacks that follow one another are one sample of their summed weight: what the views show
- * is the same, and files are a fraction in size.
+ * Adjacent equal stacks become one sample with the summed weight: the views look the same, and
+ * files are much smaller.
  */
 #include "emit/formats.h"
 
@@ -22,13 +22,13 @@
 struct writer {
 	struct json json;
 	const struct profile *profile;
-	const struct dict *dict; /* its */
-	const struct counts *counts; /* of the event that is shown */
-	unsigned event; /* its number */
-	bool both; /* time on the CPU and off it, each with a profile of its own */
-	bool several; /* processes */
+	const struct dict *dict; /* of the profile */
+	const struct counts *counts; /* of the shown event */
+	unsigned event; /* index of the shown event */
+	bool both; /* on-CPU and off-CPU time, in separate profiles */
+	bool several; /* several processes */
 	struct places places;
-	__u32 *place_of; /* by frame of the dictionary; PLACE_NONE for what is no code */
+	__u32 *place_of; /* by frame of the dictionary; PLACE_NONE if it is not code */
 	__u32 *path;
 };
 
@@ -56,7 +56,7 @@ static void put_frames(struct writer *w)
 	json_close_object(j);
 }
 
-/* Root first. */
+/* Writes frames root first. */
 static void put_stack(struct writer *w, __u32 node)
 {
 	__u32 cnt = 0;
@@ -73,7 +73,10 @@ static void put_stack(struct writer *w, __u32 node)
 	json_close_array(&w->json);
 }
 
-/* what: "" or ", waiting". The program first: all names are in one long list where there are many processes. */
+/*
+ * what: "" or ", waiting". The program's name comes first: with many processes, all names are in
+ * one long list.
+ */
 static void put_name(struct writer *w, const struct timeline_thread *t, const char *what)
 {
 	const char *program = t->cnt ? timeline_process_name(w->dict, t->samples[0].node) : "";
@@ -87,7 +90,7 @@ static void put_name(struct writer *w, const struct timeline_thread *t, const ch
 	json_put_string(&w->json, "name", name);
 }
 
-/* The next sample of the event from i on; t->cnt: there is none. */
+/* Returns the event's next sample from i on; t->cnt: none. */
 static size_t next_of(const struct timeline_thread *t, unsigned event, size_t i)
 {
 	while (i < t->cnt && t->samples[i].event != event)
@@ -95,7 +98,7 @@ static size_t next_of(const struct timeline_thread *t, unsigned event, size_t i)
 	return i;
 }
 
-/* The first one of another stack, and what those before it weigh. */
+/* Returns the first sample with another stack, and the weight of those before it. */
 static size_t end_of_run(const struct timeline_thread *t, unsigned event, size_t i,
 			 __u64 *ret_weight)
 {
@@ -139,7 +142,7 @@ static void put_profile(struct writer *w, const struct timeline_thread *t, unsig
 	json_close_object(j);
 }
 
-/* The event that was asked for; of two times, the other one, too, as nobody need choose between them. */
+/* Shows the requested event; of two times also the other one, so that nobody has to choose. */
 static bool is_shown(const struct writer *w, unsigned event)
 {
 	return event == w->event || (w->both && profile__in_wall(w->profile, event));
@@ -190,7 +193,7 @@ static void put_title(struct writer *w, const char *title)
 	json_put_string(&w->json, "name", event_is_clock(event) ? title : text);
 }
 
-/* Profiles before the one with most samples of the event. */
+/* Returns how many profiles come before the one with most samples of the event. */
 static size_t busiest(const struct writer *w, const struct timeline_thread *threads, size_t cnt)
 {
 	size_t best = 0, most = 0, profiles = 0;
@@ -235,7 +238,7 @@ static void put_all(struct writer *w, struct emitter *e)
 	json_newline(j);
 }
 
-/* Has the profile time on a CPU and off it, and is one of them what is shown? */
+/* Tells whether the profile has time on and off the CPU and the shown event is one of them. */
 static bool has_both(const struct profile *p, unsigned event)
 {
 	bool on = false, off = false;

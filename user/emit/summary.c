@@ -15,12 +15,12 @@
 #include "util/cleanup.h"
 #include "util/stream.h"
 
-/* "100.0% 100.0%   12.3 s  ", with a column more. */
+/* Width of "100.0% 100.0%   12.3 s  " plus one column. */
 #define NUMBERS_WIDTH 26
-/* Below, a column says nothing: better to wrap. */
+/* A narrower column says nothing: then it is better to wrap. */
 #define MIN_COLUMN 16
 
-/* A text for one column, with what it takes on the terminal. */
+/* A column's text and its width on the terminal. */
 struct cell {
 	char *text;
 	size_t size;
@@ -31,7 +31,7 @@ struct table {
 	struct text_report report;
 	struct view *view;
 	unsigned function_width, file_width; /* of the columns */
-	enum report_length length; /* of names in them */
+	enum report_length length; /* of names in the columns */
 };
 
 static int cell_fill(struct cell *c, const struct table *t, const struct profile_frame *f,
@@ -63,7 +63,7 @@ static int put_row(const struct table *t, __u32 frame)
 	const struct view_sums *sums = &t->view->sums[frame];
 	struct cell function = { 0 }, file = { 0 };
 	FILE *out = t->report.out;
-	/* A mark is never cut: it has no file, either. */
+	/* A mark is never cut; it has no file either. */
 	unsigned used, function_width = f->kind == FRAME_MARK ? UINT_MAX : t->function_width;
 	int err;
 
@@ -88,7 +88,7 @@ static int put_row(const struct table *t, __u32 frame)
 	return err;
 }
 
-/* As wide as needed. */
+/* Makes columns as wide as needed. */
 static int measure_columns(struct table *t, const __u32 *rows, __u32 cnt)
 {
 	t->function_width = strlen("Function");
@@ -110,7 +110,7 @@ static int measure_columns(struct table *t, const __u32 *rows, __u32 cnt)
 	return 0;
 }
 
-/* As needed, or so that a row fits the terminal: names as long as they can be there. */
+/* Makes columns as wide as needed, or fits them to the terminal with the longest names that fit. */
 static int measure(struct table *t, const __u32 *rows, __u32 cnt)
 {
 	unsigned room = t->report.options->width;
@@ -155,7 +155,7 @@ static int compare_total(const void *a, const void *b, void *ctx)
 	return compare_self(a, b, ctx);
 }
 
-/* Frames worth a row, sorted; the root and marks only if samples end in them. */
+/* Picks frames worth a row, sorted; the root and marks only if samples end in them. */
 static int pick_rows(const struct table *t, __u32 **ret, __u32 *ret_cnt)
 {
 	struct view *v = t->view;

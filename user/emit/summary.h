@@ -7,7 +7,7 @@
 
 #include "emit/text_report.h"
 
-/* 0 or -errno. Ends with the accounts where there are any. */
+/* Ends with the accounts, if there are any. Returns 0 or -errno. */
 int summary_table(FILE *out, const struct counts *c, const struct summary_options *o);
 
 #endif /* KRAIT_EMIT_SUMMARY_H */

@@ -16,11 +16,11 @@
 #define SUMMARY_ROWS 20
 #define SUMMARY_ROWS_MIN 5
 #define MEANINGS_MAX 6
-/* So many lines of meanings are among those that a caller of summary_options_fit() counts. */
+/* Lines of meanings that callers of summary_options_fit() already count. */
 #define MEANINGS_LINES 4
-/* Share that is worth a second look. */
+/* A share worth a second look. */
 #define HOT_PERCENT 10.0
-/* In the name of a function that is defined in another one (PEP 3155): the rest tells it apart as well. */
+/* Part of the name of a nested function (PEP 3155); the rest of the name suffices. */
 #define LOCALS ".<locals>"
 
 void summary_options_init(struct summary_options *o, FILE *out)
@@ -108,7 +108,7 @@ void report_shorten_file(char *file, enum report_length length)
 
 	if (length < REPORT_NO_FOLDERS)
 		return;
-	/* All packages have a file of that name. */
+	/* Every package has a file of that name. */
 	if (!strncmp(base, "__init__.py", strlen("__init__.py")) ||
 	    !strncmp(base, "__main__.py", strlen("__main__.py"))) {
 		for (base -= base > file; base > file && base[-1] != '/';)
@@ -121,7 +121,7 @@ void report_share_room(unsigned room, unsigned *function, unsigned *file)
 {
 	if (*function + *file <= room)
 		return;
-	/* Names tell more. */
+	/* Names say more. */
 	if (*function > room - room / 3 && *file > room / 3)
 		*file = room / 3;
 	else if (*file > room / 3)
@@ -129,7 +129,7 @@ void report_share_room(unsigned room, unsigned *function, unsigned *file)
 	*function = room - *file;
 }
 
-/* Three digits at least, as few letters as they take. */
+/* Prints at least three digits in as few letters as possible. */
 static void put_time(char *buf, size_t size, double ns)
 {
 	if (ns >= 99.95e9)
@@ -191,7 +191,10 @@ void report_put_more(const struct text_report *r, __u32 cnt)
 			cnt, report_color(r, REPORT_RESET));
 }
 
-/* "3.21 s of CPU time in 3.00 s (1.07 CPUs)": where the samples are of a time, and of a known length. */
+/*
+ * Prints "3.21 s of CPU time in 3.00 s (1.07 CPUs)" if samples stand for time and the length is
+ * known.
+ */
 static void put_time_total(const struct text_report *r)
 {
 	const struct counts *c = r->counts;
@@ -212,7 +215,10 @@ static void put_time_total(const struct text_report *r)
 		event_is_clock(&c->event) ? "CPUs" : "threads");
 }
 
-/* "5602 samples"; of what, unless it is time; and how many events they are, where that is not clear. */
+/*
+ * Prints "5602 samples", of what unless it is time, and how many events they are if that is
+ * unclear.
+ */
 void report_put_total(const struct text_report *r)
 {
 	const struct counts *c = r->counts;
@@ -248,7 +254,7 @@ static void put_accounts(const struct text_report *r)
 	putc('\n', r->out);
 }
 
-/* What marks mean, of those with most: a reader of the table meets them. */
+/* The most frequent marks, which a reader of the table meets, and their meanings. */
 struct meanings {
 	__u32 most[MEANINGS_MAX]; /* frames; 0 behind the last */
 };

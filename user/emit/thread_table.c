@@ -10,7 +10,7 @@
 #include "util/cleanup.h"
 #include "util/stream.h"
 
-/* Above another table. */
+/* Rows when above another table. */
 #define PROGRAM_ROWS 5
 
 static int compare_totals(const void *a, const void *b, void *ctx)
@@ -24,7 +24,7 @@ static int compare_totals(const void *a, const void *b, void *ctx)
 	return view_frame_compare(v, &v->frames[x->frame], &v->frames[y->frame]);
 }
 
-/* A thread says whose it is unless that has the same name. */
+/* A thread names its process unless both have the same name. */
 static int put_task(FILE *out, const struct view *v, const struct view_node *n)
 {
 	const struct profile_frame *f = &v->frames[n->frame];
@@ -52,7 +52,7 @@ static const char *const titles[] = {
 	[ROWS_THREADS] = "    PID/TID      Thread",
 };
 
-/* Nodes of the level that are worth a row, the largest first. */
+/* Picks nodes of the level that are worth a row, the largest first. */
 static int pick(__u32 **ret, __u32 *ret_cnt, const struct text_report *r, struct view *v,
 		__u32 depth)
 {
@@ -126,7 +126,10 @@ int thread_table(FILE *out, const struct counts *c, const struct summary_options
 	return stream_finish(out);
 }
 
-/* More than one, and stacks begin with theirs: those of other tools may begin with any function. */
+/*
+ * There are several programs, and stacks begin with them: stacks from other tools may begin with
+ * any function.
+ */
 static bool has_programs(const struct view *v)
 {
 	unsigned cnt = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * thread_table.h - samples of each program, process or thread as a table of text.
+ * thread_table.h - samples by program, process or thread as a text table.
  */
 #ifndef KRAIT_EMIT_THREAD_TABLE_H
 #define KRAIT_EMIT_THREAD_TABLE_H
@@ -8,17 +8,18 @@
 #include "emit/summary.h"
 
 enum thread_table_rows {
-	ROWS_PROGRAMS, /* processes of one name are one */
+	ROWS_PROGRAMS, /* processes with the same name share a row */
 	ROWS_PROCESSES,
 	ROWS_THREADS,
 };
 
-/* Takes limit, min_percent, samples, color and width of the options. 0 or -errno. */
+/* Uses limit, min_percent, samples, color and width of the options. Returns 0 or -errno. */
 int thread_table(FILE *out, const struct counts *c, const struct summary_options *o,
 		 enum thread_table_rows rows);
 /*
- * The programs with most and an empty line, above another table; nothing where there is but one, or where stacks do
- * not say whose they are. Takes the same but limit. 0 or -errno.
+ * Prints the largest programs and an empty line above another table. Prints nothing if there is
+ * only one program or stacks do not name theirs. Ignores limit; otherwise as above. Returns 0 or
+ * -errno.
  */
 int program_table(FILE *out, const struct counts *c, const struct summary_options *o);
 

@@ -14,7 +14,7 @@
 struct timeline {
 	struct timeline_thread *threads;
 	__u32 cnt, cap;
-	struct idindex index; /* ids are indexes + 1 */
+	struct idindex index; /* ids are indexes plus 1 */
 	__u64 first_ns, sample_cnt;
 };
 
@@ -94,7 +94,7 @@ static int compare_samples(const void *a, const void *b)
 	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
 }
 
-/* They come in nearly the order of time, and mostly in just that. */
+/* Samples arrive almost or, mostly, fully sorted by time. */
 static void sort_samples(struct timeline_thread *thread)
 {
 	for (size_t i = 1; i < thread->cnt; i++) {
@@ -121,7 +121,7 @@ static int compare_places(const void *a, const void *b)
 	return (x->from_ns != 0) - (y->from_ns != 0);
 }
 
-/* Those of one stack and one state become one; the number of them. */
+/* Merges samples of one stack and state. Returns how many are left. */
 static size_t join_samples(struct timeline_sample *list, size_t cnt)
 {
 	size_t kept = 0;
@@ -182,7 +182,7 @@ static void keep_event(struct timeline_thread *thread, unsigned event)
 	thread->cnt = kept;
 }
 
-/* Those that have nothing of the event go. */
+/* Drops threads without samples of the event. */
 static void keep_threads(struct timeline *t, unsigned event)
 {
 	__u32 kept = 0;
@@ -202,7 +202,7 @@ struct timeline_thread *timeline__threads(struct timeline *t, unsigned event, si
 	keep_threads(t, event);
 	if (t->cnt)
 		qsort(t->threads, t->cnt, sizeof(*t->threads), compare_threads);
-	/* The index does not know of the new order. */
+	/* The index does not match the new order. */
 	idindex_free(&t->index);
 	for (__u32 i = 0; i < t->cnt; i++)
 		sort_samples(&t->threads[i]);

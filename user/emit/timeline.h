@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * timeline.h - the samples of each thread, kept for formats that are written thread by thread.
+ * timeline.h - keeps the samples of each thread for formats that are written thread by thread.
  */
 #ifndef KRAIT_EMIT_TIMELINE_H
 #define KRAIT_EMIT_TIMELINE_H
@@ -8,48 +8,48 @@
 #include "emit/emitter.h"
 #include "profile/profile.h"
 
-/* 32 bytes each: 3.2 GB. What comes after is not kept, and is counted. */
+/* 32 bytes each: 3.2 GB. Later samples are counted but not kept. */
 #define TIMELINE_MAX_SAMPLES 100000000ULL
 
 struct timeline_sample {
 	__u64 time_ns, weight;
-	__u64 from_ns; /* of a wait: it lasted from then to time_ns; 0: a moment */
+	__u64 from_ns; /* a wait's start (time_ns is its end); 0: a moment */
 	__u32 node;
 	__u16 event; /* index of the profile's event */
-	__u16 state; /* profile/states.h: the state, and its flags that fit */
+	__u16 state; /* profile/states.h: the state and those of its flags that fit */
 };
 
 struct timeline_thread {
 	int pid, tid;
-	char name[64]; /* the last one it had */
-	struct timeline_sample *samples; /* in order of time, once sorted */
+	char name[64]; /* its latest name */
+	struct timeline_sample *samples; /* sorted by time once timeline__threads() ran */
 	size_t cnt, cap;
 };
 
 struct timeline;
 
-/* NULL and errno on failure. */
+/* Returns NULL and sets errno on failure. */
 struct timeline *timeline__new(void);
 void timeline__free(struct timeline *t);
-/* 0, -ENOMEM, -E2BIG. */
+/* Returns 0, -ENOMEM or -E2BIG. */
 int timeline__add(struct timeline *t, const struct profile_sample *s);
 /*
- * Samples of a thread at one node, of one event and one state, become one in each stretch of that width: with the sum of
- * their weights, at the time of the last. The number of those that are left.
+ * Within each stretch of that width, merges a thread's samples of one node, event and state into
+ * one, with the summed weight, at the time of the last. Returns how many are left.
  */
 __u64 timeline__thin(struct timeline *t, __u64 width_ns);
 #define TIMELINE_ALL_EVENTS (~0U)
 /*
- * Threads by pid and tid, each with its samples of one event by time; the others are dropped. An event that is none,
- * TIMELINE_ALL_EVENTS: nothing is.
+ * Returns threads by pid and tid, each with its samples of one event by time; other samples are
+ * dropped. TIMELINE_ALL_EVENTS drops none.
  */
 struct timeline_thread *timeline__threads(struct timeline *t, unsigned event, size_t *ret_cnt);
-/* Of all samples, and of the waits that they are of. */
+/* Over all samples and the waits they end. */
 __u64 timeline__first_ns(const struct timeline *t);
-/* Name of a process: that of its first frame above a node, "" if there is none. */
+/* Returns a process's name: that of its first frame above a node; "" if none. */
 const char *timeline_process_name(const struct dict *dict, __u32 node);
 
-/* What formats keep that are written thread by thread at the end. */
+/* State of formats that write thread by thread at the end. */
 struct timeline_emitter {
 	struct emitter base;
 	struct timeline *timeline;
@@ -58,7 +58,7 @@ int timeline_emitter_open(struct emitter **ret, FILE *out, const struct emit_opt
 int timeline_emitter_sample(struct emitter *e, const struct profile *p,
 			    const struct profile_sample *s);
 void timeline_emitter_free(struct emitter *e);
-/* Theirs. */
+/* Returns the emitter's timeline. */
 struct timeline *timeline_of(struct emitter *e);
 
 #endif /* KRAIT_EMIT_TIMELINE_H */

@@ -36,7 +36,7 @@ struct perf_filter {
 	const char *function; /* only stacks that contain it: a pattern of profile/stack_filter.h */
 	const char *event; /* NULL: all, kept separate */
 	__u64 states; /* a set of profile/states.h */
-	bool holds_gil; /* only of threads that have it */
+	bool holds_gil; /* only threads that hold it */
 	struct thread_filter thread;
 	double from_seconds, to_seconds; /* since the first sample; to_seconds 0: no limit */
 	/* Leave such frames out: what ends in them counts for the Python function that called them. */

@@ -8,11 +8,11 @@
 
 #include "target/py_offsets.h"
 
-/* Positions in the table: Include/internal/pycore_debug_offsets.h of v3.14.0 and v3.15.0. */
+/* Offsets in the table: Include/internal/pycore_debug_offsets.h of v3.14.0 and v3.15.0. */
 static const struct positions {
 	unsigned minor;
 	size_t table_size, interp_size, threads_main, thread_size;
-	size_t support; /* six numbers, in the order of struct numbers */
+	size_t support; /* six numbers, ordered as in struct numbers */
 } minors[] = {
 	{ 14, 760, 48, 80, 176, 712 },
 	{ 15, 888, 48, 80, 176, 840 },

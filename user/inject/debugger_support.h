@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * debugger_support.h - where CPython 3.14 and later take requests of a debugger (PEP 768): what the table of
- * debug offsets says beyond what a profiler needs.
+ * debugger_support.h - where CPython 3.14 and later take a debugger's requests (PEP 768): the part
+ * of the table of debug offsets that a profiler does not need.
  *
- * Must hold: every offset handed out lies, with the width of its field, in the struct that it is of, and no two
+ * Must hold: every offset handed out lies, with its field's width, within its struct, and no two
  * fields overlap.
  */
 #ifndef KRAIT_INJECT_DEBUGGER_SUPPORT_H
@@ -14,7 +14,7 @@
 
 /* Bit of PyThreadState.eval_breaker (Include/internal/pycore_ceval.h, 3.14 and 3.15). */
 #define EVAL_PLEASE_STOP_BIT (1ULL << 5)
-/* Longest script path, with its NUL, that is written whatever the table says. */
+/* The longest script path, with its NUL, that we write whatever the table allows. */
 #define SCRIPT_PATH_MAX 512
 
 struct debugger_support {
@@ -24,9 +24,10 @@ struct debugger_support {
 };
 
 /*
- * Of len bytes of a table. 0, or with a sentence in why:
- *  -ENOTSUP  this version has none, or is a pre-release, of which no other one has the same offsets for certain
- *  -ENODATA  values that cannot be
+ * Parses len bytes of a table. Returns 0, or with a sentence in why:
+ *  -ENOTSUP  this version has no support, or is a pre-release, whose offsets another one need not
+ *  share
+ *  -ENODATA  impossible values
  */
 int debugger_support_parse(const void *table, size_t len, struct debugger_support *ret, char *why,
 			   size_t why_size) __attribute__((warn_unused_result, nonnull));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * inject.h - what krait and its injector say to each other. One injector serves one request: it places the
- * script, asks, withdraws, and removes what it has placed.
+ * inject.h - the protocol between krait and its injector. One injector serves one request: it
+ * places the script, asks, withdraws, and removes what it placed.
  *
- * Answers are sentences and numbers of the injector's own; the one thing that comes from the target is the pipe
- * in which its wrapper reports (report.h).
+ * Answers are the injector's own sentences and numbers. Only one thing comes from the target: the
+ * pipe through which its wrapper reports (report.h).
  */
 #ifndef KRAIT_INJECT_INJECT_H
 #define KRAIT_INJECT_INJECT_H
@@ -17,13 +17,13 @@
 #include "inject/debugger_support.h"
 
 #define INJECT_NAME_MAX 256
-/* Bytes of a script. */
+/* Bytes in a script. */
 #define INJECT_SCRIPT_MAX (16U << 20)
 
 enum inject_op {
-	INJECT_ASK = 1, /* dir, mem, script. Answer: with the reading end of the report */
-	INJECT_WITHDRAW, /* Answer: withdrawn, or begun */
-	INJECT_REMOVE, /* what was placed; the script has begun, or it never will */
+	INJECT_ASK = 1, /* dir, mem, script. Answer: with the read end of the report pipe */
+	INJECT_WITHDRAW, /* Answer: withdrawn, or already begun */
+	INJECT_REMOVE, /* the placed files; the script has begun or never will */
 };
 
 struct inject_request {
@@ -32,17 +32,18 @@ struct inject_request {
 	__u64 start_ticks, creds_digest;
 	__u64 runtime_addr;
 	struct py_offsets offsets;
-	pid_t tid; /* ours; 0: the main thread of the main interpreter */
+	pid_t tid; /* in our pid namespace; 0: the main thread of the main interpreter */
 	bool capture;
-	char name[INJECT_NAME_MAX]; /* what tracebacks call the script; any bytes */
+	char name[INJECT_NAME_MAX]; /* the script's name in tracebacks; any bytes */
 };
 
 struct inject_answer {
-	__s32 result; /* 0; INJECT_ASK: why nothing was written; INJECT_WITHDRAW: -EALREADY it has begun */
-	pid_t tid; /* ours, of the thread that is asked; 0 unknown */
-	__u64 stopped_ns; /* for how long the process stood still, at most */
+	/* 0; INJECT_ASK: why nothing was written; INJECT_WITHDRAW: -EALREADY: it has begun */
+	__s32 result;
+	pid_t tid; /* of the asked thread, in our pid namespace; 0: unknown */
+	__u64 stopped_ns; /* upper bound of the time that the process stood still */
 	char path[SCRIPT_PATH_MAX]; /* of the script, as the process sees it */
-	char why[256]; /* a sentence where result is not 0 */
+	char why[256]; /* a sentence if result is not 0 */
 };
 
 /* The role "injector". */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * inject_serve.c - the role "injector": one request of one process. What it does to that process is in children,
- * whose end the kernel undoes it with.
+ * inject_serve.c - the role "injector": one request to one process. Children touch that process; if
+ * they die, the kernel undoes the stop.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,14 +14,17 @@
 #include "worker/channel.h"
 #include "worker/rights.h"
 
-/* To stop, read and write a process of any user, to make files as that user, to end who does it and hangs. */
+/*
+ * To stop, read and write a process of any user, to create files as that user, and to kill a child
+ * that hangs.
+ */
 #define KEPT                                                                                       \
 	(RIGHTS_BIT(CAP_SYS_PTRACE) | RIGHTS_BIT(CAP_DAC_READ_SEARCH) | RIGHTS_BIT(CAP_SETUID) |   \
 	 RIGHTS_BIT(CAP_SETGID) | RIGHTS_BIT(CAP_KILL))
 
 struct server {
 	int channel;
-	int dir, mem; /* of the process; -1 before */
+	int dir, mem; /* of the process; -1: not yet received */
 	struct inject_request request;
 	struct mailbox mailbox;
 	struct mailbox_thread thread;
@@ -71,7 +74,7 @@ static int answer(struct server *s, int *fds, unsigned fd_cnt, struct refusal *w
 	}
 }
 
-/* False when the channel is closed. */
+/* Returns false if the channel is closed. */
 static bool serve_one(struct server *s)
 {
 	struct inject_request r;

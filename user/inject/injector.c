@@ -11,7 +11,7 @@
 #include "worker/channel.h"
 #include "worker/worker.h"
 
-/* It says itself what is late; this is for one that does not answer at all. */
+/* The injector reports its own timeouts; this one is for an injector that does not answer at all. */
 #define ANSWER_MS 15000
 
 struct injector {

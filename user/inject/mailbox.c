@@ -19,7 +19,7 @@
 #include "walk/stack_walk.h"
 #include "walk/thread_list.h"
 
-/* For which a process stands still at most. */
+/* Longest time that a process may stand still. */
 #define LIMIT_NS (2 * NS_PER_SEC)
 
 static int read_mem(void *ctx, __u64 addr, void *buf, size_t len)
@@ -77,7 +77,7 @@ int mailbox_open(struct mailbox *m, const struct inject_request *request, int di
 
 /* ---- the thread --------------------------------------------------------------------------------- */
 
-/* The number of one of its threads in its own pid namespace; 0 there is none. */
+/* Returns a thread's number in its own pid namespace; 0: none. */
 static pid_t ns_tid_of(const struct mailbox *m, pid_t tid)
 {
 	char path[64], status[4096];
@@ -97,7 +97,7 @@ static bool is_meant(const struct mailbox *m, const struct thread_list_entry *e,
 	return e->native_id == (__u64)ns_tid && (m->request->tid || !e->interp_id);
 }
 
-/* An embedding program may have begun to run Python in a thread that is not its first. */
+/* An embedding program may start Python in a thread other than its first. */
 static const struct thread_list_entry *find_main(const struct mailbox *m, const struct states *s)
 {
 	for (__u32 i = 0; i < s->cnt; i++) {
@@ -114,7 +114,7 @@ static const struct thread_list_entry *find_main(const struct mailbox *m, const 
 	return NULL;
 }
 
-/* One thread has a state in each interpreter that it has run in: the active one counts. */
+/* A thread has a state in each interpreter that it has run in; we want the active one. */
 static const struct thread_list_entry *pick(const struct stack_walk *walk, struct states *s,
 					    const struct mailbox *m, pid_t ns_tid)
 {
@@ -189,7 +189,7 @@ static int write_mem(const struct mailbox *m, __u64 addr, const void *data, size
 	return n < 0 ? -errno : (size_t)n == len ? 0 : -EFAULT;
 }
 
-/* What the process says of its request: is one there, and is it ours? */
+/* The request in the process: whether there is one, and whether it is ours. */
 struct content {
 	__s32 pending;
 	char path[SCRIPT_PATH_MAX];
@@ -207,7 +207,7 @@ static int read_content(const struct mailbox *m, __u64 tstate_addr, struct conte
 		     memory_read(&m->memory, tstate_addr + m->support.script_path, ret->path, size);
 }
 
-/* A call under way; the answer is in memory that parent and child share. */
+/* A call in progress; the result is in memory that parent and child share. */
 struct visit {
 	const struct mailbox *m;
 	const char *path;

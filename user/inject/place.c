@@ -25,21 +25,21 @@
 #include "worker/channel.h"
 #include "worker/rights.h"
 
-/* For all that is done there. */
+/* Time limit for everything there. */
 #define PLACE_MS 3000
-/* Folders between a folder for temporary files and its root. */
+/* Limit on folders between a temporary folder and the root. */
 #define DEPTH_MAX 64
 #define ENVIRON_MAX (128U << 10)
 
-/* What the child knows before it becomes the user. */
+/* Parameters for the child before it becomes the user. */
 struct placing {
 	struct proc_ids ids;
 	uid_t root_uid; /* host id of its namespace's root */
 	int root; /* of the process */
-	char folder[SCRIPT_PATH_MAX]; /* its TMPDIR; "" none */
+	char folder[SCRIPT_PATH_MAX]; /* its TMPDIR; "": none */
 };
 
-/* Child to parent, with parent, folder, report where result is 0. */
+/* Sent by the child to its parent; parent, folder and report are valid if result is 0. */
 struct placed {
 	__s32 result;
 	char path[SCRIPT_PATH_MAX];
@@ -63,7 +63,7 @@ static bool is_ruled_by(const struct placing *p, const struct stat *st)
 	       (!(st->st_mode & (S_IWGRP | S_IWOTH)) || st->st_mode & S_ISVTX);
 }
 
-/* Can nobody else put another folder in its place? From there up to the root. */
+/* Tells whether nobody else can replace the folder: checks the path up to the root. */
 static bool is_safe(const struct placing *p, int folder)
 {
 	cleanup_close int at = fcntl(folder, F_DUPFD_CLOEXEC, 0);
@@ -103,7 +103,7 @@ static int open_folder(const struct placing *p, const char *path)
 	return -EPERM;
 }
 
-/* A new folder there. 0 or -errno. */
+/* Makes a new folder there. Returns 0 or -errno. */
 static int make_folder(const struct placing *p, const char *path, struct place *ret)
 {
 	unsigned char random[8];
@@ -128,7 +128,7 @@ static int make_folder(const struct placing *p, const char *path, struct place *
 	return ret->folder < 0 ? -errno : 0;
 }
 
-/* The first folder in which one may be made. */
+/* Finds the first folder that allows a new one. */
 static int find_folder(const struct placing *p, struct place *ret, struct refusal *why)
 {
 	const char *const paths[] = { *p->folder ? p->folder : "/tmp", "/tmp", "/var/tmp",
@@ -158,7 +158,7 @@ static int become(const struct placing *p)
 
 	if (!err)
 		err = rights_keep(0);
-	/* Another user's child does not end with us any more, unless it asks for that again. */
+	/* Changing the user clears the death signal, so the child asks for it again. */
 	if (!err && prctl(PR_SET_PDEATHSIG, SIGKILL))
 		err = -errno;
 	return err;
@@ -201,7 +201,7 @@ static _Noreturn void be_maker(int channel, const struct placing *p, const struc
 	_exit(err ? 1 : 0);
 }
 
-/* Ended, if it has not ended by itself. */
+/* Kills the child unless it ended by itself. */
 static void reap(pid_t child, int timeout_ms)
 {
 	cleanup_close int fd = (int)syscall(SYS_pidfd_open, child, 0);

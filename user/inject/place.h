@@ -20,17 +20,21 @@
 #include "target/proc.h"
 
 struct place {
-	int parent, folder; /* O_PATH; -1 none */
-	int report; /* reading end of the FIFO; -1 none */
+	int parent, folder; /* O_PATH; -1: none */
+	int report; /* read end of the FIFO; -1: none */
 	char path[SCRIPT_PATH_MAX]; /* of run.py, as the process sees it */
-	struct proc_ids ids; /* whose it all is: the process may be gone when it is removed */
+	/* the owner of it all: the process may have ended by the time of removal */
+	struct proc_ids ids;
 };
 #define PLACE_NONE ((struct place){ .parent = -1, .folder = -1, .report = -1 })
 
-/* dir: of /proc/PID; script: open for reading, at its beginning. 0, or why not: then nothing is left there. */
+/*
+ * dir: of /proc/PID; script: open for reading, at its beginning. Returns 0 or the reason for
+ * refusal; then nothing is left there.
+ */
 int place_make(struct place *p, int dir, const struct inject_request *r, int script,
 	       struct refusal *why) __attribute__((warn_unused_result, nonnull));
-/* Removes what the wrapper has not removed itself, and closes. */
+/* Removes what the wrapper left, and closes. */
 void place_remove(struct place *p) __attribute__((nonnull));
 
 #endif /* KRAIT_INJECT_PLACE_H */

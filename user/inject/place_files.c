@@ -17,7 +17,7 @@ extern const char inject_wrapper[], inject_wrapper_end[];
 __asm__(".pushsection .rodata\ninject_wrapper:\n.incbin \"" KRAIT_SRCDIR
 	"/user/inject/wrapper.py\"\ninject_wrapper_end:\n.byte 0\n.popsection\n");
 
-/* Bytes of anybody's choice as a literal that means just them. */
+/* Writes arbitrary bytes as a Python literal with exactly that value. */
 static void put_bytes(FILE *out, const char *bytes, size_t len)
 {
 	fputs("b\"", out);
@@ -82,7 +82,7 @@ static int copy_script(int folder, int script)
 	return total > INJECT_SCRIPT_MAX ? -EFBIG : (int)n;
 }
 
-/* Whoever else has this user's rights could have put something else there meanwhile. */
+/* Another process with this user's rights may have replaced it meanwhile. */
 static int make_report(int folder)
 {
 	struct stat st;

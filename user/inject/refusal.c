@@ -11,7 +11,7 @@
 #include "target/proc.h"
 #include "util/cleanup.h"
 
-/* Of arguments and environment: what follows is not looked at. */
+/* Limit on arguments and environment; what follows is ignored. */
 #define TEXT_MAX (256U << 10)
 #define VARIABLE "PYTHON_DISABLE_REMOTE_DEBUG"
 #define OPTION "disable-remote-debug"
@@ -27,7 +27,7 @@ int refuse(struct refusal *r, int errnum, const char *fmt, ...)
 	return -errnum;
 }
 
-/* A list of strings, each with its NUL. NULL none. */
+/* Reads a list of NUL-terminated strings. Returns NULL if there is none. */
 static char *read_strings(int dir, const char *name, size_t *ret_len)
 {
 	char *text = malloc(TEXT_MAX);
@@ -43,7 +43,10 @@ static bool has_variable(int dir)
 	cleanup_free char *text = read_strings(dir, "environ", &len);
 
 	for (size_t at = 0; text && at < len; at += strnlen(text + at, len - at) + 1)
-		/* An empty one counts, too (Python/initconfig.c, config_init_remote_debug(): getenv()). */
+		/*
+		 * An empty value counts as well (Python/initconfig.c, config_init_remote_debug():
+		 * getenv()).
+		 */
 		if (!strncmp(text + at, VARIABLE "=", strlen(VARIABLE "=")))
 			return true;
 	return false;
@@ -54,7 +57,7 @@ static bool is_option(const char *text)
 	return !strcmp(text, OPTION) || !strcmp(text, OPTION_TOO);
 }
 
-/* Python's own options end at a script, -c or -m: what is behind belongs to the program. */
+/* Python's own options end at a script, -c or -m; the rest belongs to the program. */
 static bool has_option(int dir)
 {
 	size_t len;

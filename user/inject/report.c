@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #define HEAD 5
-/* Of one call: krait looks at the clock in between. */
+/* Reads per call: krait checks the clock in between. */
 #define READS_MAX 64
 
 static size_t text_len(const struct report *r)
@@ -49,7 +49,7 @@ static void take_message(struct report *r, char kind, const char *text, size_t l
 		r->over = true;
 		return;
 	case 'X':
-		/* One that is long comes in parts. */
+		/* A long error comes in parts. */
 		r->state = REPORT_RAISED;
 		keep_error(r, text, len);
 		return;
@@ -84,7 +84,7 @@ void report_read(struct report *r, int fd)
 	for (int i = 0; i < READS_MAX && !r->over; i++) {
 		ssize_t n = read(fd, buf, sizeof(buf));
 
-		/* Nothing, too, before anybody has opened it for writing. */
+		/* Also if no process has opened it for writing yet. */
 		if (n <= 0)
 			return;
 		report_take(r, buf, (size_t)n);
@@ -93,7 +93,7 @@ void report_read(struct report *r, int fd)
 
 void report_end(struct report *r)
 {
-	/* Who has begun ends with a word. */
+	/* A wrapper that has begun always reports its end. */
 	if (!r->over && r->state != REPORT_RAISED)
 		r->state = REPORT_BROKEN;
 	r->over = true;

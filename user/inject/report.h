@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * report.h - what a script's wrapper says of it, from a pipe that the process writes: any bytes, any number of
- * them.
+ * report.h - what a script's wrapper reports through a pipe. The target writes it: any bytes, any
+ * number of them.
  *
- * Must hold: no read waits; what makes no sense ends it; what is kept is bounded.
+ * Must hold: no read blocks; an invalid message ends the report; memory is bounded.
  */
 #ifndef KRAIT_INJECT_REPORT_H
 #define KRAIT_INJECT_REPORT_H
@@ -11,25 +11,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of one message: it is written at once (PIPE_BUF). */
+/* Text of one message, which is written in one piece (PIPE_BUF). */
 #define REPORT_TEXT_MAX 4091
-/* Of what a script has raised. */
+/* Text of the exception that a script raised. */
 #define REPORT_ERROR_MAX 65536
 
 enum report_state {
-	REPORT_NOTHING, /* it has not begun */
+	REPORT_NOTHING, /* the script has not begun */
 	REPORT_BEGUN,
 	REPORT_DONE,
-	REPORT_RAISED, /* error has what */
-	REPORT_BROKEN, /* it makes no sense, or has ended in the middle */
+	REPORT_RAISED, /* error has the traceback */
+	REPORT_BROKEN, /* an invalid message, or the end in the middle of one */
 };
 
-/* What the script prints. */
+/* Receives what the script prints. */
 typedef void (*report_text_fn)(void *ctx, bool is_stderr, const char *text, size_t len);
 
 struct report {
 	enum report_state state;
-	bool over; /* nothing more is to be expected */
+	bool over; /* no more messages are expected */
 	report_text_fn text;
 	void *ctx;
 	char buf[5 + REPORT_TEXT_MAX];
@@ -38,11 +38,11 @@ struct report {
 	size_t error_len;
 };
 
-/* state, text and ctx are set by the caller, the rest is 0. len more bytes have come. */
+/* The caller sets state, text and ctx; the rest is 0 at first. Takes the next len bytes. */
 void report_take(struct report *r, const char *bytes, size_t len) __attribute__((nonnull));
-/* What is there now, from a descriptor that does not wait. */
+/* Reads what is available from a non-blocking descriptor. */
 void report_read(struct report *r, int fd) __attribute__((nonnull));
-/* Whoever has written there does so no more, and all is read. */
+/* Call when everything was read and no writer is left. */
 void report_end(struct report *r) __attribute__((nonnull));
 
 #endif /* KRAIT_INJECT_REPORT_H */

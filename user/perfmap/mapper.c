@@ -13,12 +13,15 @@
 #include "worker/channel.h"
 #include "worker/worker.h"
 
-/* The worker says itself when a child of its is late; this is for a worker that has gone. */
+/*
+ * The worker reports its own children's timeouts; this one is for a worker that does not answer at
+ * all.
+ */
 #define ANSWER_MS (2 * MAPPER_MS)
 
 struct mapper {
 	struct worker *worker;
-	__u32 number; /* of the last request */
+	__u32 number; /* of the latest request */
 };
 
 struct mapper *mapper__new(struct error *err)
@@ -44,7 +47,7 @@ void mapper__free(struct mapper *m)
 	free(m);
 }
 
-/* Takes answers until that of the request; a descriptor or -errno. */
+/* Takes answers until the one to the latest request. Returns a descriptor or -errno. */
 static int await(struct mapper *m, struct mapper_answer *answer)
 {
 	const __u64 end_ns = clock_monotonic_ns() + ANSWER_MS * (NS_PER_SEC / 1000);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mapper_protocol.h - what mapper.c and mapper_serve.c say to each other.
+ * mapper_protocol.h - the protocol between mapper.c and mapper_serve.c.
  */
 #ifndef KRAIT_PERFMAP_MAPPER_PROTOCOL_H
 #define KRAIT_PERFMAP_MAPPER_PROTOCOL_H
@@ -13,9 +13,9 @@ struct mapper_request {
 	char first_line[64];
 };
 
-/* With one descriptor where error is 0. */
+/* Comes with a descriptor if error is 0. */
 struct mapper_answer {
-	__u32 number; /* of the request: one that was given up may still answer */
+	__u32 number; /* of the request: an abandoned one may still be answered */
 	__s32 error; /* 0 or -errno */
 	char path[64];
 };

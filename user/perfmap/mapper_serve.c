@@ -18,11 +18,11 @@
 #include "worker/channel.h"
 #include "worker/rights.h"
 
-/* What is left is what reads of other processes whose they are and where their root is. */
+/* The worker keeps what it needs to find out a process's user and root. */
 #define KEPT                                                                                       \
 	(RIGHTS_BIT(CAP_SETUID) | RIGHTS_BIT(CAP_SETGID) | RIGHTS_BIT(CAP_SYS_PTRACE) |            \
 	 RIGHTS_BIT(CAP_DAC_READ_SEARCH))
-/* Children that do not even end when they are killed: then no more is tried. */
+/* With this many children that do not end even when killed, we stop trying. */
 #define MAX_STUCK 4
 
 static int answer(int channel, const struct mapper_request *r, int fd_or_error, const char *path)
@@ -35,7 +35,7 @@ static int answer(int channel, const struct mapper_request *r, int fd_or_error, 
 			    fd_or_error < 0 ? 0 : 1);
 }
 
-/* The child: looks where it is, becomes the process's user, and only then touches anything there. */
+/* In the child: finds the place, becomes the process's user, and only then touches anything there. */
 static _Noreturn void make_one(int channel, const struct mapper_request *r)
 {
 	char path[sizeof(((struct mapper_answer *)NULL)->path)] = "";
@@ -49,7 +49,7 @@ static _Noreturn void make_one(int channel, const struct mapper_request *r)
 	_exit(answer(channel, r, fd, path) ? 1 : 0);
 }
 
-/* False: it has not ended in time. */
+/* Returns false on timeout. */
 static bool await(pid_t pid, int timeout_ms, bool *ret_fine)
 {
 	cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);

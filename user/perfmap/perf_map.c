@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perf_map.c - one pass over the nodes says which function is in which process; sorted, that is the
- * files one after the other.
+ * perf_map.c - one pass over the nodes collects which function ran in which process. Sorted, these
+ * are the files one after another.
  */
 #include "perfmap/perf_map.h"
 
@@ -18,7 +18,7 @@
 _Static_assert(DSO_BASE + DSO_TEXT_OFFSET == 0x100000001000ULL && DSO_SLOT == 4,
 	       "PERF_MAP_FIRST_LINE names the first slot");
 
-/* A place in Python that was met in a process. */
+/* A place in Python code that ran in a process. */
 struct met {
 	int pid;
 	__u64 address;
@@ -33,7 +33,7 @@ static int compare(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-/* pids: of each node; ret has room for one of each. The number. */
+/* pids: by node; ret has room for one entry per node. Returns how many there are. */
 static __u32 collect(struct dso *d, const struct dict *dict, int *pids, struct met *ret)
 {
 	__u32 cnt = 0;
@@ -50,7 +50,7 @@ static __u32 collect(struct dso *d, const struct dict *dict, int *pids, struct m
 	return cnt;
 }
 
-/* NULL for what had no room, which each file has in any case. */
+/* Returns NULL for the function that stands for what had no room; every file has that one anyway. */
 static const struct dso_function *find_function(const struct dso *d, __u64 address)
 {
 	__u32 generation = dso_generation(address);
@@ -67,8 +67,8 @@ static const struct dso_function *find_function(const struct dso *d, __u64 addre
 }
 
 /*
- * A file in a folder that a shell reads is a script. What would act there is replaced, but for the
- * brackets of Python's own names, as in "<module>:x.py" and "f.<locals>.g".
+ * A file in a folder that a shell reads is a script. Replaces active characters, except the
+ * brackets in Python's own names such as "<module>:x.py" and "f.<locals>.g".
  */
 static void remove_shell_syntax(char *name)
 {
@@ -78,7 +78,7 @@ static void remove_shell_syntax(char *name)
 	}
 }
 
-/* One process; its places are in order, so those of a function follow one another. */
+/* Writes one process; its places are sorted, so those of a function are adjacent. */
 static int write_one(FILE *out, const struct dso *d, const struct dict *dict,
 		     const struct met *list, __u32 cnt)
 {

@@ -33,7 +33,7 @@ int perf_map_file_find(pid_t pid, struct perf_map_place *ret)
 		context_read_at(dir, &context, NULL);
 		if (context.known && context.ns_pid > 0)
 			ret->pid = context.ns_pid;
-		ret->trusted = proc_shares_mounts(dir); /* where perf looks */
+		ret->trusted = proc_shares_mounts(dir); /* perf looks there */
 		ret->root_uid = become_user_root_of(dir);
 	}
 	ret->root_fd = openat(dir, ret->trusted ? "/" : "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -60,7 +60,7 @@ static int open_beneath(int root_fd, const char *path, bool trusted)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Ours are regular files of our user, under one name, that begin with the line. */
+/* Our files are regular, belong to our user, have a single link, and begin with the line. */
 static bool is_ours(int dir_fd, const char *name, const char *first_line)
 {
 	cleanup_close int fd =
@@ -81,7 +81,7 @@ static int create(int dir_fd, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A folder that is no /tmp: somebody else could move what is made there, or keep its maker waiting. */
+/* Refuses a folder that is no normal /tmp: another user could move our file or make us wait. */
 static int check_folder(int fd, const struct perf_map_place *place)
 {
 	struct statfs fs;
@@ -112,6 +112,6 @@ int perf_map_file_open(const struct perf_map_place *place, const char *first_lin
 	fd = create(dir, name);
 	if (fd != -EEXIST || !is_ours(dir, name, first_line))
 		return fd;
-	/* Whoever is quicker has put a file there that is not ours: that is refused, not written. */
+	/* If another process creates a file in between, we refuse it instead of writing to it. */
 	return unlinkat(dir, name, 0) ? -errno : create(dir, name);
 }

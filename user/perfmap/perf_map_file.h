@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perf_map_file.h - /tmp/perf-PID.map of a process, where perf looks for it: in the mount namespace of
- * the process, under the pid that it has itself there; of one that has gone, in ours.
+ * perf_map_file.h - /tmp/perf-PID.map of a process, where perf looks for it: in the process's mount
+ * namespace, under its own pid there; for an ended process, in ours.
  *
- * The process owns that /tmp and may be hostile: it can be any folder that it has bound there. So the
- * file is made by the process's own user, who could have made it himself.
+ * The process owns that /tmp and may be hostile: it can bind any folder there. So the file is made
+ * by the process's own user, who could have made it himself.
  *
- * Must hold: nothing in its root is followed, no file of anybody else is written or removed, nothing
- * that can block is opened.
+ * Must hold: we follow no links in its root, write or remove no file of another user, and open
+ * nothing that can block.
  */
 #ifndef KRAIT_PERFMAP_PERF_MAP_FILE_H
 #define KRAIT_PERFMAP_PERF_MAP_FILE_H
@@ -18,29 +18,29 @@
 
 #include "target/proc.h"
 
-/* Where a process has its /tmp. */
+/* The place of a process's /tmp. */
 struct perf_map_place {
 	int root_fd;
 	bool trusted; /* our own root: its links may be followed */
-	pid_t pid; /* that it has there */
-	bool known; /* the process is still there: ids */
+	pid_t pid; /* in its own namespace */
+	bool known; /* the process still exists: ids is set */
 	struct proc_ids ids;
 	uid_t root_uid; /* host id of its namespace's root */
 };
 
-/* Asks /proc. 0 or -errno; the descriptor is the caller's. */
+/* Finds the place through /proc. Returns 0 or -errno; the caller owns the descriptor. */
 int perf_map_file_find(pid_t pid, struct perf_map_place *ret) __attribute__((warn_unused_result));
 /*
- * Takes on the ids of the process for good, and gives up all capabilities: for a process that does
- * nothing else. Of a process that has gone, those of the user behind krait. 0 or -errno.
+ * Takes on the process's ids for good and drops all capabilities. For a process that does nothing
+ * else. If the target has ended, takes those of the user behind krait. Returns 0 or -errno.
  */
 int perf_map_file_become(const struct perf_map_place *place) __attribute__((warn_unused_result));
 
 /*
- * A new file, open for writing, and its path for messages (as the process sees it). One that is there
- * is replaced if it is ours: a regular file of our user that begins with the line that all of ours begin
- * with. -EEXIST: it is another's, and stays as it is; -ELOOP: its /tmp is a symbolic link; -EPERM: its
- * /tmp is not one that only root and the process itself rule; -errno.
+ * Makes a new file, open for writing, and stores its path for messages (as the process sees it).
+ * Replaces an old one only if it is ours: a regular file of our user that begins with first_line.
+ * Returns a descriptor, or -EEXIST (another's file, left alone), -ELOOP (its /tmp is a symbolic
+ * link), -EPERM (others than root and the process control its /tmp), or another -errno.
  */
 int perf_map_file_open(const struct perf_map_place *place, const char *first_line, char *ret_path,
 		       size_t size) __attribute__((warn_unused_result));

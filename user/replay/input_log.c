@@ -11,9 +11,9 @@
 
 struct log_header {
 	char magic[8];
-	/* Another build's structs may have another shape. */
+	/* Another build's structs may have a different layout. */
 	__u32 sizes[9];
-	/* And enumerators other numbers. */
+	/* Its enumerators may have different numbers. */
 	__u32 ends[5];
 };
 
@@ -86,7 +86,7 @@ int input_reader_begin(struct input_reader *r, const void *data, size_t size)
 	return size >= sizeof(h) && !memcmp(data, &h, sizeof(h)) ? 0 : -ENOEXEC;
 }
 
-/* The sizes that go with that kind. */
+/* Checks that the sizes match the entry's kind. */
 static bool sizes_are_sane(const struct entry_header *h)
 {
 	switch ((enum input_kind)h->kind) {

@@ -13,7 +13,7 @@
 
 #include "util/clock.h"
 
-/* A symbol of the kernel that has been written. */
+/* A kernel symbol that was already written. */
 struct met_symbol {
 	__u64 start;
 	UT_hash_handle hh;
@@ -21,11 +21,11 @@ struct met_symbol {
 
 struct input_writer {
 	FILE *out;
-	pthread_mutex_t lock; /* of all that follows, and of out */
-	int err; /* the first one: nothing is written after it */
+	pthread_mutex_t lock; /* protects all that follows, and out */
+	int err; /* the first one; nothing is written after it */
 	bool ended;
 	struct met_symbol *symbols;
-	char value[INPUT_VALUE_MAX]; /* of the answer that is written now */
+	char value[INPUT_VALUE_MAX]; /* buffer for the answer being written */
 };
 
 struct input_writer *input_writer__new(FILE *out)
@@ -54,7 +54,7 @@ void input_writer__free(struct input_writer *w)
 	free(w);
 }
 
-/* With the lock. */
+/* Call with the lock held. */
 static void put_locked(struct input_writer *w, struct input_entry e)
 {
 	e.time_ns = clock_monotonic_ns();
@@ -87,7 +87,7 @@ void input_writer__record(struct input_writer *w, const void *data, size_t size)
 	put(w, (struct input_entry){ .kind = INPUT_RECORD, .value = data, .value_size = size });
 }
 
-/* What is in the descriptor of a list; its offset stays. -EFBIG: more than a log has room for. */
+/* Reads a list's descriptor without moving its offset. Returns -EFBIG if it is too large for a log. */
 static ssize_t read_list(int fd, char *buf, size_t size)
 {
 	ssize_t n = pread(fd, buf, size, 0);
@@ -97,7 +97,7 @@ static ssize_t read_list(int fd, char *buf, size_t size)
 	return (size_t)n < size ? n : -EFBIG;
 }
 
-/* Which file the last descriptor is of, where it is one of a file. */
+/* Identifies the file of the last descriptor, if it is a file. */
 static struct file_id file_of(const struct probe_request *r, const int fds[PROBE_FDS_MAX])
 {
 	struct stat st;
@@ -153,7 +153,10 @@ void input_writer_answer(void *ctx, const struct probe_request *r, int result, c
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Rows are for the kernel: no names depend on them, and they are as large as the file's code. */
+/*
+ * Unwind rows go to the kernel: names do not depend on them, and they are as large as the file's
+ * code.
+ */
 static size_t logged_size(const struct parser_answer *a)
 {
 	return a->job == PARSER_ROWS || a->job == PARSER_ROWS_MADE || a->result ?
@@ -193,7 +196,7 @@ void input_writer_parsed(void *ctx, const struct parse_tapped *tapped)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* False: it has been written before, or cannot be remembered. */
+/* Returns false if it was written before or cannot be remembered. */
 static bool is_new_symbol(struct input_writer *w, __u64 start)
 {
 	struct met_symbol *s;

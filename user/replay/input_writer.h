@@ -2,11 +2,11 @@
 /*
  * input_writer.h - writes the log of inputs (input_log.h) while a session records.
  *
- * What cannot be written ends the log, not the recording: the first failure is said at the end. The log
- * has memory of the processes that are recorded.
+ * A write error ends the log, not the recording: the first error is reported at the end. The log
+ * contains memory of the recorded processes.
  *
- * Not in the log: files, of which it has what parsers said; a filter, of which it has that there was one; and
- * whose rights processes have at the moment, by which a page shows sources (session/whose.h).
+ * Not in the log: files (only what parsers said of them), filters (only whether there was one), and
+ * processes' current rights, by which a page shows sources (session/whose.h).
  *
  * Must hold: any thread may call; nothing is written once the log has ended.
  */
@@ -21,10 +21,10 @@
 
 struct input_writer;
 
-/* out: borrowed. NULL when out of memory. */
+/* out: borrowed. Returns NULL if out of memory. */
 struct input_writer *input_writer__new(FILE *out) __attribute__((nonnull));
 void input_writer__free(struct input_writer *w);
-/* Nothing more comes. The first failure of all, or 0. */
+/* Ends the log. Returns the first error of all, or 0. */
 int input_writer__end(struct input_writer *w) __attribute__((warn_unused_result, nonnull));
 
 void input_writer__record(struct input_writer *w, const void *data, size_t size)
@@ -34,11 +34,11 @@ void input_writer_answer(void *ctx, const struct probe_request *r, int result, c
 			 size_t len, const int fds[PROBE_FDS_MAX]);
 /* A parse_tap_fn; ctx is the writer. */
 void input_writer_parsed(void *ctx, const struct parse_tapped *tapped);
-/* A kernel_tap_fn; ctx is the writer. Written once for each symbol. */
+/* A kernel_tap_fn; ctx is the writer. Writes each symbol once. */
 void input_writer_kernel(void *ctx, __u64 start, const char *name, const char *module);
 void input_writer__session(struct input_writer *w, const struct input_session *session)
 	__attribute__((nonnull));
-/* w: NULL, and nothing is written. Returns result. */
+/* w: NULL writes nothing. Returns result. */
 int input_writer__fact(struct input_writer *w, enum input_question_op op, pid_t pid, int result,
 		       __u64 value);
 

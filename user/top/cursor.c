@@ -35,7 +35,7 @@ __u32 ui_row(const struct ui *ui)
 	return !ui_has_text(ui) && ui->cursor < o->cnt ? o->list[ui->cursor] : 0;
 }
 
-/* From now on it stays on its row, wherever that goes; the first line is the first line. */
+/* From now on the cursor follows its row; only the first line means "stay at the top". */
 void ui_move_to(struct ui *ui, long line)
 {
 	long last = (long)ui_line_cnt(ui) - 1;
@@ -68,7 +68,7 @@ static void follow_row(struct ui *ui)
 	}
 }
 
-/* The line that costs most; of none, where the function begins. */
+/* Goes to the most expensive line, or if there is none, to the function's beginning. */
 static void go_to_hottest(struct ui *ui)
 {
 	const struct model *m = ui->model;
@@ -114,7 +114,7 @@ void ui_begin_place(struct ui *ui)
 	ui->anew = ui_is_source(ui);
 }
 
-/* The next line with a cost, round the end. */
+/* Goes to the next line with a cost, wrapping at the end. */
 void ui_next_hot_line(struct ui *ui)
 {
 	const struct rows *rows = ui->model->rows;

@@ -12,7 +12,7 @@
 
 /* ---- what holds for all ----------------------------------------------------------------------- */
 
-/* The share of a round's time on CPUs in which threads held the GIL; < 0 nobody knows. */
+/* Returns the share of a round's CPU time in which threads held the GIL; < 0: unknown. */
 static double gil_share(const struct round *r)
 {
 	__u64 known = 0, held = 0;
@@ -79,7 +79,7 @@ void draw_head(struct screen *s, const struct model *m, const struct top_status 
 
 /* ---- the view --------------------------------------------------------------------------------- */
 
-/* "Functions of python3 (4711)": which place it is. */
+/* Shows the place: "Functions of python3 (4711)". */
 static unsigned put_place(struct screen *s, unsigned y, const struct ui *ui)
 {
 	const struct model *m = ui->model;

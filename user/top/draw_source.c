@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * draw_source.c - a source file with the heat of its lines, and the screen that explains the keys.
+ * draw_source.c - a source file with the heat of its lines; also the help screen for keys.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "top/source.h"
 #include "top/text.h"
 
-/* Share of a CPU from which a line is hot. */
+/* A line with this share of a CPU is hot. */
 #define HOT_PERCENT 10.0
 #define NUMBERS_WIDTH 30
 #define TAB 8
@@ -72,7 +72,7 @@ static void put_line(struct screen *s, unsigned y, const struct model *m, unsign
 	screen_put(s, y, NUMBERS_WIDTH, s->columns, look, text);
 }
 
-/* Lines with samples, where the text cannot be shown. */
+/* Returns a line with samples, for files whose text cannot be shown. */
 static unsigned line_at(const struct ui *ui, __u32 index)
 {
 	const struct model *m = ui->model;

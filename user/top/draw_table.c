@@ -10,29 +10,29 @@
 #include "util/cleanup.h"
 #include "util/printable.h"
 
-/* A screen that is narrower has no history. */
+/* A narrower screen shows no history. */
 #define HISTORY_COLUMNS_MIN 72
 #define HISTORY_WIDTH 10
 #define HISTORY_WIDTH_WIDE 30
 #define WIDE_COLUMNS 120
-/* From here on a share of a CPU is worth a second look. */
+/* A share of a CPU worth a second look. */
 #define HOT_PERCENT 10.0
 #define NAME_MAX_BYTES 1024
 #define SHARE_WIDTH 7
 #define SECONDS_WIDTH 9
 #define PID_WIDTH 8
 #define INDENT 2
-/* Names need not be read deeper than that. */
+/* Deeper indentation would leave too little room for names. */
 #define MAX_INDENT 40
 
 struct layout {
 	const struct draw_table *t;
-	bool task; /* rows have pids, and no self */
+	bool task; /* rows have pids but no self */
 	bool code; /* rows have files */
-	unsigned history; /* width; 0 none */
-	unsigned text, name_width, file_width; /* where names begin */
+	unsigned history; /* width; 0: none */
+	unsigned text, name_width, file_width; /* columns where names begin */
 	__u64 round_ns, all_ns;
-	__u32 history_max; /* of all rows that are seen */
+	__u32 history_max; /* over all visible rows */
 };
 
 static unsigned measures_of(const struct layout *l)
@@ -124,7 +124,7 @@ static unsigned width_of(const char *raw)
 	return text ? text_width(text) : 0;
 }
 
-/* i: in the order. */
+/* i: index in the order. */
 static unsigned indent_of(const struct layout *l, __u32 i)
 {
 	unsigned depth = l->t->order->depths[i];
@@ -134,7 +134,10 @@ static unsigned indent_of(const struct layout *l, __u32 i)
 	return (depth > MAX_INDENT ? MAX_INDENT : depth) * INDENT + INDENT;
 }
 
-/* As wide as they need, or shared: a file gets a third at least, where it needs that. */
+/*
+ * Makes columns as wide as needed, or shares the room; a file gets at least a third if it needs
+ * that.
+ */
 static void share_width(struct layout *l, unsigned columns, unsigned name, unsigned file)
 {
 	unsigned room = columns > l->text ? columns - l->text : 0;
@@ -226,7 +229,7 @@ static void put_head(struct screen *s, unsigned y, const struct layout *l)
 	screen_fill(s, y, 0, LOOK_HEAD);
 }
 
-/* "+" and "-" say of a tree what is folded. */
+/* In a tree, "+" and "-" mark folded and unfolded rows. */
 static unsigned put_indent(struct screen *s, unsigned y, const struct layout *l, __u32 i)
 {
 	struct order_options options = l->t->model->options;

@@ -9,13 +9,13 @@
 
 struct group {
 	int pid;
-	__u32 image, name; /* string id */
+	__u32 image, name; /* string ids */
 	bool is_there;
 };
 
 struct groups {
 	struct dict *dict;
-	struct group *list; /* by pid */
+	struct group *list; /* sorted by pid */
 	__u32 cnt, cap;
 	struct dict_holder holder;
 };

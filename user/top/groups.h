@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * groups.h - which container each process runs in: asked once of each image of a process, kept while the
+ * groups.h - which container each process runs in: looked up once per process image, kept while the
  * process has samples.
  */
 #ifndef KRAIT_TOP_GROUPS_H
@@ -13,17 +13,17 @@
 
 struct groups;
 
-/* NULL: no memory. The dictionary outlives it. */
+/* Returns NULL if out of memory. The dictionary must outlive it. */
 struct groups *groups__new(struct dict *dict);
 void groups__free(struct groups *g);
 
-/* Is that image of the process still to be asked about? Then groups__set() comes next. */
+/* Tells whether that process image still needs a lookup; then call groups__set(). */
 bool groups__is_new(const struct groups *g, int pid, __u32 image);
-/* text: printable, "" in none. */
+/* text: printable; "": in no container. */
 void groups__set(struct groups *g, int pid, __u32 image, const char *text);
-/* A string id, 0 in none, or not known. For rows__new(). */
+/* Returns a string id; 0: in no container, or unknown. For rows__new(). */
 __u32 groups_of(void *groups, int pid);
-/* Processes that the dictionary does not know any more are forgotten. */
+/* Forgets processes that the dictionary no longer has. */
 void groups__trim(struct groups *g);
 
 #endif /* KRAIT_TOP_GROUPS_H */

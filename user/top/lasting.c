@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <uthash.h>
 
-/* Looks for which a wait is remembered that was not seen in them: its end is on its way. */
+/* Looks for which we remember a wait that they no longer saw: its final sample is on its way. */
 #define LOOKS_KEPT 3
 
 struct wait {
 	__u32 thread; /* profile_sample.thread */
-	__u64 until_ns; /* it has been counted so far */
-	__u64 look; /* that saw it last */
+	__u64 until_ns; /* counted so far */
+	__u64 look; /* the last look that saw it */
 	UT_hash_handle hh;
 };
 
@@ -86,7 +86,7 @@ bool lasting__count(struct lasting *l, struct profile_sample *sample)
 
 	if (w && w->until_ns > from_ns)
 		counted_ns = (w->until_ns < to_ns ? w->until_ns : to_ns) - from_ns;
-	/* One that cannot be remembered counts when it is over. */
+	/* A wait that we cannot remember counts when it ends. */
 	if (l->looking && !w && !(w = add(l, sample->thread)))
 		return false;
 	if (l->looking) {

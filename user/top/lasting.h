@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lasting.h - waits that are seen while they last: how much of each has been counted by then, so that the rest alone
- * counts when it is seen again, or is over.
+ * lasting.h - waits seen while they last: remembers how much of each has been counted, so that only
+ * the rest counts when it is seen again or ends.
  *
- * Must hold: each nanosecond of a wait counts once; memory is bounded by the waits that were there at the last looks.
+ * Must hold: each nanosecond of a wait counts once; memory is bounded by the number of waits in the
+ * last looks.
  */
 #ifndef KRAIT_TOP_LASTING_H
 #define KRAIT_TOP_LASTING_H
@@ -14,15 +15,16 @@
 
 struct lasting;
 
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 struct lasting *lasting__new(void) __attribute__((warn_unused_result));
 void lasting__free(struct lasting *l);
 
-/* A look begins: what comes until it ends are waits that last. */
+/* Begins a look: samples until its end are waits in progress. */
 void lasting__begin(struct lasting *l) __attribute__((nonnull));
 void lasting__end(struct lasting *l) __attribute__((nonnull));
 /*
- * A sample of time off the CPU: its weight becomes what has not been counted yet. False: there is nothing left of it.
+ * For a sample of time off the CPU: reduces its weight to what has not been counted yet. Returns
+ * false if nothing is left.
  */
 bool lasting__count(struct lasting *l, struct profile_sample *sample)
 	__attribute__((warn_unused_result, nonnull));

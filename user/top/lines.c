@@ -4,7 +4,7 @@
 #include "top/draw_table.h"
 #include "util/stream.h"
 
-/* Names of the target have no bound. */
+/* The target's names can have any length. */
 #define WIDEST 1000
 
 int lines_print(FILE *out, const struct model *m, const struct top_status *status,

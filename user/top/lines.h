@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lines.h - the view as plain lines, round by round: for pipes, files and terminals that can do no more.
+ * lines.h - the view as plain lines, round by round: for pipes, files and limited terminals.
  */
 #ifndef KRAIT_TOP_LINES_H
 #define KRAIT_TOP_LINES_H
@@ -10,13 +10,13 @@
 #include "top/draw.h"
 
 struct lines_options {
-	unsigned limit; /* rows; 0 all */
+	unsigned limit; /* rows; 0: all */
 	unsigned columns; /* 0: as wide as needed */
 	bool utf8;
 	bool shares;
 };
 
-/* Head, table, a blank line; flushes. 0 or -errno. */
+/* Prints head, table and a blank line, and flushes. Returns 0 or -errno. */
 int lines_print(FILE *out, const struct model *m, const struct top_status *status,
 		const struct lines_options *options) __attribute__((warn_unused_result));
 

@@ -7,7 +7,7 @@
 
 #include "top/source.h"
 
-/* A dictionary smaller than that is left as it is; later, one that has not doubled. */
+/* A smaller dictionary is not trimmed; nor is one that has not doubled since the last time. */
 #define TRIM_NODES 16384
 
 /* ---- a holder of the strings of places -------------------------------------------------------- */
@@ -127,7 +127,7 @@ int model__order(struct model *m)
 	options.filter = model_place(m)->filter;
 	options.folds = m->folds;
 	options.fold_cnt = m->rows->spec.view == ROWS_TREE && m->folds ? m->rows->cnt : 0;
-	/* Of rows that are made of whole stacks, self says nothing. */
+	/* For rows made from whole stacks, self says nothing. */
 	if (m->rows->spec.view == ROWS_CALLERS)
 		options.sort = options.sort == SORT_SELF     ? SORT_TOTAL :
 			       options.sort == SORT_SELF_ALL ? SORT_TOTAL_ALL :
@@ -157,7 +157,7 @@ int model__refill(struct model *m)
 	rows__free(m->callees);
 	m->rows = rows;
 	m->callees = callees;
-	/* Rows have other numbers. */
+	/* Row numbers change. */
 	free(m->folds);
 	m->folds = NULL;
 	if (view == ROWS_TREE)
@@ -165,7 +165,10 @@ int model__refill(struct model *m)
 	return model__order(m);
 }
 
-/* Twice what is left after that: its cost is small beside what made the dictionary grow. */
+/*
+ * The next trim comes when the dictionary has doubled, so that its cost stays small compared with
+ * that of growing.
+ */
 static int trim_model(struct model *m, trim_alive_fn alive, void *ctx)
 {
 	struct dict *dict = m->session->dict;
@@ -179,7 +182,7 @@ static int trim_model(struct model *m, trim_alive_fn alive, void *ctx)
 	if (m->trim_at < TRIM_NODES)
 		m->trim_at = TRIM_NODES;
 	m->trims++;
-	/* Also where it has failed: what was counted may have other nodes. */
+	/* Also after a failure: what was counted may have new node numbers. */
 	return model__refill(m) ? -ENOMEM : err;
 }
 

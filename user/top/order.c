@@ -11,12 +11,15 @@
 #include "util/short_path.h"
 #include "util/vec.h"
 
-/* Of a tree, what has that share of all is unfolded, and what has less than this one is not shown. */
+/*
+ * In a tree, a row with at least 1/OPEN_SHARE of all is unfolded; one with less than 1/SMALL_SHARE
+ * is hidden.
+ */
 #define OPEN_SHARE 20 /* one in so many */
 #define SMALL_SHARE 500
 
 struct rank {
-	__u64 first, second; /* larger ones go first */
+	__u64 first, second; /* larger ones first */
 	const char *name;
 	__u32 row;
 };
@@ -100,7 +103,7 @@ static int add(struct order *order, __u32 row, __u32 depth)
 static int make_flat(struct ordering *o)
 {
 	enum rows_view view = o->rows->spec.view;
-	/* What is no code has a column for each measure. */
+	/* Rows that are not code have a column for each measure. */
 	bool all = view >= ROWS_PROCESSES && view < ROWS_VIEW_CNT;
 	unsigned measures = all ? (1U << MEASURE_CNT) - 1 : o->options->measures;
 	int err = 0;
@@ -147,7 +150,7 @@ bool order_is_open(const struct rows *rows, __u32 row, const struct order_option
 	return all && weight_of(rows, &rows->list[row], options) >= all / OPEN_SHARE;
 }
 
-/* 1: it matches, or something below it, or above it does. */
+/* 1: the row matches, or an ancestor or a descendant does. */
 static void match_tree(const struct ordering *o, unsigned char *matches)
 {
 	const struct row *list = o->rows->list;
@@ -171,7 +174,10 @@ static bool is_large(const struct ordering *o, __u32 row)
 	       (own >= all / SMALL_SHARE || weight_of(o->rows, &o->rows->list[row], o->options));
 }
 
-/* Siblings are a list, first[parent], next[...], in order; depth-first with a cursor in first[]. */
+/*
+ * Siblings form a sorted list: first[parent], next[...]. The walk is depth-first, with first[] as
+ * its cursor.
+ */
 static int unfold(struct ordering *o, __u32 *first, const __u32 *next, __u32 *depths)
 {
 	__u32 at = 0;
@@ -185,13 +191,13 @@ static int unfold(struct ordering *o, __u32 *first, const __u32 *next, __u32 *de
 			at = o->rows->list[at].key.parent;
 			continue;
 		}
-		/* The first of several brothers, or one behind it: a level of its own. */
+		/* A node with siblings gets a level of its own. */
 		if (at && (next[child] || depths[child]))
 			depths[child] = depths[at] + 1;
 		else
 			depths[child] = depths[at];
 		if (next[child])
-			depths[next[child]] = 1; /* it has a brother */
+			depths[next[child]] = 1; /* it has a sibling */
 		first[at] = next[child];
 		if (add(o->order, child, depths[child]))
 			return -ENOMEM;
@@ -211,7 +217,7 @@ static int make_tree(struct ordering *o)
 
 	if (!matches || !first || !next || !depths)
 		return -ENOMEM;
-	/* A caller is worth what it calls. */
+	/* A caller's worth is what it calls. */
 	totals.sort = totals.sort == SORT_SELF	   ? SORT_TOTAL :
 		      totals.sort == SORT_SELF_ALL ? SORT_TOTAL_ALL :
 						     totals.sort;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * order.h - which rows are shown, and in which order: sorted, filtered, a tree unfolded.
+ * order.h - which rows are shown and in which order: sorted, filtered, with a tree unfolded.
  */
 #ifndef KRAIT_TOP_ORDER_H
 #define KRAIT_TOP_ORDER_H
@@ -23,26 +23,29 @@ enum row_sort {
 struct order_options {
 	enum row_sort sort;
 	unsigned measures; /* bits of enum measure */
-	const char *filter; /* part of a name, a file, a pid or a tid, in any case; "" all */
-	/* Of a tree: what was said of a row, > 0 unfold, < 0 fold, 0 nothing: large ones are unfolded. */
-	const signed char *folds; /* by row; NULL nothing was said */
+	const char *filter; /* part of a name, file, pid or tid, ignoring case; "": all */
+	/*
+	 * In a tree, the user's choice for a row: > 0 unfold, < 0 fold, 0 none: large rows are
+	 * unfolded.
+	 */
+	const signed char *folds; /* by row; NULL: no choices */
 	__u32 fold_cnt;
 };
 
-/* All zero is none. */
+/* Initially all zero: empty. */
 struct order {
 	__u32 *list; /* rows */
-	__u32 *depths; /* of a tree, where a chain without branches has one */
+	__u32 *depths; /* in a tree; a chain without branches has a single depth */
 	__u32 cnt, cap, depth_cap;
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int order_make(struct order *ret, const struct rows *rows, const struct dict *dict,
 	       const struct order_options *options) __attribute__((warn_unused_result));
 void order_free(struct order *o);
-/* Does its text hold the filter's? */
+/* Tells whether the row's text contains the filter. */
 bool order_matches(const struct row_key *key, const struct dict *dict, const char *filter);
-/* Of a tree: are its children shown? */
+/* In a tree: tells whether the row's children are shown. */
 bool order_is_open(const struct rows *rows, __u32 row, const struct order_options *options);
 
 #endif /* KRAIT_TOP_ORDER_H */

@@ -12,7 +12,7 @@ struct picking {
 	int err;
 };
 
-/* What the place or the filter asks of a stack, on any of its frames. */
+/* Tells whether a frame satisfies the place or the filter; any frame of a stack may. */
 static bool has_frame(const struct picking *p, const struct profile_frame *f)
 {
 	const struct rows_spec *spec = &model_place_const(p->m)->spec;
@@ -72,7 +72,7 @@ struct profile *pick_profile(const struct model *m)
 	return NULL;
 }
 
-/* The names of a sample's thread are in its stack. */
+/* The names of a sample's process and thread are in its stack. */
 static bool give(struct picking *p, const struct top_sample *s, pick_fn fn, void *ctx)
 {
 	struct dict *d = p->m->session->dict;

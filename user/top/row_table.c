@@ -21,7 +21,7 @@ __u32 rows__find(const struct rows *rows, const struct row_key *key)
 	return 0;
 }
 
-/* The number of the row; 0: no memory. */
+/* Returns the row's number; 0: out of memory. */
 __u32 row_table_row(struct row_table *t, const struct row_key *key)
 {
 	struct rows *rows = &t->public;
@@ -37,7 +37,7 @@ __u32 row_table_row(struct row_table *t, const struct row_key *key)
 	return rows->cnt++;
 }
 
-/* What depends on the node alone is asked once. */
+/* Caches what depends only on the node. */
 __u32 *row_table_of_node(struct row_table *t, __u32 node)
 {
 	__u32 old = t->of_node_cap;
@@ -80,7 +80,7 @@ void row_table_sum(const struct row_table *t, struct row_sums *now, struct row_s
 	}
 }
 
-/* Thousands of threads that wait are more than fits. */
+/* The sum of thousands of waiting threads may not fit, so it saturates. */
 static void add_to_column(__u32 *column, __u64 us)
 {
 	__u64 sum = *column + us;
@@ -88,7 +88,7 @@ static void add_to_column(__u32 *column, __u64 us)
 	*column = sum > ~0U ? ~0U : (__u32)sum;
 }
 
-/* At its leaf a sample is a row's own. Once in each row. */
+/* At its leaf a sample counts as the row's self. It counts once per row. */
 void row_table_add(struct row_table *t, __u32 number, bool self)
 {
 	struct row *row = &t->public.list[number];

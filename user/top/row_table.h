@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * row_table.h - the rows of rows.h while samples are added to them: found by their key, and their sums.
+ * row_table.h - the rows of rows.h while samples are added to them: lookup by key, and sums.
  */
 #ifndef KRAIT_TOP_ROW_TABLE_H
 #define KRAIT_TOP_ROW_TABLE_H
@@ -16,29 +16,33 @@ struct row_table {
 	void *ctx;
 	__u32 cap;
 	struct idindex index;
-	__u32 *of_node; /* rows of nodes whose rows depend on nothing else; 0 not asked yet */
+	/* cached rows of nodes whose rows depend on nothing else; 0: not looked up yet */
+	__u32 *of_node;
 	__u32 of_node_cap;
 	struct row_path path;
 	__u64 seen; /* samples */
-	/* The sample that is being added. */
+	/* The sample being added. */
 	enum measure measure;
 	__u64 number, weight, samples;
-	bool into_all; /* it is new since the start, too */
+	bool into_all; /* also counts since the start */
 	bool into_now;
 };
 
-/* The number of that row, which is new where there was none; 0: no memory. */
+/* Returns the row's number and creates it if needed; 0: out of memory. */
 __u32 row_table_row(struct row_table *t, const struct row_key *key);
-/* Where the row of a node is kept whose rows depend on nothing else: what is asked once. NULL: no memory. */
+/*
+ * Returns the cache slot for the row of a node whose row depends on nothing else. NULL: out of
+ * memory.
+ */
 __u32 *row_table_of_node(struct row_table *t, __u32 node);
 
-/* The sample to that row, once. self: it ends there. */
+/* Adds the sample to that row, once. self: the sample ends there. */
 void row_table_add(struct row_table *t, __u32 number, bool self);
-/* To sums of now and of all, by what the sample is part of. */
+/* Adds the sample to the sums of now and of all, as far as it belongs to them. */
 void row_table_sum(const struct row_table *t, struct row_sums *now, struct row_sums *all, bool self,
 		   bool total);
 
-/* The sample, whose path is in the table, to all rows that the view has of it (row_views.c). */
+/* Adds the sample, whose path is in the table, to all its rows in the view (row_views.c). */
 void row_table_add_path(struct row_table *t, enum state state);
 
 #endif /* KRAIT_TOP_ROW_TABLE_H */

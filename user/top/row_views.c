@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * row_views.c - each sample is a path; a view says which rows that has, and at which of them it ends.
+ * row_views.c - each sample is a path; a view decides which rows the path has and at which of them
+ * it ends.
  */
 #include "top/row_table.h"
 
-/* A name for something that has none in the stack: a container, a state. */
+/* A name for something that the stack does not name: a container or a state. */
 static void add_named(struct row_table *t, __u32 name)
 {
 	const struct row_key key = {
@@ -43,7 +44,7 @@ static void add_task(struct row_table *t, __u32 frame)
 	row_table_add(t, row_table_row(t, &key), true);
 }
 
-/* A wrapper and what it wraps, i, are one function. */
+/* A wrapper and the function i that it wraps share a row. */
 static bool is_wrapped(const struct row_table *t, __u32 i, __u32 parent, const struct row_key *key)
 {
 	const struct profile_frame *f = frame_of(t, t->path.nodes[i]);
@@ -53,7 +54,7 @@ static bool is_wrapped(const struct row_table *t, __u32 i, __u32 parent, const s
 	       row_key_is_same_function(&t->public.list[parent].key, key);
 }
 
-/* From the root; a process is above its functions, unless only one is shown. */
+/* Goes from the root. A process is above its functions, unless only one process is shown. */
 static void add_tree(struct row_table *t)
 {
 	__u32 parent = 0;
@@ -86,7 +87,7 @@ static bool is_focus(const struct row_table *t, __u32 i)
 	return row_key_is_same_function(&key, &t->public.spec.focus);
 }
 
-/* Who calls it, where it is called by another one. */
+/* Adds the callers of the focus, unless it calls itself. */
 static void add_callers(struct row_table *t)
 {
 	for (__u32 i = 0; i + 1 < t->path.cnt; i++) {
@@ -102,7 +103,7 @@ static void add_callers(struct row_table *t)
 	}
 }
 
-/* What it calls; what it does itself is a row of its own, the focus. */
+/* Adds what the focus calls; what it does itself becomes a row of its own. */
 static void add_callees(struct row_table *t)
 {
 	for (__u32 i = 0; i < t->path.codes; i++) {
@@ -122,13 +123,13 @@ static void add_source(struct row_table *t)
 
 		if (key.file != t->public.spec.focus.file || key.line <= 0)
 			continue;
-		/* Functions that share a line are one row. */
+		/* Functions on the same line share a row. */
 		key = (struct row_key){ .file = key.file, .line = key.line };
 		row_table_add(t, row_table_row(t, &key), !i);
 	}
 }
 
-/* Of processes that have ended nobody knows it any more (trim.h). */
+/* The containers of ended processes are unknown (trim.h). */
 static __u32 container_of_path(const struct row_table *t)
 {
 	if (!t->path.pid && t->path.process)

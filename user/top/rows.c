@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rows.c - which samples are added when: all that is there once, then each round as it ends.
+ * rows.c - which samples are added when: everything once at the start, then each round as it ends.
  */
 #include "top/rows.h"
 
@@ -49,7 +49,7 @@ void rows__free(struct rows *rows)
 	free(t);
 }
 
-/* False where the stack is not wanted, or there is no memory for it. */
+/* Returns false if the stack is not wanted or memory ran out. */
 static bool take_path(struct row_table *t, __u32 node)
 {
 	if (!row_path_of(&t->path, t->dict, node))
@@ -73,7 +73,7 @@ static void add_part(void *ctx, __u64 number, __u64 ns)
 	t->number = number;
 	t->weight = ns;
 	row_table_sum(t, &t->public.now, &t->public.all, true, true);
-	/* Each part is a sample as far as rows are concerned. */
+	/* Rows treat each part as a sample. */
 	t->seen++;
 	row_table_add_path(t, a->sample->state);
 	t->samples = 0;

@@ -10,12 +10,12 @@
 
 struct samples {
 	struct dict *dict;
-	struct profile *all, *later; /* later: of a pause */
+	struct profile *all, *later; /* later: during a pause */
 	__u64 all_ns;
 	bool paused;
-	__u64 paused_ns; /* when */
-	struct round rounds[ROUNDS_MAX + 1]; /* by number; one of them is not over */
-	__u64 number; /* of that one */
+	__u64 paused_ns; /* start of the pause */
+	struct round rounds[ROUNDS_MAX + 1]; /* by number; one of them is in progress */
+	__u64 number; /* the round in progress */
 	struct dict_holder holder;
 };
 
@@ -147,7 +147,7 @@ static void drop(struct round *r)
 	*r = (struct round){ 0 };
 }
 
-/* The oldest go, until the rest is small enough; the last one stays in any case. */
+/* Drops the oldest rounds until the rest is small enough; always keeps the last one. */
 static void bound(struct samples *s)
 {
 	__u64 cnt = 0;
@@ -216,7 +216,7 @@ static void clear(struct profile *p)
 		counts__clear(profile__counts(p, i));
 }
 
-/* The round that is not over begins anew as well. */
+/* The round in progress starts anew, too. */
 void samples__reset(struct samples *s, __u64 now_ns)
 {
 	struct round *r = round_at(s, s->number);
@@ -229,7 +229,7 @@ void samples__reset(struct samples *s, __u64 now_ns)
 	r->from_ns = s->paused_ns = now_ns;
 }
 
-/* What came meanwhile is counted from now on; where there is no memory for that, it is tried again. */
+/* Counts what came during a pause; if memory runs out, tries again later. */
 static bool merge_later(struct samples *s)
 {
 	for (unsigned i = 0; i < s->later->event_cnt; i++) {
@@ -242,7 +242,7 @@ static bool merge_later(struct samples *s)
 	return true;
 }
 
-/* The round that is not over goes on after the pause, as if there had been none. */
+/* After the pause, the round in progress continues as if there had been none. */
 void samples__pause(struct samples *s, bool paused, __u64 now_ns)
 {
 	if (paused == s->paused)
@@ -327,7 +327,10 @@ static int each_of_event(const struct counts *c, __u32 event, sample_count_fn fn
 		fn(ctx, l[i].node, event, state_of_label(labels, l[i].label), l[i].n.samples,
 		   l[i].n.weight);
 	}
-	/* A node that was counted and has nothing left has had it all with labels. */
+	/*
+	 * Sums with labels are subtracted from the node's count; 0 left means that all of it has
+	 * labels.
+	 */
 	for (__u32 i = 0; i < c->cnt; i++) {
 		if (rest[i].samples)
 			fn(ctx, i, event, STATE_UNKNOWN, rest[i].samples, rest[i].weight);

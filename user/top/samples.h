@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * samples.h - what krait top has seen: the samples of the last rounds one by one, and what was counted
- * since its start, a profile beside the session's.
+ * samples.h - what krait top has seen: the samples of the last rounds one by one, and everything
+ * since its start as a profile beside the session's.
  *
- * A round is the time between two refreshes of the screen. "Now" is the last one, the history all that are
- * kept. While it is paused, both stay as they are, and what comes is counted apart.
+ * A round is the time between two refreshes of the screen. "Now" is the last one; the history is
+ * all kept rounds. During a pause both stay unchanged, and new samples are counted separately.
  *
- * Must hold: each sample is counted once since the start, whatever is dropped of the rounds, when its round
- * is over; memory is bounded, however long it goes on (trim.h).
+ * Must hold: each sample counts once since the start, when its round ends, even if its round is
+ * dropped. Memory is bounded, however long it runs (trim.h).
  */
 #ifndef KRAIT_TOP_SAMPLES_H
 #define KRAIT_TOP_SAMPLES_H
@@ -18,22 +18,22 @@
 #include "profile/profile.h"
 #include "profile/states.h"
 
-/* Rounds that are kept: the columns of a history. */
+/* Rounds that we keep: the columns of a history. */
 #define ROUNDS_MAX 30
-/* Samples in all of them, 48 bytes each; the oldest rounds go first. */
+/* Samples in all rounds, 48 bytes each; the oldest rounds are dropped first. */
 #define ROUND_SAMPLES_MAX (1U << 18)
 
-/* What a thread did with its time: each nanosecond is in one of them. */
+/* What a thread did: each nanosecond belongs to one of them. */
 enum measure {
 	MEASURE_CPU,
-	MEASURE_GIL, /* waits for it */
-	MEASURE_WAIT, /* for anything else */
-	MEASURE_READY, /* could run, and others do */
+	MEASURE_GIL, /* waits for the GIL */
+	MEASURE_WAIT, /* waits for anything else */
+	MEASURE_READY, /* runnable, but no CPU was free */
 	MEASURE_CNT
 };
 
 struct top_sample {
-	__u64 time_ns, weight; /* a wait has its end, and ns */
+	__u64 time_ns, weight; /* a wait has its end here and ns as weight */
 	__u32 node, event, state; /* enum state */
 	__u32 cpu, thread, image;
 	int pid, tid;
@@ -42,49 +42,58 @@ struct top_sample {
 struct round {
 	__u64 number; /* from 1 */
 	__u64 from_ns, to_ns;
-	__u64 dropped; /* samples that it had no room for: counted since the start only */
+	__u64 dropped; /* samples without room: counted only since the start */
 	struct top_sample *list;
 	__u32 cnt, cap;
 };
 
 struct samples;
 
-/* Over the dictionary of a session's profile, which outlives them, with its events. NULL: no memory. */
+/*
+ * Uses the dictionary of a session's profile, which must outlive it, and its events. Returns NULL
+ * if out of memory.
+ */
 struct samples *samples__new(const struct profile *session, __u64 now_ns);
 void samples__free(struct samples *s);
 
-/* As they come. */
+/* Adds a sample as it comes. */
 void samples__add(struct samples *s, const struct profile_sample *sample);
-/* The round is over, and the next one begins. False where it was paused, and nothing changed. */
+/* Ends a round and begins the next. Returns false during a pause, with nothing changed. */
 bool samples__end_round(struct samples *s, __u64 now_ns);
 
-/* The last round that ended has age 0; NULL when there are no more. */
+/* Age 0 is the last finished round; NULL: no more. */
 const struct round *samples__round(const struct samples *s, unsigned age);
-/* The one that is not over. */
+/* Returns the round in progress. */
 const struct round *samples__open(const struct samples *s);
-/* All since the start, in rounds that are over; what came in a pause that lasts is not among it. */
+/*
+ * Returns everything since the start from finished rounds, without the samples of a pause in
+ * progress.
+ */
 struct profile *samples__all(const struct samples *s);
-/* For how long that was counted. */
+/* Returns the time that this covers. */
 __u64 samples__all_ns(const struct samples *s);
-/* Begins anew to count since the start. */
+/* Restarts counting "since the start". */
 void samples__reset(struct samples *s, __u64 now_ns);
 void samples__pause(struct samples *s, bool paused, __u64 now_ns);
 bool samples__is_paused(const struct samples *s);
-/* The profiles that hold what was counted: two, of which the second has what came in a pause. */
+/* Returns the profiles with all counts; the second has what came in a pause. */
 void samples__profiles(const struct samples *s, struct profile *ret[2]);
 
 enum measure measure_of(__u32 event, enum state state);
 
-/* A part of a sample's time: of round number so much; 0: of a time of which there is no round. */
+/* Receives a part of a sample's time: ns in round number; 0: time outside the kept rounds. */
 typedef void (*sample_part_fn)(void *ctx, __u64 number, __u64 ns);
-/* A wait may have begun rounds ago; time on a CPU is of the round in which it was sampled. */
+/*
+ * Splits a sample: a wait may have begun rounds ago; time on the CPU belongs to the round in which
+ * it was sampled.
+ */
 void samples__split(const struct samples *s, unsigned age, const struct top_sample *sample,
 		    sample_part_fn fn, void *ctx);
 
-/* What was counted at one node in one state. */
+/* Receives the count of one node in one state. */
 typedef void (*sample_count_fn)(void *ctx, __u32 node, __u32 event, enum state state, __u64 samples,
 				__u64 weight);
-/* All since the start. 0 or -ENOMEM. */
+/* Visits everything since the start. Returns 0 or -ENOMEM. */
 int samples__each(const struct samples *s, sample_count_fn fn, void *ctx)
 	__attribute__((warn_unused_result));
 

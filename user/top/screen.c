@@ -10,7 +10,7 @@
 #include "util/cleanup.h"
 #include "util/printable.h"
 
-/* Names of the target have no bound; nothing beyond this is ever seen. */
+/* The target's names can have any length; nobody sees more than this. */
 #define MAX_TEXT 4096
 
 int screen_init(struct screen *s, unsigned rows, unsigned columns, bool utf8)
@@ -39,7 +39,7 @@ static void put_cell(struct screen *s, unsigned y, unsigned x, enum look look, c
 	memcpy(c->text, text, bytes);
 }
 
-/* A character of no width belongs to the one on its left; more than fits there is left out. */
+/* Adds a zero-width character to the cell on its left; drops it if that is full. */
 static void combine(struct screen *s, unsigned y, unsigned x, const char *text, size_t bytes)
 {
 	struct cell *c = x ? screen_at(s, y, x - 1) : NULL;
@@ -49,7 +49,7 @@ static void combine(struct screen *s, unsigned y, unsigned x, const char *text, 
 		memcpy(c->text + len, text, bytes);
 }
 
-/* Printable text that fits; the column behind it. */
+/* Puts printable text that fits. Returns the column behind it. */
 static unsigned put_chars(struct screen *s, unsigned y, unsigned x, unsigned end, enum look look,
 			  const char *text)
 {
@@ -80,7 +80,7 @@ static const char *ellipsis(const struct screen *s, unsigned *ret_width)
 	return s->utf8 ? "…" : "..";
 }
 
-/* What the screen has of the width. */
+/* Limits the width to the screen. */
 static unsigned end_of(const struct screen *s, unsigned x, unsigned width)
 {
 	return x >= s->columns ? x : width < s->columns - x ? x + width : s->columns;

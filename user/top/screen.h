@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * screen.h - what a terminal is to show, as cells: text and how it looks, before there is a terminal.
+ * screen.h - what a terminal will show, as cells with text and look; needs no terminal.
  *
- * Must hold: a cell holds one printable character, whatever was written; without UTF-8, ASCII only. What
- * does not fit is cut.
+ * Must hold: a cell holds one printable character, whatever was written; without UTF-8, only ASCII.
+ * Text that does not fit is cut.
  */
 #ifndef KRAIT_TOP_SCREEN_H
 #define KRAIT_TOP_SCREEN_H
@@ -14,7 +14,7 @@
 
 enum look {
 	LOOK_PLAIN,
-	LOOK_HEAD, /* names of columns, bars */
+	LOOK_HEAD, /* column titles, bars */
 	LOOK_BOLD,
 	LOOK_DIM,
 	LOOK_HOT,
@@ -23,11 +23,11 @@ enum look {
 	LOOK_CNT
 };
 
-/* UTF-8: one character, and what combines with it. */
+/* UTF-8: one character and its combining characters. */
 #define CELL_BYTES 8
 
 struct cell {
-	char text[CELL_BYTES]; /* "": covered by a wide one on its left */
+	char text[CELL_BYTES]; /* "": covered by a wide character on its left */
 	unsigned char look; /* enum look */
 	bool selected;
 };
@@ -38,7 +38,7 @@ struct screen {
 	bool utf8;
 };
 
-/* Blank. 0 or -ENOMEM. */
+/* Makes a blank screen. Returns 0 or -ENOMEM. */
 int screen_init(struct screen *s, unsigned rows, unsigned columns, bool utf8)
 	__attribute__((warn_unused_result));
 void screen_free(struct screen *s);
@@ -49,8 +49,8 @@ static inline struct cell *screen_at(const struct screen *s, unsigned y, unsigne
 }
 
 /*
- * Any text, made printable, from column x on, in width columns at most (also to the edge): where it is
- * longer its end is cut, or its beginning, and that is seen. The column behind it.
+ * Puts any text, made printable, from column x on, within width columns and the screen. A longer
+ * text loses its end or its beginning, with a mark. Returns the column behind it.
  */
 unsigned screen_put(struct screen *s, unsigned y, unsigned x, unsigned width, enum look look,
 		    const char *text);
@@ -58,14 +58,14 @@ unsigned screen_put_tail(struct screen *s, unsigned y, unsigned x, unsigned widt
 			 const char *text);
 unsigned screen_printf(struct screen *s, unsigned y, unsigned x, enum look look, const char *format,
 		       ...) __attribute__((format(printf, 5, 6)));
-/* The whole row looks like that from column x on. */
+/* Gives the row that look from column x on. */
 void screen_fill(struct screen *s, unsigned y, unsigned x, enum look look);
 void screen_select(struct screen *s, unsigned y);
-/* One of so many steps of a bar, 0 .. 8. */
+/* Puts a bar of so many steps, 0 to 8. */
 void screen_put_bar(struct screen *s, unsigned y, unsigned x, enum look look, unsigned step);
 #define SCREEN_BAR_STEPS 8
 
-/* A row as text, without blanks at its end. */
+/* Prints a row as text without trailing blanks. */
 void screen_print_row(const struct screen *s, unsigned y, FILE *out);
 
 #endif /* KRAIT_TOP_SCREEN_H */

@@ -7,7 +7,7 @@
 
 #include "top/source_reader.h"
 
-/* Longer than any file that is to be shown takes. */
+/* Reading a file worth showing takes less. */
 #define READ_MS 1000
 
 struct top_source *top_source__of_text(char *text)

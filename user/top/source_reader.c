@@ -40,7 +40,7 @@ static void write_all(int fd, const void *data, size_t size)
 	}
 }
 
-/* Of krait's it keeps the one descriptor; with krait's end it has none to answer to. */
+/* The child keeps only one of krait's descriptors, and dies with krait. */
 static void become_child(int fd, pid_t parent)
 {
 	const struct sched_param ordinary = { 0 };
@@ -71,7 +71,7 @@ static _Noreturn void be_child(int fd, pid_t parent, const struct dict *dict, __
 
 /* ---- in krait --------------------------------------------------------------------------------- */
 
-/* 0, -ETIMEDOUT, or -EIO where it has ended before. */
+/* Returns 0, -ETIMEDOUT, or -EIO if the child ended early. */
 static int read_all(int fd, void *ret, size_t size, __u64 deadline_ns)
 {
 	for (char *at = ret; size;) {
@@ -130,7 +130,7 @@ int source_read_apart(char **ret, const struct dict *dict, __u32 file, const cha
 	close(fds[0]);
 	if (child > 0) {
 		kill(child, SIGKILL);
-		/* One that cannot end now ends later, with nobody to ask for it. */
+		/* A child that cannot be killed now ends later; nobody needs its status. */
 		waitpid(child, NULL, err == -ETIMEDOUT ? WNOHANG : 0);
 	}
 	return err;

@@ -19,17 +19,17 @@
 
 #include "top/ui.h"
 
-/* Between Esc and what makes it another key. */
+/* Longest pause between Esc and the rest of a key sequence. */
 #define ESCAPE_MS 25
-/* Of what was written to stderr, the last so many bytes are kept. */
+/* Bytes kept of what was written to stderr. */
 #define MESSAGES_MAX 65536
 #define ROW_BYTES_MAX 16384
 
 struct terminal {
 	SCREEN *screen;
-	int messages, stderr_fd; /* a file in memory; what stderr was */
-	off_t seen; /* of the messages */
-	char more[8]; /* bytes of a character that is on its way */
+	int messages, stderr_fd; /* a memory file; the original stderr */
+	off_t seen; /* end of the messages seen */
+	char more[8]; /* bytes of an incomplete character */
 	bool colors;
 };
 
@@ -46,7 +46,7 @@ static bool is_utf8(void)
 	return !strcmp(nl_langinfo(CODESET), "UTF-8");
 }
 
-/* As setlocale() chooses. */
+/* Chooses as setlocale() does. */
 static const char *locale_name(void)
 {
 	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
@@ -64,7 +64,7 @@ bool terminal_utf8(void)
 {
 	const char *name = locale_name();
 
-	/* A locale that is not installed here: the terminal is what it says. */
+	/* The locale is not installed here, but the terminal is what its name says. */
 	if (!setlocale(LC_CTYPE, "") && (strcasestr(name, "utf-8") || strcasestr(name, "utf8")))
 		setlocale(LC_CTYPE, "C.UTF-8");
 	return is_utf8();
@@ -89,7 +89,7 @@ static int keep_messages(struct terminal *t)
 	if (t->messages < 0 || fcntl(t->messages, F_SETFL, O_APPEND))
 		return -errno;
 	t->stderr_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-	/* It may be closed: then there is nothing to give back. */
+	/* stderr may be closed: then there is nothing to restore. */
 	return dup2(t->messages, STDERR_FILENO) < 0 ? -errno : 0;
 }
 
@@ -112,7 +112,7 @@ static void release_messages(struct terminal *t)
 	t->messages = t->stderr_fd = -1;
 }
 
-/* Messages that come for hours are not kept: the newest matter. */
+/* Drops old messages: over hours only the newest matter. */
 static void bound_messages(struct terminal *t, off_t size)
 {
 	static char kept[MESSAGES_MAX / 2];
@@ -170,7 +170,7 @@ static void begin_colors(struct terminal *t)
 	}
 }
 
-/* What terminals send, whatever TERM says: in tmux it is often that of another one. */
+/* What terminals really send, whatever TERM says: inside tmux it often names another terminal. */
 static void define_keys(void)
 {
 	static const struct {

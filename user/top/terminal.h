@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * terminal.h - the real one, by ncurses: screens onto it, keys from it.
+ * terminal.h - the real terminal, through ncurses: shows screens and reads keys.
  *
- * While it is open, what is written to stderr is kept, and comes out when it is closed.
+ * While it is open, output to stderr is collected; it appears after closing.
  *
- * Must hold: terminal__close() leaves it as it was; colours only where the user wants them.
+ * Must hold: terminal__close() restores the terminal; colours appear only if the user wants them.
  */
 #ifndef KRAIT_TOP_TERMINAL_H
 #define KRAIT_TOP_TERMINAL_H
@@ -16,34 +16,34 @@
 
 struct terminal;
 
-/* Are stdin and stdout one that can do it? */
+/* Tells whether stdin and stdout are a capable terminal. */
 bool terminal_suits(void);
-/* Names are UTF-8: may they be shown as such? Sets the locale of characters. */
+/* Tells whether UTF-8 names may be shown as they are. Sets the character locale. */
 bool terminal_utf8(void);
 
 /*
- * Threads that are started between the two leave the terminal's signals (its size, Ctrl-Z) to the one that
- * calls this.
+ * Between the two calls, new threads leave the terminal's signals (its size, Ctrl-Z) to the calling
+ * thread.
  */
 void terminal_hold_signals(bool hold);
 
-/* NULL and errno: TERM is unknown, or there is no memory. */
+/* Returns NULL and errno if TERM is unknown or memory ran out. */
 struct terminal *terminal__open(bool utf8);
-/* Again is nothing. */
+/* May be called twice. */
 void terminal__close(struct terminal *t);
 
-/* To be waited for. */
+/* For poll(). */
 int terminal__fd(const struct terminal *t);
 #define TERMINAL_NO_KEY (-1)
 #define TERMINAL_GONE (-2)
-/* A key of ui.h, TERMINAL_NO_KEY, TERMINAL_GONE. Does not wait. */
+/* Returns a key of ui.h, TERMINAL_NO_KEY or TERMINAL_GONE. Does not wait. */
 int terminal__key(struct terminal *t);
-/* As large as it is now. */
+/* Returns its present size. */
 void terminal__size(struct terminal *t, unsigned *ret_rows, unsigned *ret_columns);
 void terminal__show(struct terminal *t, const struct screen *s);
-/* Forget what is there, and draw all of it. */
+/* Redraws everything. */
 void terminal__redraw(struct terminal *t);
-/* The last line that was written to stderr since the last call, if any. */
+/* Fetches the last line written to stderr since the last call, if any. */
 bool terminal__message(struct terminal *t, char *buf, size_t size);
 
 #endif /* KRAIT_TOP_TERMINAL_H */

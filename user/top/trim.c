@@ -9,9 +9,9 @@
 
 struct trimming {
 	struct dict *dict;
-	__u32 cnt; /* nodes, before */
-	__u32 *nodes; /* by node: where it goes; 0 it stays */
-	bool *recent; /* by node: samples of the last rounds are below */
+	__u32 cnt; /* nodes before trimming */
+	__u32 *nodes; /* by node: where it moves; 0: it stays */
+	bool *recent; /* by node: it or a descendant has samples in the last rounds */
 	trim_alive_fn alive;
 	void *ctx;
 };
@@ -40,7 +40,7 @@ static bool has_ended(const struct trimming *t, __u32 node, const struct profile
 	return f->kind == FRAME_THREAD && f->tid > 0 && !t->alive(t->ctx, f->pid, f->tid);
 }
 
-/* What goes along with its parent is the same frame there. */
+/* A node that moves with its parent keeps its frame. */
 static __u32 place_of(struct trimming *t, __u32 node)
 {
 	const struct profile_node n = *dict__node_at(t->dict, node);
@@ -87,7 +87,7 @@ int trim(struct samples *s, struct profile *session, trim_alive_fn alive, void *
 		return -ENOMEM;
 	mark_recent(&t, s);
 	dict__begin(dict, 0);
-	/* A parent comes before its children. What finds no room stays, with all that is below it. */
+	/* A parent comes before its children. If there is no room, a subtree stays. */
 	for (__u32 i = 1; i <= cnt; i++)
 		nodes[i] = place_of(&t, i);
 	err = move_all(&t, s);

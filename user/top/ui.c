@@ -49,7 +49,7 @@ static void count_anew(struct ui *ui, __u64 now_ns)
 		ui_say(ui, UI_NO_MEMORY);
 }
 
-/* What came meanwhile is in no row yet. */
+/* Samples from the pause are not in any row yet. */
 static void toggle_pause(struct ui *ui, __u64 now_ns)
 {
 	struct model *m = ui->model;
@@ -68,7 +68,7 @@ static void begin_prompt(struct ui *ui, enum ui_prompt prompt)
 	snprintf(ui->input, sizeof(ui->input), "%s", DEFAULT_FILE);
 }
 
-/* The last character, all bytes of it. */
+/* Removes the last character with all its bytes. */
 static void erase(char *text)
 {
 	size_t len = strlen(text);

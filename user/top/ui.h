@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ui.h - what keys do: moving, choosing views, going into places and out of them, typing. Without a terminal:
- * keys come as numbers, and what only a command can do (ending, writing a file) is handed back.
+ * ui.h - what keys do: moving, choosing views, entering and leaving places, typing. Works without a
+ * terminal: keys come as numbers, and what only the command can do (quitting, writing a file) is
+ * returned as a wish.
  */
 #ifndef KRAIT_TOP_UI_H
 #define KRAIT_TOP_UI_H
@@ -10,7 +11,7 @@
 
 #include "top/model.h"
 
-/* Beyond those of characters (0 .. 255). */
+/* Keys above the characters (0 to 255). */
 enum ui_key {
 	KEY_OF_UP = 0x1000,
 	KEY_OF_DOWN,
@@ -23,37 +24,37 @@ enum ui_key {
 	KEY_OF_ENTER,
 	KEY_OF_BACK, /* backspace */
 	KEY_OF_ESCAPE,
-	KEY_OF_F1, /* and the others follow */
+	KEY_OF_F1, /* F2 and so on follow */
 	KEY_OF_F10 = KEY_OF_F1 + 9,
 };
 
 enum ui_prompt { PROMPT_NONE, PROMPT_FILTER, PROMPT_WRITE };
 
 enum ui_wish {
-	WISH_NONE, /* draw again */
+	WISH_NONE, /* redraw */
 	WISH_QUIT,
-	WISH_WRITE, /* to ui.input */
+	WISH_WRITE, /* to the file ui.input */
 };
 
 struct ui {
 	struct model *model;
-	__u32 cursor, offset; /* in the order of rows; of source: lines */
-	bool callees; /* the cursor is in the lower half, of what is called */
-	unsigned page; /* rows that are seen */
-	bool moved; /* the cursor stays on its row, not at the top */
+	__u32 cursor, offset; /* index in the order of rows; for source: lines */
+	bool callees; /* the cursor is in the lower half, among callees */
+	unsigned page; /* visible rows */
+	bool moved; /* the cursor follows its row instead of staying at the top */
 	bool help;
-	bool shares; /* since the start: shares instead of seconds */
-	bool anew; /* the source is to be shown from its hottest line on */
+	bool shares; /* show shares since the start instead of seconds */
+	bool anew; /* show the source from its hottest line on */
 	enum ui_prompt prompt;
 	char input[256], message[256];
-	char before[64]; /* the filter, before one typed */
+	char before[64]; /* the filter before the user began typing */
 };
 
-/* A key was pressed. */
+/* Handles a key. */
 enum ui_wish ui_key(struct ui *ui, int key, __u64 now_ns);
 #define UI_NO_MEMORY "out of memory"
 
-/* For the line at the bottom. */
+/* Shows a text in the bottom line. */
 void ui_say(struct ui *ui, const char *text);
 
 #endif /* KRAIT_TOP_UI_H */

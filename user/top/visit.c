@@ -27,7 +27,7 @@ void ui_go_back(struct ui *ui)
 	ui->moved = model_place(ui->model)->cursor.name != 0;
 }
 
-/* The function of a row, whatever line of it that is. */
+/* Returns the function of a row that is one of its lines. */
 static struct row_key function_of(const struct row_key *key)
 {
 	struct row_key function = *key;
@@ -42,7 +42,7 @@ static void enter_source(struct ui *ui, const struct row_key *key)
 	struct rows_spec spec = model_place(ui->model)->spec;
 
 	if (key->kind != FRAME_PYTHON || !key->file) {
-		/* A frame for each address would bury its memory; captures have them. */
+		/* A frame per address would take too much memory; captures have them. */
 		ui_say(ui, key->kind == FRAME_PYTHON ? "its file has no name" :
 			   key->kind == FRAME_NATIVE ? "no lines of C here: krait record --native, "
 						       "krait annotate --native" :
@@ -100,7 +100,7 @@ void ui_enter(struct ui *ui)
 
 	if (!row)
 		return;
-	/* Rows may be made anew on the way. */
+	/* Rows may have been rebuilt meanwhile. */
 	key = ui_rows(ui)->list[row].key;
 	if (key.kind == FRAME_PROCESS || key.kind == FRAME_THREAD)
 		enter_task(ui, &key);

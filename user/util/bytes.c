@@ -12,7 +12,7 @@ void bytes_free(struct bytes *b)
 	*b = (struct bytes){ 0 };
 }
 
-/* Where len new bytes go, or NULL. */
+/* Returns where len new bytes go, or NULL. */
 static __u8 *grow(struct bytes *b, size_t len)
 {
 	size_t cap = b->cap ? b->cap : BYTES_MIN_CAP;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bytes.h - a growing run of bytes, for formats that are put together field by field.
+ * bytes.h - a growing byte buffer, for formats that are built field by field.
  *
- * Numbers are in the byte order of the machine, as the formats written here want them.
+ * Numbers have the machine's byte order, as the formats here want.
  *
- * Must hold: when memory runs out, all that is put in is dropped and failed is set; so callers look
- * once, at the end.
+ * Must hold: if memory runs out, further input is dropped and failed is set, so callers need to
+ * check only once, at the end.
  */
 #ifndef KRAIT_UTIL_BYTES_H
 #define KRAIT_UTIL_BYTES_H
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All zero is an empty one. */
+/* Initially all zero: empty. */
 struct bytes {
 	__u8 *data;
 	size_t len, cap;
@@ -25,21 +25,21 @@ void bytes_free(struct bytes *b);
 #define cleanup_bytes __attribute__((cleanup(bytes_free)))
 
 void bytes_put(struct bytes *b, const void *data, size_t len);
-/* With its NUL. */
+/* Appends the text with its NUL. */
 void bytes_text(struct bytes *b, const char *text);
 void bytes_fill(struct bytes *b, __u8 value, size_t cnt);
-/* Zeroes up to the next multiple of size. */
+/* Appends zeroes up to the next multiple of size. */
 void bytes_align(struct bytes *b, size_t size);
 
 void bytes_u8(struct bytes *b, __u8 value);
 void bytes_u16(struct bytes *b, __u16 value);
 void bytes_u32(struct bytes *b, __u32 value);
 void bytes_u64(struct bytes *b, __u64 value);
-/* DWARF's numbers of variable length. */
+/* Appends DWARF's variable-length numbers. */
 void bytes_uleb(struct bytes *b, __u64 value);
 void bytes_sleb(struct bytes *b, __s64 value);
 
-/* Overwrites what was put in before. */
+/* Overwrites earlier bytes. */
 void bytes_patch_u16(struct bytes *b, size_t at, __u16 value);
 void bytes_patch_u32(struct bytes *b, size_t at, __u32 value);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * clock.h - now, on the clock that the kernel programs stamp records with.
+ * clock.h - the current time on the clock that krait's kernel programs use for records.
  */
 #ifndef KRAIT_UTIL_CLOCK_H
 #define KRAIT_UTIL_CLOCK_H
@@ -11,7 +11,7 @@
 #define NS_PER_SEC 1000000000ULL
 #define NS_PER_MS 1000000ULL
 
-/* CLOCK_MONOTONIC, as bpf_ktime_get_ns(). */
+/* CLOCK_MONOTONIC, like bpf_ktime_get_ns(). */
 static inline __u64 clock_monotonic_ns(void)
 {
 	struct timespec ts;
@@ -20,7 +20,7 @@ static inline __u64 clock_monotonic_ns(void)
 	return (__u64)ts.tv_sec * NS_PER_SEC + (__u64)ts.tv_nsec;
 }
 
-/* What to add to clock_monotonic_ns() to have nanoseconds since 1970, now. */
+/* Returns what to add to clock_monotonic_ns() at present to get nanoseconds since 1970. */
 static inline __s64 clock_wall_offset_ns(void)
 {
 	struct timespec ts;

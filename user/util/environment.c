@@ -12,16 +12,16 @@
 
 #include "util/error.h"
 
-/* Enough for krait's own buffers (paths of 4 KiB, several in a row) and for the libraries it calls. */
+/* Enough for krait's own buffers (several paths of 4 KiB in a row) and the libraries it calls. */
 #define STACK_MIN (1UL << 20)
 #define STACK_WANTED (8UL << 20)
 
-/* What the process was started with: a fact, once. */
+/* What the process was started with; set once. */
 static struct rlimit started_stack;
 
 /*
- * The next file that krait opens would be its output or its input. Opened the wrong way round, so that
- * use of a descriptor that was closed still fails; a command that krait launches finds it closed.
+ * Otherwise the next file that krait opens would become its output or input. We open with the wrong
+ * access mode so that using the closed descriptor still fails. A launched command finds it closed.
  */
 static int open_closed(void)
 {
@@ -34,14 +34,17 @@ static int open_closed(void)
 	return 0;
 }
 
-/* A reader that goes away, or a file that grows too large, is an error of that write, not the end. */
+/*
+ * A reader that leaves, or a file that grows too large, fails only that write instead of killing
+ * krait.
+ */
 static void ignore_signals(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-/* The stack of the first thread grows up to the limit that is there when it does. */
+/* The first thread's stack can grow up to the limit in force when it grows. */
 static int raise_stack(struct error *err)
 {
 	struct rlimit limit;
@@ -55,12 +58,12 @@ static int raise_stack(struct error *err)
 		return 0;
 	limit.rlim_cur = limit.rlim_max < STACK_WANTED ? limit.rlim_max : STACK_WANTED;
 	if (limit.rlim_cur < STACK_MIN)
-		limit.rlim_cur = limit.rlim_max = STACK_WANTED; /* root may */
+		limit.rlim_cur = limit.rlim_max = STACK_WANTED; /* root may do this */
 	if (setrlimit(RLIMIT_STACK, &limit))
 		return error_set(err, errno, EXIT_CODE_KERNEL,
 				 "a stack of %llu KiB is too small (ulimit -s): krait needs %lu",
 				 (unsigned long long)started_stack.rlim_cur >> 10, STACK_MIN >> 10);
-	/* The C library has taken the old limit as the size for threads. */
+	/* The C library has already taken the old limit as the stack size of new threads. */
 	if (pthread_attr_init(&attr))
 		return 0;
 	failed = pthread_attr_setstacksize(&attr, STACK_MIN) || pthread_setattr_default_np(&attr);
@@ -68,7 +71,7 @@ static int raise_stack(struct error *err)
 	return failed ? error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory") : 0;
 }
 
-/* Libraries read these by themselves. */
+/* Libraries read these variables by themselves. */
 static void forget_variables(void)
 {
 	static const char *const names[] = { "DEBUGINFOD_URLS", "DEBUGINFOD_CACHE_PATH",

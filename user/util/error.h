@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * error.h - why a stage failed, in one sentence for the user, with the exit code it leads to.
+ * error.h - why a stage failed: one sentence for the user, and the exit code.
  *
  * The stage that knows the cause writes it; main prints it once. The codes are krait's documented
  * contract (README, "Exit codes").
@@ -12,14 +12,14 @@
 
 enum exit_code {
 	EXIT_CODE_OK = 0,
-	EXIT_CODE_LOSSY = 1, /* finished, but more was lost than the limit allows */
+	EXIT_CODE_LOSSY = 1, /* finished, but lost more than the limit allows */
 	EXIT_CODE_USAGE = 2,
 	EXIT_CODE_TARGET = 3, /* no such process, or not Python */
 	EXIT_CODE_PERMISSION = 4,
 	EXIT_CODE_KERNEL = 5, /* the kernel lacks something */
 	EXIT_CODE_EMPTY = 6, /* no samples */
 	EXIT_CODE_OUTPUT = 7, /* a file could not be read or written */
-	EXIT_CODE_TIMEOUT = 8, /* what a process was asked for did not happen in time */
+	EXIT_CODE_TIMEOUT = 8, /* a process did not do in time what it was asked to */
 };
 
 struct error {
@@ -31,7 +31,7 @@ struct error {
 int error_set(struct error *err, int errnum, enum exit_code code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5), nonnull(1)));
 
-/* What is said behind errors whose cause krait doctor knows, with a space in front; "" behind others. */
+/* Returns a hint, with a leading space, for errors that krait doctor can explain; "" for others. */
 const char *error_doctor(enum exit_code code);
 
 #endif /* KRAIT_UTIL_ERROR_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * event.c - names of events, as "perf list" has them.
+ * event.c - event names, as in "perf list".
  */
 #include "util/event.h"
 
@@ -54,7 +54,7 @@ static const char *const caches[] = {
 static const char *const accesses[] = { "-loads",	 "-load-misses", "-stores",
 					"-store-misses", "-prefetches",	 "-prefetch-misses" };
 
-/* The config, or -1. */
+/* Returns the config, or -1. */
 static __s64 cache_config(const char *name)
 {
 	for (size_t i = 0; i < sizeof(caches) / sizeof(caches[0]); i++) {
@@ -70,7 +70,7 @@ static __s64 cache_config(const char *name)
 	return -1;
 }
 
-/* "r1a8": the number is the PMU's own. */
+/* "r1a8": the PMU's own event number. */
 static bool parse_raw(const char *name, __u64 *ret)
 {
 	char *end;
@@ -104,7 +104,7 @@ static int find(struct event_spec *e, const char *name)
 	return 0;
 }
 
-/* "u": user mode only, "k": kernel only, "p" to "ppp": more precise. */
+/* "u": user mode only; "k": kernel only; "p" to "ppp": more precise. */
 static int parse_modifiers(struct event_spec *e, const char *text)
 {
 	bool user = false, kernel = false;
@@ -144,7 +144,10 @@ int event_parse(struct event_spec *ret, const char *text, size_t len)
 		*modifiers++ = '\0';
 	err = find(&e, name);
 	if (err)
-		/* Modifiers are at most "ukppp": this is "sched:sched_switch". */
+		/*
+		 * The longest modifiers are "ukppp"; longer text means a tracepoint like
+		 * "sched:sched_switch".
+		 */
 		return modifiers && strlen(modifiers) > 5 ? -EOPNOTSUPP : err;
 	err = modifiers ? parse_modifiers(&e, modifiers) : 0;
 	if (err)
@@ -181,7 +184,7 @@ void event_wall(struct event_spec *ret)
 				    .config = PERF_COUNT_SW_DUMMY };
 }
 
-/* Readers that know nothing of it see an event of the kernel's that is counted at the same places. */
+/* Readers that do not know krait see a kernel event that is counted in the same places. */
 void event_off_cpu(struct event_spec *ret, __u64 threshold_ns)
 {
 	*ret = (struct event_spec){ .name = EVENT_OFF_CPU,

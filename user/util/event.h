@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * event.h - what is counted: the kernel's perf events, by the names that perf gives them.
+ * event.h - what can be counted: the kernel's perf events, by perf's names.
  *
- * Known are the hardware, hardware cache and software events of linux/perf_event.h, and raw ones.
- * A tracepoint is none of them: the kernel lets only another kind of BPF program see it.
+ * Supports the hardware, hardware cache and software events of linux/perf_event.h, and raw ones.
+ * Tracepoints are missing: they need another kind of BPF program.
  */
 #ifndef KRAIT_UTIL_EVENT_H
 #define KRAIT_UTIL_EVENT_H
@@ -15,48 +15,55 @@
 #define EVENT_NAME_MAX 128
 
 struct event_spec {
-	char name[EVENT_NAME_MAX]; /* as it was asked for, modifiers included */
+	char name[EVENT_NAME_MAX]; /* as requested, with modifiers */
 	__u32 type; /* PERF_TYPE_* */
 	__u64 config;
-	__u64 frequency; /* samples a second and CPU; or, if 0, */
-	__u64 period; /* events for each sample, ns for clocks */
+	__u64 frequency; /* samples per second and CPU; or if 0: */
+	__u64 period; /* events per sample; ns for clocks */
 	bool exclude_user, exclude_kernel;
 	__u8 precise; /* precise_ip */
 };
 
 /*
- * A name of len bytes, "faults", "cycles:u", "L1-dcache-load-misses", "r01c0". Rate and period are 0.
- * 0; -EINVAL unknown; -EOPNOTSUPP a tracepoint or an event of a named PMU.
+ * Parses a name of len bytes such as "faults", "cycles:u", "L1-dcache-load-misses" or "r01c0". Sets
+ * rate and period to 0. Returns 0, -EINVAL (unknown) or -EOPNOTSUPP (a tracepoint or a named PMU's
+ * event).
  */
 int event_parse(struct event_spec *ret, const char *text, size_t len)
 	__attribute__((warn_unused_result));
 
-/* Its periods are nanoseconds, and all samples weigh the same. */
+/* Its periods are nanoseconds, and all samples have equal weight. */
 bool event_is_clock(const struct event_spec *event);
 
-/* Its periods are nanoseconds off the CPU, which differ from sample to sample. No perf event: bpf/switch.bpf.c. */
+/*
+ * Its periods are nanoseconds off the CPU, different for each sample. Not a perf event:
+ * bpf/switch.bpf.c.
+ */
 bool event_is_off_cpu(const struct event_spec *event);
 
-/* "offcpu-time", perf's own name for it; waits of that length are all there, shorter ones are sampled. */
+/* "offcpu-time", as perf calls it; has all waits of at least that length and samples shorter ones. */
 #define EVENT_OFF_CPU "offcpu-time"
 void event_off_cpu(struct event_spec *ret, __u64 threshold_ns);
 
-/* "waiting-tasks": suspended asyncio tasks, counted now and then (session/census.h). No perf event. */
+/*
+ * "waiting-tasks": suspended asyncio tasks, counted periodically (session/census.h). Not a perf
+ * event.
+ */
 #define EVENT_TASKS "waiting-tasks"
 bool event_is_tasks(const struct event_spec *event);
 void event_tasks(struct event_spec *ret);
 
-/* Its periods are nanoseconds of a thread's life: on a CPU, off it, or both. */
+/* Its periods are nanoseconds of a thread's life: on CPU, off CPU, or both. */
 bool event_is_time(const struct event_spec *event);
 
-/* "wall-clock": time on and off the CPU as one measure. No perf event, but a sum of two. */
+/* "wall-clock": time on and off the CPU in one measure. Not a perf event but the sum of two. */
 #define EVENT_WALL "wall-clock"
 void event_wall(struct event_spec *ret);
 
-/* The shortest period of a clock that the kernel keeps to (perf_swevent_init_hrtimer()). */
+/* The shortest clock period that the kernel supports (perf_swevent_init_hrtimer()). */
 #define EVENT_CLOCK_MIN_NS 10000
 
-/* "cpu-clock", the event of all recordings that do not ask for another. */
+/* "cpu-clock", the default event. */
 void event_default(struct event_spec *ret);
 
 #endif /* KRAIT_UTIL_EVENT_H */

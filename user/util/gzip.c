@@ -5,7 +5,7 @@
 
 #include "util/stream.h"
 
-/* The largest window, and gzip's header and trailer instead of zlib's. */
+/* The largest window; 16 selects gzip's header and trailer instead of zlib's. */
 #define WINDOW_BITS (15 + 16)
 #define MEMORY_LEVEL 8
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * gzip.h - bytes into a file, compressed as gzip does it.
+ * gzip.h - writes bytes to a file in gzip's format.
  */
 #ifndef KRAIT_UTIL_GZIP_H
 #define KRAIT_UTIL_GZIP_H
@@ -10,14 +10,14 @@
 #include <stdio.h>
 #include <zlib.h>
 
-/* All zero is closed. */
+/* Initially all zero: closed. */
 struct gzip {
 	FILE *out;
 	z_stream zip;
 	bool is_open;
 };
 
-/* 0 or -errno, all three. *out is borrowed. */
+/* All three return 0 or -errno. *out is borrowed. */
 int gzip_open(struct gzip *g, FILE *out) __attribute__((warn_unused_result));
 /* size: at most UINT_MAX. */
 int gzip_put(struct gzip *g, const void *data, size_t size) __attribute__((warn_unused_result));

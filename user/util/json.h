@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * json.h - writes JSON as it goes: no tree in memory, commas by itself.
+ * json.h - writes JSON as a stream: no tree in memory, automatic commas.
  *
- * Must hold: strings come out as valid, printable UTF-8 that may also stand inside <script>; numbers
- * are integers or fixed decimals, never NaN or in the locale's form.
+ * Must hold: strings are valid, printable UTF-8 that is also safe inside <script>; numbers are
+ * integers or fixed decimals, never NaN and never locale-dependent.
  */
 #ifndef KRAIT_UTIL_JSON_H
 #define KRAIT_UTIL_JSON_H
@@ -14,8 +14,8 @@
 
 struct json {
 	FILE *out;
-	bool comma; /* before the next value */
-	bool failed; /* out of memory; errors of the stream are in ferror() */
+	bool comma; /* needed before the next value */
+	bool failed; /* out of memory; stream errors are in ferror() */
 };
 
 void json_open_object(struct json *j);
@@ -27,15 +27,15 @@ void json_string(struct json *j, const char *text);
 void json_number(struct json *j, __s64 value);
 void json_bool(struct json *j, bool value);
 void json_null(struct json *j);
-/* Nanoseconds as milliseconds, "1.003009". */
+/* Writes nanoseconds as milliseconds, "1.003009". */
 void json_ms(struct json *j, __u64 ns);
-/* A line break where it may be, so that lines do not get too long for editors. */
+/* Breaks the line where JSON allows it, so that lines stay short enough for editors. */
 void json_newline(struct json *j);
 
-/* All is written. 0, -ENOMEM, or -errno of the stream. */
+/* Call at the end. Returns 0, -ENOMEM, or -errno of the stream. */
 int json_finish(const struct json *j);
 
-/* A string with its quotes, for what writes the rest by itself. 0 or -ENOMEM. */
+/* Writes only a quoted string, for callers that write the rest themselves. Returns 0 or -ENOMEM. */
 int json_put_text(FILE *out, const char *text);
 
 /* "key": value */

@@ -22,7 +22,7 @@ void log_as_json(bool json)
 	log_json = json;
 }
 
-/* One write, so that lines of several processes do not mix. */
+/* Uses one write, so that lines of several processes do not mix. */
 static void put_json(enum log_level level, const char *module, const char *text)
 {
 	static const char *const names[] = { "error", "warning", "info", "debug" };
@@ -61,7 +61,7 @@ void log_vline(enum log_level level, const char *module, const char *fmt, va_lis
 		put_json(level, module, text ? text : "out of memory");
 		return;
 	}
-	/* Where it comes from concerns those who ask for all of it. */
+	/* Only debugging output names the module. */
 	if (level < LOG_LEVEL_DEBUG)
 		module = NULL;
 	fprintf(stderr, "krait: %s%s%s%s\n", module ? module : "", module ? ": " : "",

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * log.h - one line on stderr: "krait: what: why"; with -v debugging lines, too, which begin with "krait: module: ".
+ * log.h - one line on stderr: "krait: what: why"; with -v also debugging lines, "krait: module:
+ * ...".
  *
- * Errors are for the user and say what to do next; log_debug() shows with -v only. The level is
- * with the format the one piece of process-wide state, set once by main before anything else runs.
+ * Errors are for the user and say what to do next; log_debug() prints only with -v. Level and
+ * format are the only process-wide state; main sets them before anything else runs.
  *
- * Must hold: a message is one line of printable text (printable.h), whatever names of files and
- * processes it quotes; callers pass them raw.
+ * Must hold: a message is one line of printable text (printable.h), whatever file and process names
+ * it quotes; callers pass them raw.
  */
 #ifndef KRAIT_UTIL_LOG_H
 #define KRAIT_UTIL_LOG_H
@@ -17,7 +18,7 @@
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 void log_set_level(enum log_level level);
-/* Lines are JSON objects from now on: time, level, module, message. */
+/* From now on lines are JSON objects: time, level, module, message. */
 void log_as_json(bool json);
 void log_line(enum log_level level, const char *module, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * memory.h - somebody else's memory as something that can be read.
+ * memory.h - an interface for reading foreign memory.
  *
- * The target's memory is hostile: a reader checks every address and length that it takes from
- * there before it uses them. Parsers take a struct memory and never a pid, so that tests and
- * fuzzers hand them a byte array.
+ * The target's memory is hostile: a reader checks every address and length from there before use.
+ * Parsers take a struct memory and never a pid, so tests and fuzzers can hand them a byte array.
  */
 #ifndef KRAIT_UTIL_MEMORY_H
 #define KRAIT_UTIL_MEMORY_H
@@ -13,7 +12,7 @@
 #include <stddef.h>
 
 struct memory {
-	/* Reads exactly len bytes at addr into buf. 0, or -EFAULT, -ESRCH, -EPERM. */
+	/* Reads exactly len bytes at addr into buf. Returns 0, -EFAULT, -ESRCH or -EPERM. */
 	int (*read)(void *ctx, __u64 addr, void *buf, size_t len);
 	void *ctx;
 };

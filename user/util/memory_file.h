@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * memory_file.h - bytes as a file without a name, to hand to another process.
+ * memory_file.h - an unnamed file with given bytes, to pass to another process.
  */
 #ifndef KRAIT_UTIL_MEMORY_FILE_H
 #define KRAIT_UTIL_MEMORY_FILE_H
 
 #include <stddef.h>
 
-/* name: what /proc calls it. A descriptor, or -errno. */
+/* name: shown in /proc. Returns a descriptor or -errno. */
 int memory_file(const char *name, const void *data, size_t len) __attribute__((warn_unused_result));
 
 #endif /* KRAIT_UTIL_MEMORY_FILE_H */

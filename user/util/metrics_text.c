@@ -9,7 +9,10 @@
 #include "util/clock.h"
 #include "util/printable.h"
 
-/* Control characters and what is not UTF-8 become visible escapes, whose backslash is one like any other. */
+/*
+ * Control characters and invalid UTF-8 become visible escapes, whose backslash is then escaped like
+ * any other.
+ */
 static void put_label_value(FILE *out, const char *value)
 {
 	cleanup_free char *text = printable(value);

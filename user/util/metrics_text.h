@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * metrics_text.h - numbers as Prometheus reads them (text exposition format 0.0.4).
+ * metrics_text.h - numbers in Prometheus's text exposition format 0.0.4.
  *
- *	metrics_family(out, "krait_samples_total", "counter", "Samples by outcome.");
- *	metrics_value(out, "krait_samples_total", 17, "outcome", "complete", "event", name, NULL);
+ * 	metrics_family(out, "krait_samples_total", "counter", "Samples by outcome.");
+ * 	metrics_value(out, "krait_samples_total", 17, "outcome", "complete", "event", name, NULL);
  *
- * Must hold: whatever a label's value is, it stays within its quotes and its line, and is UTF-8.
+ * Must hold: any label value stays within its quotes and its line, and is UTF-8.
  */
 #ifndef KRAIT_UTIL_METRICS_TEXT_H
 #define KRAIT_UTIL_METRICS_TEXT_H
@@ -15,11 +15,11 @@
 
 #define METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-/* Once for each name, before its values. type: counter or gauge. */
+/* Call once per name, before its values. type: counter or gauge. */
 void metrics_family(FILE *out, const char *name, const char *type, const char *help);
-/* Names and values of labels in turn, up to NULL. */
+/* Alternating label names and values, up to NULL. */
 void metrics_value(FILE *out, const char *name, __u64 value, ...) __attribute__((sentinel));
-/* Family and value of one that has no labels. */
+/* Writes family and value of a metric without labels. */
 void metrics_number(FILE *out, const char *name, const char *type, const char *help, __u64 value);
 void metrics_seconds(FILE *out, const char *name, __u64 ns, ...) __attribute__((sentinel));
 

@@ -13,13 +13,13 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
 	return ab < c ? ab : c;
 }
 
-/* Hyphens are easily left out: --offcpu. */
+/* A missing hyphen costs little: --offcpu. */
 static unsigned cost_of(char letter)
 {
 	return letter != '-';
 }
 
-/* Optimal string alignment; both have LETTERS_MAX letters at most. */
+/* Optimal string alignment distance; both have at most LETTERS_MAX letters. */
 static unsigned distance_of(const char *a, const char *b)
 {
 	unsigned rows[3][LETTERS_MAX + 1], *before = rows[0], *last = rows[1], *row = rows[2],
@@ -51,7 +51,7 @@ void nearest_begin(struct nearest *n, const char *word)
 	size_t len = strlen(word);
 
 	*n = (struct nearest){ .word = word };
-	/* Better than this is close. */
+	/* Only a smaller distance counts as close. */
 	n->distance = len > LETTERS_MAX || len < 2 ? 0 : (unsigned)(len < 4 ? 1 : len / 3) + 1;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nearest.h - "did you mean ...?": the known word that a mistyped one is closest to.
+ * nearest.h - "did you mean ...?": finds the known word closest to a mistyped one.
  *
- * Distance is the number of letters to insert, delete, replace, or swap with their neighbour. Must hold: a
- * word that needs more than a third of its letters changed is suggested to nobody.
+ * The distance is the number of letters to insert, delete, replace, or swap with a neighbour. Must
+ * hold: a suggestion changes at most a third of the letters, or one in a word of two.
  */
 #ifndef KRAIT_UTIL_NEAREST_H
 #define KRAIT_UTIL_NEAREST_H
@@ -14,9 +14,9 @@ struct nearest {
 	unsigned distance; /* of best */
 };
 
-/* A word of more than 31 letters has no nearest one. */
+/* A word of more than 31 letters gets no suggestion. */
 void nearest_begin(struct nearest *n, const char *word) __attribute__((nonnull));
-/* One of the known words; of equally close ones the first wins. */
+/* Tries a known word; among equally close ones the first wins. */
 void nearest_try(struct nearest *n, const char *known) __attribute__((nonnull));
 
 #endif /* KRAIT_UTIL_NEAREST_H */

@@ -17,14 +17,14 @@
 
 #define OLD ".old"
 #define MODE 0600
-/* Names that others hold already: with 36 bits of chance, more than one is no accident. */
+/* Attempts at a free name: with 36 random bits, more than one collision is no accident. */
 #define TRIES 16
 
 struct output_file {
 	FILE *stream;
-	int dir; /* the folder; -1: written in place */
-	char base[NAME_MAX + 1]; /* the name in it */
-	char part[NAME_MAX + 1]; /* what it is called meanwhile; empty: the file has no name yet */
+	int dir; /* the folder; -1: writing in place */
+	char base[NAME_MAX + 1]; /* the name in that folder */
+	char part[NAME_MAX + 1]; /* temporary name; empty: the file has no name yet */
 	char name[PATH_MAX], kept[PATH_MAX]; /* empty: none */
 	bool is_stdout, keep_old, published;
 };
@@ -46,7 +46,7 @@ static void choose_part(struct output_file *f)
 
 /* ---- opening ---------------------------------------------------------------------------------- */
 
-/* Without a name where the file system can: then not even a krait that is killed leaves anything. */
+/* Makes an unnamed file if the file system can: then even a killed krait leaves nothing behind. */
 static int create(struct output_file *f)
 {
 	int fd = openat(f->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, MODE);
@@ -64,7 +64,7 @@ static int create(struct output_file *f)
 	return -errno;
 }
 
-/* Absolute names, for those who must know them before the file has its own. */
+/* Determines absolute names for callers that need them before publication. */
 static int set_names(struct output_file *f)
 {
 	char link[64], folder[PATH_MAX];
@@ -89,7 +89,7 @@ static int open_beside(struct output_file *f)
 	cleanup_close int fd = -1;
 	int err = set_names(f);
 
-	/* One that the caller may not write is not replaced either. */
+	/* A file that the caller may not write is not replaced either. */
 	if (!err && faccessat(f->dir, f->base, W_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) &&
 	    errno != ENOENT)
 		err = -errno;
@@ -119,8 +119,8 @@ static void use_stdout(struct output_file *f)
 }
 
 /*
- * What is no ordinary file, by a link or not. Looked at before it is opened for writing, which with
- * a device is an act.
+ * For anything but a regular file, directly or through a link. Checks the type before opening for
+ * writing, because opening a device can have effects.
  */
 static int open_in_place(struct output_file *f, bool is_link)
 {
@@ -182,7 +182,7 @@ static int open_named(struct output_file *f, const char *path)
 	found = !fstatat(f->dir, f->base, &st, AT_SYMLINK_NOFOLLOW);
 	if (!found && errno != ENOENT)
 		return -errno;
-	/* A link that is kept under another name is not followed. */
+	/* A link that is renamed to keep it is not followed. */
 	if (!found || S_ISREG(st.st_mode) || (S_ISLNK(st.st_mode) && f->keep_old))
 		return open_beside(f);
 	err = open_in_place(f, S_ISLNK(st.st_mode));
@@ -273,7 +273,7 @@ bool output_file__is_deserted(const struct output_file *f)
 
 /* ---- the end ---------------------------------------------------------------------------------- */
 
-/* A file without a name gets one, if not yet that of another. */
+/* Gives an unnamed file a temporary name. */
 static int give_part(struct output_file *f)
 {
 	char path[64];

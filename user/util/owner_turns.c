@@ -17,7 +17,7 @@ void owner_turns_add(struct owner_turns *t, uid_t owner)
 	last->end++;
 }
 
-/* Of root's, or of all but root's. */
+/* Considers root's only, or all but root's. */
 static struct owner_turn *least(struct owner_turns *t, bool roots)
 {
 	struct owner_turn *found = NULL;

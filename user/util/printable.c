@@ -2,7 +2,7 @@
 /*
  * printable.c - see printable.h.
  *
- * One function cuts the text into pieces of one character; both forms are loops around it.
+ * One function cuts the text into one-character pieces; both public functions loop over it.
  */
 #include "util/printable.h"
 
@@ -12,10 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "\\u202e" and its NUL; a character of UTF-8 has at most 4 bytes. */
+/* "\\u202e" and its NUL; a UTF-8 character has at most 4 bytes. */
 #define PIECE_MAX 8
 
-/* Bytes of the character at text and its number; 0 if it is not UTF-8. Never looks behind a NUL. */
+/*
+ * Returns the bytes of the character at text and stores its code point; 0: invalid UTF-8. Never
+ * looks past a NUL.
+ */
 static size_t decode(const unsigned char *text, __u32 *ret)
 {
 	static const __u32 least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -49,12 +52,12 @@ static bool is_harmless(__u32 c)
 {
 	if (c < 0x20 || (c >= 0x7f && c <= 0x9f))
 		return false;
-	/* Marks, line and paragraph separator, embeddings and overrides, isolates. */
+	/* Directional marks, line and paragraph separators, embeddings and overrides, isolates. */
 	return c != 0x61c && c != 0x200e && c != 0x200f && !(c >= 0x2028 && c <= 0x202e) &&
 	       !(c >= 0x2066 && c <= 0x2069);
 }
 
-/* Bytes at text that are shown as they are, without looking at what is not ASCII. */
+/* Returns how many bytes at text are shown unchanged; stops at the first non-ASCII byte. */
 static size_t plain_prefix(const char *text)
 {
 	const char *s = text;
@@ -64,7 +67,7 @@ static size_t plain_prefix(const char *text)
 	return (size_t)(s - text);
 }
 
-/* Writes what to show for the character at text and gives the number of bytes it has there. */
+/* Writes what to show for the character at text. Returns its length in text. */
 static size_t next_piece(const char *text, char piece[static PIECE_MAX])
 {
 	const unsigned char *bytes = (const unsigned char *)text;

@@ -13,7 +13,7 @@ int priority_raise(struct priority *ret)
 	ret->policy = sched_getscheduler(0);
 	if (ret->policy < 0 || sched_getparam(0, &ret->param))
 		return -errno;
-	/* Whoever started krait above all others knows why. */
+	/* A user who started krait with a special policy has a reason for it. */
 	if (ret->policy != SCHED_OTHER && ret->policy != SCHED_BATCH)
 		return 0;
 	if (sched_setscheduler(0, SCHED_RR, &lowest))

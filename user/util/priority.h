@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * priority.h - krait before all that it measures: where every CPU has a queue, a recorder that stands
- * in it misses what it is there for.
+ * priority.h - gives krait priority over what it measures: on a machine with busy CPUs a recorder
+ * that has to queue loses samples.
  *
  * Must hold: what krait starts runs as it would have without this.
  */
@@ -13,21 +13,22 @@
 
 struct priority {
 	bool raised;
-	int policy; /* before */
+	int policy; /* the original one */
 	struct sched_param param;
 };
 
 /*
- * SCHED_RR at the lowest real-time priority, as perf record -r has it, for this thread and those that it
- * starts; *ret says what it had. The kernel leaves 5 % of each second to others whatever happens
- * (kernel.sched_rt_runtime_us). 0, or -errno where that is not permitted, and then nothing has changed.
+ * Gives this thread, and those that it starts, SCHED_RR at the lowest real-time priority, as perf
+ * record -r does; *ret gets the original settings. The kernel leaves 5 % of each second to others
+ * in any case (kernel.sched_rt_runtime_us). Returns 0, or -errno without permission: then nothing
+ * has changed.
  */
 int priority_raise(struct priority *ret);
-/* Back to that. Nothing where nothing was raised. Safe between fork and exec. */
+/* Restores the original settings; does nothing if nothing was raised. Safe between fork and exec. */
 void priority_restore(const struct priority *p);
 /*
- * A single-threaded process that runs as SCHED_RR keeps that priority until it has worked for usec microseconds
- * without a pause, and has ordinary priority from then on; 0: from now on. Uses SIGXCPU.
+ * Limits a single-threaded SCHED_RR process: once it has run for usec microseconds without a pause,
+ * it drops to ordinary priority for good; 0: at once. Uses SIGXCPU.
  */
 void priority_bound(unsigned usec);
 

@@ -12,23 +12,23 @@
 
 #define CNT(list) (sizeof(list) / sizeof((list)[0]))
 
-/* Loading and attaching, and the addresses of the kernel's code. */
+/* For loading and attaching, and for the kernel's code addresses. */
 static const cap_value_t for_sampling[] = { CAP_BPF, CAP_PERFMON, CAP_SYSLOG };
-/* Facts, memory and mapped files of any process. */
+/* For facts, memory and mapped files of any process. */
 static const cap_value_t for_processes[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH,
 					     CAP_CHECKPOINT_RESTORE };
 /*
- * Permitted only: /proc/PID/mem of other users can be written only with it, and root's outputs may lie
+ * Permitted only: other users' /proc/PID/mem is writable only with it, and root's outputs may lie
  * in any folder.
  */
 static const cap_value_t for_moments[] = { CAP_DAC_OVERRIDE };
 /*
- * The same, where the kernel asks for it when a perf event is opened: Debian's and Android's at their
- * level 3 of kernel.perf_event_paranoid, which is their default.
+ * Likewise, if the kernel requires it to open perf events: level 3 of kernel.perf_event_paranoid,
+ * the default on Debian and Android.
  */
 static const cap_value_t for_events[] = { CAP_SYS_ADMIN };
 
-/* The same, when the recording ends before the command: it may have become another user. */
+/* Likewise, if the recording ends before the command: it may have changed its user. */
 static const cap_value_t for_command[] = { CAP_KILL };
 
 static bool events_need_admin(void)
@@ -39,13 +39,13 @@ static bool events_need_admin(void)
 	return f && fscanf(f, "%d", &level) == 1 && level > 2;
 }
 
-/* Takes over those that the process has. 0 or -errno. */
+/* Keeps those that the process has. Returns 0 or -errno. */
 static int keep(cap_t new, cap_t old, const cap_value_t *list, size_t cnt, bool effective)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		cap_flag_value_t has;
 
-		/* A kernel that is older does not know them all. */
+		/* An older kernel does not know all of them. */
 		if (cap_get_flag(old, list[i], CAP_PERMITTED, &has) || has != CAP_SET)
 			continue;
 		if (cap_set_flag(new, CAP_PERMITTED, 1, &list[i], CAP_SET) ||
@@ -55,7 +55,7 @@ static int keep(cap_t new, cap_t old, const cap_value_t *list, size_t cnt, bool 
 	return 0;
 }
 
-/* What an exec could give back goes from the bounding set, where that is allowed. */
+/* Removes from the bounding set, if allowed, what an exec could give back. */
 static void drop_bounds(cap_t kept)
 {
 	for (cap_value_t cap = 0; cap < cap_max_bits(); cap++) {
@@ -92,8 +92,8 @@ static int drop_capabilities(const struct privileges_need *need)
 }
 
 /*
- * Kernels before 5.11 count what BPF maps take against this limit; libbpf would raise it, and cannot any
- * more.
+ * Kernels before 5.11 charge BPF maps against this limit. libbpf would raise it but no longer can
+ * once we drop rights.
  */
 static void raise_memory_lock(void)
 {
@@ -112,7 +112,7 @@ int privileges_drop(const struct privileges_need *need)
 	err = drop_capabilities(need);
 	if (!err && (setrlimit(RLIMIT_CORE, &none) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)))
 		err = -errno;
-#ifndef __SANITIZE_ADDRESS__ /* which looks for leaks by tracing itself */
+#ifndef __SANITIZE_ADDRESS__ /* it finds leaks by tracing itself */
 	if (!err && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		err = -errno;
 #endif

@@ -2,12 +2,12 @@
 /*
  * privileges.h - what a recording gives up once it has begun, however it was started.
  *
- * Three sets: what krait uses all the time is effective; what it needs for moments only stays permitted
- * and is borrowed; all else is gone for good, also for what krait may execute. Workers that need other
- * rights to start with (target/parser.h) are started before.
+ * Three sets: what krait uses all the time stays effective; what it needs briefly only stays
+ * permitted and is borrowed; everything else is gone for good, even for programs that krait
+ * executes. Workers that need other rights at their start (target/parser.h) are started before.
  *
- * Must hold: nothing here adds a right. A command that krait launches is forked before, and so has all
- * that it would have without krait.
+ * Must hold: nothing here adds a right. A launched command is forked before and keeps all that it
+ * would have without krait.
  */
 #ifndef KRAIT_UTIL_PRIVILEGES_H
 #define KRAIT_UTIL_PRIVILEGES_H
@@ -15,19 +15,19 @@
 #include <stdbool.h>
 
 struct privileges_need {
-	bool sampling; /* BPF programs and perf events are going to be loaded */
-	bool command; /* one has been launched, and krait may have to end it */
+	bool sampling; /* BPF programs and perf events will be loaded */
+	bool command; /* a command was launched, and krait may have to kill it */
 };
 
 /*
- * For the calling thread and those that it starts, so before any other: keeps what is needed of the
- * rights that it has; no_new_privs, no core file, not dumpable. 0 or -errno.
+ * Affects the calling thread and those it starts, so call it before starting any. Keeps only the
+ * needed rights; sets no_new_privs, no core file, not dumpable. Returns 0 or -errno.
  */
 int privileges_drop(const struct privileges_need *need) __attribute__((warn_unused_result));
 
 /*
- * Of those that stay permitted: makes one effective for this thread until it is given back, where it is
- * not effective already and the thread may have it.
+ * Makes a permitted right effective for this thread until it is given back. Does nothing if it is
+ * already effective or not permitted.
  */
 struct privileges_loan {
 	int cap; /* CAP_* */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Nobody is trusted with an index. */
+/* Callers' indexes are not trusted. */
 static unsigned checked(unsigned owner)
 {
 	return owner % OWNER_CNT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * resident.h - how much memory a process has in RAM.
+ * resident.h - how much RAM a process uses.
  */
 #ifndef KRAIT_UTIL_RESIDENT_H
 #define KRAIT_UTIL_RESIDENT_H
@@ -8,7 +8,7 @@
 #include <linux/types.h>
 #include <sys/types.h>
 
-/* 0 where it is gone, or may not be read. */
+/* Returns 0 if the process has ended or may not be read. */
 __u64 resident_bytes(pid_t pid);
 
 #endif /* KRAIT_UTIL_RESIDENT_H */

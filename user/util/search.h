@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * search.h - binary search in what is sorted, whatever it is a list of.
+ * search.h - binary search in anything sorted.
  *
- *	size_t behind = sorted_below(cnt, i, list[i].start <= addr);
+ * 	size_t behind = sorted_below(cnt, i, list[i].start <= addr);
  *
- *	return behind ? &list[behind - 1] : NULL;
+ * 	return behind ? &list[behind - 1] : NULL;
  *
- * Must hold: the condition is true of some at the front, perhaps none, and false of all behind them.
+ * Must hold: the condition is true for some elements at the front (perhaps none) and false for all
+ * after them.
  */
 #ifndef KRAIT_UTIL_SEARCH_H
 #define KRAIT_UTIL_SEARCH_H
 
 #include <stddef.h>
 
-/* How many of cnt elements, from the first on, the condition on element i is true of. */
+/* Returns how many of cnt elements at the front satisfy the condition on element i. */
 #define sorted_below(cnt, i, condition)                                                            \
 	({                                                                                         \
 		size_t low_ = 0, high_ = (cnt);                                                    \

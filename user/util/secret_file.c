@@ -19,7 +19,10 @@ static int refuse(struct error *err, int errnum, const char *what, const char *p
 	return error_set(err, errnum, EXIT_CODE_USAGE, "cannot use the %s %s: %s", what, path, why);
 }
 
-/* A regular file of root's or of ours that nobody else may write; a secret one, that not everybody may read. */
+/*
+ * Requires a regular file that belongs to root or us and that nobody else may write; a secret one
+ * must not be readable by everybody.
+ */
 static int check_file(int fd, const char *path, const char *what, bool secret, struct error *err)
 {
 	struct stat st;
@@ -69,7 +72,7 @@ int secret_file_read(char **ret, const char *path, const char *what, bool secret
 	return *ret ? 0 : error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 }
 
-/* One line of what may stand in a header. */
+/* Reads one line of characters that are allowed in a header. */
 int secret_file_token(char **ret, const char *path, struct error *err)
 {
 	int r = secret_file_read(ret, path, "token file", true, err);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Just after the last occurrence of "/DIR/", NULL if there is none. */
+/* Returns the position after the last "/DIR/"; NULL: none. */
 static const char *after_dir(const char *path, const char *dir)
 {
 	const char *found = NULL, *at;
@@ -14,7 +14,7 @@ static const char *after_dir(const char *path, const char *dir)
 	return found;
 }
 
-/* Just after "/lib/python3.14/" or "/lib64/python3.14t/", NULL if there is none. */
+/* Returns the position after "/lib/python3.14/" or "/lib64/python3.14t/"; NULL: none. */
 static const char *after_stdlib(const char *path)
 {
 	const char *at = after_dir(path, "/python3.");
@@ -53,7 +53,7 @@ const char *short_file(char buf[SHORT_FILE_SIZE], const char *path)
 {
 	const char *name = short_path(path), *tag = strstr(name, ".cpython-"), *end;
 
-	/* EXT_SUFFIX of CPython (configure.ac), which has no dot inside. */
+	/* CPython's EXT_SUFFIX (configure.ac) contains no dot within the tag. */
 	end = tag ? strchr(tag + 1, '.') : NULL;
 	if (!end || strcmp(end, ".so") || (size_t)(tag - name) + sizeof(".so") > SHORT_FILE_SIZE)
 		return name;

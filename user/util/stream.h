@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stream.h - has all that was written to a stdio stream arrived?
+ * stream.h - whether everything written to a stdio stream arrived.
  *
- * A stream remembers that a write has failed, not why, and what has failed need not have set errno: a
- * cause that is left over from something else must not be named.
+ * A stream remembers that a write failed, but not why, and the failure need not have set errno: we
+ * must not report a stale cause.
  */
 #ifndef KRAIT_UTIL_STREAM_H
 #define KRAIT_UTIL_STREAM_H
@@ -14,15 +14,15 @@
 #include <stdio.h>
 #include <sys/statvfs.h>
 
-/* After a call that has failed, before which errno was 0. */
+/* Call after a failure, having set errno to 0 before the call. */
 static inline int stream_cause(void)
 {
 	return errno ? -errno : -EIO;
 }
 
 /*
- * The same of a call that has failed some time ago: it was closed (util/environment.h), the reader is gone, or the file
- * system is full. Each can be asked.
+ * Likewise for an earlier failure: the stream was closed (util/environment.h), the reader left, or
+ * the file system is full. Each of these can be checked.
  */
 static inline int stream_late_cause(FILE *out)
 {
@@ -37,7 +37,7 @@ static inline int stream_late_cause(FILE *out)
 	return fd >= 0 && !fstatvfs(fd, &st) && st.f_blocks && !st.f_bavail ? -ENOSPC : -EIO;
 }
 
-/* Flushes. 0 or -errno, -EIO where the cause is not known. */
+/* Flushes. Returns 0 or -errno; -EIO if the cause is unknown. */
 static inline int stream_finish(FILE *out)
 {
 	errno = 0;

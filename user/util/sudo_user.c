@@ -16,20 +16,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As many as Linux had for long; of more, the rights of the rest are not used. */
+/* Linux's limit for a long time; further groups' rights are not used. */
 #define MAX_GROUPS 64
 
-/* Rights over files that do not come from the ids: what setfsuid() takes from root, too. */
+/* Capabilities over files regardless of ids: those that setfsuid() also takes from root. */
 #define FILE_CAPS                                                                                  \
 	(1U << CAP_CHOWN | 1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH | 1U << CAP_FOWNER | \
 	 1U << CAP_FSETID | 1U << CAP_LINUX_IMMUTABLE | 1U << CAP_MKNOD)
 
-/* A fact about the process that does not change after its start. */
+/* Set once: does not change after the process's start. */
 struct caller {
 	uid_t uid;
 	gid_t gid;
-	bool sudo; /* and so with groups of his own */
-	bool differs; /* from what the process was started as, or it has rights that he has not */
+	bool sudo; /* then it has groups of its own */
+	/* from what the process was started as, or the process has rights that the caller has not */
+	bool differs;
 	gid_t groups[MAX_GROUPS], old_groups[MAX_GROUPS];
 	int group_cnt, old_group_cnt;
 };
@@ -37,7 +38,7 @@ struct caller {
 static struct caller caller;
 static pthread_once_t caller_once = PTHREAD_ONCE_INIT;
 
-/* A whole number that is an id, -1 excluded: to the system calls that is "no change". */
+/* Parses an id; -1 is invalid because system calls take it as "no change". */
 static bool parse_id(const char *text, __u32 *ret)
 {
 	unsigned long value;
@@ -60,7 +61,7 @@ static void take_groups(struct caller *c)
 		return;
 	if (!pw)
 		c->group_cnt = 0;
-	/* Those that fitted; there is room for all in any case that is not odd. */
+	/* Takes the groups that fit; there is normally room for all. */
 	if (c->group_cnt > MAX_GROUPS)
 		c->group_cnt = MAX_GROUPS;
 	if (!c->group_cnt)
@@ -114,7 +115,7 @@ static int set_caps(const struct __user_cap_data_struct data[2])
 
 /* ---- for a while ------------------------------------------------------------------------------ */
 
-/* The C library's setgroups() changes all threads; file system ids are the thread's own anyway. */
+/* The C library's setgroups() changes all threads; file system ids belong to the thread anyway. */
 static int set_groups(const gid_t *groups, int cnt)
 {
 	return cnt < 0 || syscall(SYS_setgroups, (size_t)cnt, groups) ? -errno : 0;
@@ -164,7 +165,7 @@ void sudo_user_leave(struct sudo_user_scope *scope)
 	scope->entered = false;
 	setfsuid(scope->uid);
 	setfsgid(scope->gid);
-	/* Capabilities that were given up meanwhile stay so. */
+	/* Capabilities that were given up meanwhile stay dropped. */
 	if (!get_caps(caps)) {
 		caps[0].effective = scope->caps[0] & caps[0].permitted;
 		caps[1].effective = scope->caps[1] & caps[1].permitted;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * time_share.h - how much of krait's time goes to what it does for one owner.
+ * time_share.h - limits krait's time spent on one owner.
  *
- * An owner is a uid. Each has a part of the time that has passed, after a while that it may have at first; and so have all
- * but root together, since whoever has subordinate ids is many owners.
+ * An owner is a uid. Each may use a fraction of the elapsed time plus an initial allowance. So may
+ * all but root together, since a user with subordinate ids can be many owners.
  *
- * Must hold: what one owner has taken is not counted against another; an owner that is refused is not for ever.
+ * Must hold: one owner's use does not count against another; a refused owner is not refused for
+ * ever.
  */
 #ifndef KRAIT_UTIL_TIME_SHARE_H
 #define KRAIT_UTIL_TIME_SHARE_H
@@ -14,13 +15,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Owners remembered; the one that has taken least is dropped. */
+/* Owners remembered; the one that used least is dropped. */
 #define TIME_SHARE_OWNERS_MAX 256
 
-/* One part in so many of the time; 0: as much as it takes. */
+/* Each "part" allows one part in so many of the time; 0: no limit. */
 struct time_share_limits {
-	__u64 first_ns, part; /* for an owner but root */
-	__u64 all_first_ns, all_part; /* for all but root */
+	__u64 first_ns, part; /* for an owner other than root */
+	__u64 all_first_ns, all_part; /* for all but root together */
 	__u64 root_first_ns, root_part;
 };
 
@@ -29,7 +30,7 @@ struct time_share_owner {
 	__u64 ns;
 };
 
-/* All 0 at first, but for the limits, which are the user's to set. */
+/* Initially all 0 except for the limits, which the caller sets. */
 struct time_share {
 	struct time_share_limits limits;
 	__u64 begin_ns;
@@ -40,7 +41,7 @@ struct time_share {
 
 void time_share_begin(struct time_share *t, const struct time_share_limits *limits, __u64 now_ns)
 	__attribute__((nonnull));
-/* Has that owner had its share? */
+/* Tells whether that owner has used up its share. */
 bool time_share_refuses(struct time_share *t, uid_t owner, __u64 now_ns) __attribute__((nonnull));
 void time_share_note(struct time_share *t, uid_t owner, __u64 ns) __attribute__((nonnull));
 

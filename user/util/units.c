@@ -13,7 +13,7 @@ struct unit {
 	double factor;
 };
 
-/* The table ends with a unit without name; an empty name is the default unit. */
+/* The table ends with a unit without a name; an empty name is the default unit. */
 static int parse(const char *text, const struct unit *units, __u64 *ret)
 {
 	char *end;
@@ -21,7 +21,7 @@ static int parse(const char *text, const struct unit *units, __u64 *ret)
 
 	errno = 0;
 	value = strtod(text, &end);
-	/* strtod() also takes white space, hexadecimal, "inf" and "nan". */
+	/* strtod() also accepts white space, hexadecimal, "inf" and "nan". */
 	if (end == text || errno || !isfinite(value) ||
 	    !((*text >= '0' && *text <= '9') || *text == '.') || memchr(text, 'x', end - text) ||
 	    memchr(text, 'X', end - text))

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vec.h - arrays that grow: a pointer, and how many elements it has room for, of whatever types.
+ * vec.h - growing arrays: a pointer, a count and a capacity, of any types.
  *
- *	struct place *list;
- *	__u32 cnt, cap;
+ * 	struct place *list;
+ * 	__u32 cnt, cap;
  *
- *	if (vec_reserve(x->list, x->cap, x->cnt + 1))
- *		return -ENOMEM;
- *	x->list[x->cnt++] = *place;
+ * 	if (vec_reserve(x->list, x->cap, x->cnt + 1))
+ * 		return -ENOMEM;
+ * 	x->list[x->cnt++] = *place;
  *
- * All zero is an empty one; free() frees it. Room doubles, so adding one after another is linear.
+ * Initially all zero: empty; free() frees the list. The capacity doubles, so appending is linear
+ * overall.
  *
- * Must hold: when there is no memory, what is there stays as it is. New elements hold nothing yet, and
- * their memory is not touched: of a large array the half that is not used costs nothing.
+ * Must hold: if memory runs out, the array is unchanged. New elements are uninitialised and
+ * untouched: the unused half of a large array costs nothing.
  */
 #ifndef KRAIT_UTIL_VEC_H
 #define KRAIT_UTIL_VEC_H
@@ -29,7 +30,10 @@ static inline size_t vec_next_cap(size_t cap, size_t need)
 	return next < need ? need : next;
 }
 
-/* Room for so many elements: 0 or -ENOMEM, also where their number does not fit the type of cap. */
+/*
+ * Makes room for so many elements. Returns 0 or -ENOMEM, also if the number does not fit the type
+ * of cap.
+ */
 #define vec_reserve(list, cap, need)                                                               \
 	((size_t)(need) <= (size_t)(cap) ? 0 : ({                                                  \
 		size_t next_ = vec_next_cap((cap), (need));                                        \

@@ -9,7 +9,7 @@
 
 #include "util/clock.h"
 
-/* Room for the descriptors of one message, aligned as the kernel wants it. */
+/* A control buffer for one message's descriptors, aligned as the kernel wants it. */
 union control {
 	struct cmsghdr align;
 	char bytes[CMSG_SPACE(CHANNEL_FDS_MAX * sizeof(int))];
@@ -44,7 +44,7 @@ int channel_send(int fd, const void *msg, size_t len, const int *fds, unsigned f
 	return (size_t)n == len ? 0 : -EIO;
 }
 
-/* 0 when there is something to read, the end included. */
+/* Returns 0 if there is something to read, including the end. */
 static int wait_readable(int fd, int timeout_ms)
 {
 	__u64 end_ns = clock_monotonic_ns() + (timeout_ms > 0 ? timeout_ms * NS_PER_MS : 0);
@@ -66,7 +66,7 @@ static int wait_readable(int fd, int timeout_ms)
 	}
 }
 
-/* Takes the descriptors of a message: how many, or -EPROTO, and then all of them are closed. */
+/* Takes a message's descriptors. Returns how many, or -EPROTO after closing all of them. */
 static int take_fds(struct msghdr *h, int *fds, unsigned room)
 {
 	unsigned cnt = 0, excess = 0;
@@ -122,7 +122,7 @@ ssize_t channel_recv(int fd, void *buf, size_t size, int *fds, unsigned *fd_cnt,
 	r = take_fds(&h, fds, room);
 	if (r < 0)
 		return r;
-	/* An empty message is the end, or a peer that does not keep to the rules. */
+	/* An empty message means the end, or a peer that breaks the rules. */
 	if (n == 0) {
 		while (r)
 			close(fds[--r]);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * curl_library.h - libcurl, loaded at run time by the workers that speak to servers, and what it reads.
+ * curl_library.h - libcurl, loaded at run time by the workers that talk to servers, and the files
+ * it reads.
  */
 #ifndef KRAIT_WORKER_CURL_LIBRARY_H
 #define KRAIT_WORKER_CURL_LIBRARY_H
 
 #include <curl/curl.h>
 
-/* What is taken from it. */
+/* The functions that we use. */
 struct curl_library {
 	CURL *(*easy_init)(void);
 	CURLcode (*easy_setopt)(CURL *handle, CURLoption option, ...);
@@ -27,10 +28,16 @@ struct curl_library {
 	void (*slist_free_all)(struct curl_slist *list);
 };
 
-/* Of OpenSSL's, else of GnuTLS's. 0; -ENOSYS: there is none, or it is too old. Never unloaded. */
+/*
+ * Loads OpenSSL's libcurl, or else GnuTLS's; never unloads it. Returns 0, or -ENOSYS if there is
+ * none or it is too old.
+ */
 int curl_library_load(struct curl_library *c) __attribute__((warn_unused_result, nonnull));
 
-/* To resolve names, to know whom to trust, and the libraries that both are made of: for sandbox_enter_network(). */
+/*
+ * Paths for sandbox_enter_network(): name resolution, trusted certificates, and the libraries that
+ * both need.
+ */
 extern const char *const curl_library_reads[];
 extern const unsigned curl_library_reads_cnt;
 

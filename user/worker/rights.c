@@ -52,7 +52,10 @@ int rights_keep_and_permit(__u64 set_effective, __u64 for_moments)
 
 	if (err)
 		return err;
-	/* An exec gives back nothing that is not in the bounding set; to change that is a right itself. */
+	/*
+	 * exec restores only what is in the bounding set; changing that set needs a capability
+	 * itself.
+	 */
 	for (int cap = 0; cap < 64 && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++) {
 		if (!(keep & RIGHTS_BIT(cap)))
 			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);

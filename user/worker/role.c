@@ -25,7 +25,7 @@ const struct role *role_find(const struct role *roles, size_t cnt, const char *a
 	return NULL;
 }
 
-/* From here on the kernel ends us with our parent; was it still there? */
+/* From now on we die with our parent; it may already have ended. */
 static int end_with_parent(void)
 {
 	struct ucred peer;
@@ -47,14 +47,14 @@ static int seclude(void)
 	return rights_only_handed_down();
 }
 
-/* Of real time without a pause: what takes longer is in the hands of those whose files are read. */
+/* Real-time limit without a pause: an attacker who wrote the file could make us run longer. */
 #define REALTIME_USEC 20000
 
 int role_main(const struct role *role)
 {
 	char name[32];
 
-	/* Nobody gets more of a processor out of a worker of ours than out of any other process. */
+	/* A worker must not let anyone take more of a processor than an ordinary process gets. */
 	priority_bound(role->urgent ? REALTIME_USEC : 0);
 	signal(SIGPIPE, SIG_IGN);
 	snprintf(name, sizeof(name), ROLE_PREFIX "%s", role->name);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * role.h - what a krait that was started as a worker becomes.
+ * role.h - what a krait process that was started as a worker becomes.
  *
- * main() asks role_find() first. A worker gives up what every role can do without before it reads its
- * first message: it cannot be traced or dumped, gains no rights by exec, ends with its starter, and
- * has only those capabilities that its starter had as well. What a role needs less than that, it
- * drops itself in serve().
+ * main() calls role_find() first. Before it reads its first message, a worker gives up what no role
+ * needs: it cannot be traced or dumped, gains no rights by exec, ends with its starter, and has
+ * only capabilities that its starter had too. A role that needs even less drops more in serve().
  *
- * Must hold: whoever may execute krait may also start it under a role's name; where krait's file has
- * capabilities, such a worker has none that its starter did not have.
+ * Must hold: anyone who may execute krait may also start it under a role's name. If krait's file
+ * has capabilities, such a worker gets none that its starter did not have.
  */
 #ifndef KRAIT_WORKER_ROLE_H
 #define KRAIT_WORKER_ROLE_H
@@ -16,26 +15,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* argv[0] of a worker is this and the role's name. */
+/* A worker's argv[0] is this plus the role's name. */
 #define ROLE_PREFIX "krait-"
-/* Its end of the channel. */
+/* The worker's end of the channel. */
 #define ROLE_CHANNEL_FD 3
 
 struct role {
 	const char *name;
-	/* Answers messages until the channel closes. The exit code. */
+	/* Answers messages until the channel closes. Returns the exit code. */
 	int (*serve)(int channel_fd);
 	/*
-	 * krait waits for its answers, which are quick: it keeps krait's priority (util/priority.h) until
-	 * one is not. Others have the priority that krait was started with.
+	 * krait waits for its quick answers: the worker keeps krait's priority (util/priority.h)
+	 * until one takes too long. Others have the priority that krait was started with.
 	 */
 	bool urgent;
 };
 
-/* The role that argv0 names, or NULL. */
+/* Returns the role that argv0 names; NULL: none. */
 const struct role *role_find(const struct role *roles, size_t cnt, const char *argv0);
 
-/* Becomes that role. The exit code of the process. */
+/* Runs that role. Returns the process's exit code. */
 int role_main(const struct role *role) __attribute__((nonnull));
 
 #endif /* KRAIT_WORKER_ROLE_H */

@@ -20,11 +20,11 @@
 #include "util/cleanup.h"
 #include "worker/rights.h"
 
-/* Where ids are few: unused by Debian, Fedora and systemd. */
+/* For user namespaces with few ids: unused by Debian, Fedora and systemd. */
 #define LOW_ID_FIRST 65520U
 #define LOW_ID_CNT 14U
 
-/* Landlock's first version, which every kernel with Landlock knows: 13 rights. */
+/* Landlock's first version, which every kernel with Landlock supports: 13 rights. */
 #define LANDLOCK_ALL ((1ULL << 13) - 1)
 
 int sandbox_room(void)
@@ -58,7 +58,7 @@ static void limit(const struct sandbox_limits *l)
 	setrlimit(RLIMIT_NPROC, l->file ? &threads : &none);
 	setrlimit(RLIMIT_MEMLOCK, &none);
 	setrlimit(RLIMIT_NOFILE, &fds);
-#ifndef __SANITIZE_ADDRESS__ /* its shadow takes 20 TiB of addresses */
+#ifndef __SANITIZE_ADDRESS__ /* ASan's shadow takes 20 TiB of addresses */
 	setrlimit(RLIMIT_AS, &bytes);
 #else
 	(void)bytes;
@@ -90,7 +90,7 @@ static bool has_rights(__u64 wanted)
 	return (rights_effective() & wanted) == wanted;
 }
 
-/* The root is empty from here on, if that is allowed: the system call filter forbids files anyway. */
+/* Changes to the empty root if allowed. The system call filter forbids files anyway. */
 static void move_into(int room)
 {
 	if (room < 0 || fchdir(room) || chroot(".") || chdir("/"))
@@ -120,10 +120,10 @@ static int landlock_rule(int ruleset, const char *path)
 	struct landlock_path_beneath_attr rule = { .parent_fd = fd };
 
 	if (fd < 0)
-		return 0; /* what is not there cannot be read */
+		return 0; /* a missing path cannot be read either */
 	rule.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 	if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0)) {
-		rule.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE; /* no folder */
+		rule.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE; /* it is not a folder */
 		if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0))
 			return -errno;
 	}
@@ -149,7 +149,7 @@ static int only_read(const char *const *paths, unsigned cnt)
 	return 0;
 }
 
-/* Memory without code, descriptors that came through the channel, the clock, the end. */
+/* Allows memory without code, descriptors from the channel, the clock, and exit. */
 static int add_rules(scmp_filter_ctx filter)
 {
 	static const int calls[] = {
@@ -177,7 +177,7 @@ static int add_rules(scmp_filter_ctx filter)
 		SCMP_SYS(sched_yield),
 		SCMP_SYS(getpid),
 		SCMP_SYS(gettid),
-#ifdef __SANITIZE_ADDRESS__ /* what it reports with, and the stack that it looks at */
+#ifdef __SANITIZE_ADDRESS__ /* for its reports, and the stack that they examine */
 		SCMP_SYS(write),
 		SCMP_SYS(sigaltstack),
 		SCMP_SYS(prlimit64),
@@ -198,18 +198,21 @@ static int add_rules(scmp_filter_ctx filter)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]) && !err; i++)
 		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
 				       SCMP_A1_32(SCMP_CMP_EQ, (unsigned)commands[i]));
-	/* Whoever has used up its time at our priority is lowered (util/priority.c). */
+	/*
+	 * A worker that used up its time at our priority must be able to lower it
+	 * (util/priority.c).
+	 */
 	if (!err)
 		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 1,
 				       SCMP_A1_32(SCMP_CMP_EQ, SCHED_OTHER));
-	/* What fstat() is in the C library: of the descriptor itself. */
+	/* The C library's fstat(): of the descriptor itself. */
 	if (!err)
 		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
 				       SCMP_A3_32(SCMP_CMP_EQ, AT_EMPTY_PATH));
 	return err;
 }
 
-/* The same, and connections that others open to sockets which listen already. */
+/* Likewise, plus accepting connections on sockets that already listen. */
 static int add_server_rules(scmp_filter_ctx filter)
 {
 	static const int calls[] = {
@@ -239,7 +242,7 @@ static int load(scmp_filter_ctx filter, int (*add)(scmp_filter_ctx filter))
 	return err;
 }
 
-/* What touches other processes or the machine, and what would let others in. */
+/* Forbids calls that affect other processes or the machine, or that would let others in. */
 static int forbid_rules(scmp_filter_ctx filter)
 {
 	static const int calls[] = {
@@ -278,7 +281,7 @@ static int forbid_rules(scmp_filter_ctx filter)
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]) && !err; i++)
 		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 0);
-	/* Threads, but no processes; the C library takes clone() where there is no clone3(). */
+	/* Allows threads but no processes. The C library falls back to clone() without clone3(). */
 	if (!err)
 		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
 				       SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
@@ -287,7 +290,7 @@ static int forbid_rules(scmp_filter_ctx filter)
 	return err;
 }
 
-/* A change of credentials takes both back. So far the parent's end would have been ours. */
+/* Changing credentials resets both settings. If the parent ended before, getppid() tells. */
 static int seclude(pid_t parent)
 {
 	if (prctl(PR_SET_DUMPABLE, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL))

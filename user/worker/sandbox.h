@@ -24,30 +24,30 @@
 #define SANDBOX_ID_FIRST 0xe0000000U
 
 struct sandbox_limits {
-	__u64 memory; /* bytes of address space; not under AddressSanitizer */
-	__u32 cpu_seconds; /* of its whole life */
+	__u64 memory; /* bytes of address space; ignored under AddressSanitizer */
+	__u32 cpu_seconds; /* over its whole life */
 	__u32 fds;
-	__u64 file; /* bytes of a file that it writes; 0 none */
+	__u64 file; /* bytes in a file that it writes; 0: none */
 };
 
-/* A descriptor of an empty folder without a name; -1 where none can be made. */
+/* Returns a descriptor of an unlinked empty folder; -1 if that is impossible. */
 int sandbox_room(void);
 
 /*
- * For a process with one thread that ends with its parent (PR_SET_PDEATHSIG), once. room: from sandbox_room(), or -1. 0; -errno: the caller must
- * not go on.
+ * For a process with one thread that dies with its parent (PR_SET_PDEATHSIG); call once. room: from
+ * sandbox_room(), or -1. Returns 0, or -errno: then the caller must not go on.
  */
 int sandbox_enter(int room, const struct sandbox_limits *limits)
 	__attribute__((warn_unused_result, nonnull));
 
-/* The same for a process that answers on sockets that it was given: it may accept, and opens no connection. */
+/* Likewise, for a process that answers on sockets it was given: it may accept but not connect. */
 int sandbox_enter_server(int room, const struct sandbox_limits *limits)
 	__attribute__((warn_unused_result, nonnull));
 
 /*
- * The same for a process that has the network: it may also have threads and sockets, other than ones
- * that listen, and read what is below these paths, where the kernel has Landlock. Without, it may read
- * what everybody may. limits->file: bytes that it may write to a descriptor that it is given.
+ * Likewise, for a process with network access: it may also have threads and non-listening sockets,
+ * and read what is below these paths if the kernel has Landlock. Without Landlock it may read what
+ * everybody may. limits->file: bytes that it may write to a descriptor that it was given.
  */
 int sandbox_enter_network(const struct sandbox_limits *limits, const char *const *readable,
 			  unsigned cnt) __attribute__((warn_unused_result, nonnull));

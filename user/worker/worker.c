@@ -22,10 +22,10 @@
 struct worker {
 	pid_t pid;
 	int fd;
-	struct worker *next; /* among the dying */
+	struct worker *next; /* in the list of dying workers */
 };
 
-/* Children belong to the process, and so does the list of those that are still to be reaped. */
+/* Global, because children belong to the process; so does the list of those not yet reaped. */
 static struct worker *dying;
 static pthread_mutex_t dying_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -36,7 +36,7 @@ static bool has_ended(pid_t pid)
 	do {
 		r = waitpid(pid, NULL, WNOHANG);
 	} while (r < 0 && errno == EINTR);
-	return r != 0; /* also where somebody else has reaped it */
+	return r != 0; /* also if other code has already reaped it */
 }
 
 unsigned worker__dying(void)
@@ -77,7 +77,10 @@ void worker__abandon(struct worker *w)
 	pthread_mutex_unlock(&dying_lock);
 }
 
-/* Two connected descriptors above those that the child gets: ours does not wait, the other does. */
+/*
+ * Makes two connected descriptors with numbers above those the child gets. Ours is non-blocking,
+ * the other blocks.
+ */
 static int make_channel(int *ret_ours, int *ret_theirs)
 {
 	int fds[2], size = 4 * CHANNEL_MAX;
@@ -99,7 +102,7 @@ static int make_channel(int *ret_ours, int *ret_theirs)
 	return 0;
 }
 
-/* Standard descriptors that lead nowhere, the channel, and no other descriptor. */
+/* Gives the child standard descriptors that lead nowhere, the channel, and nothing else. */
 static int set_actions(posix_spawn_file_actions_t *actions, int theirs)
 {
 	int r = 0;
@@ -107,7 +110,7 @@ static int set_actions(posix_spawn_file_actions_t *actions, int theirs)
 	for (int fd = 0; fd <= 2 && !r; fd++) {
 #ifdef __SANITIZE_ADDRESS__
 		if (fd == 2)
-			break; /* what the sanitizer finds is to be seen */
+			break; /* sanitizer reports should stay visible */
 #endif
 		r = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
 	}
@@ -119,8 +122,9 @@ static int set_actions(posix_spawn_file_actions_t *actions, int theirs)
 }
 
 /*
- * A session of its own: what a terminal sends to krait is not for its workers. Nor is the priority that
- * krait records with (util/priority.h); but krait waits until exec, so the role gives it back (role.c).
+ * Starts a new session, so that the terminal's signals reach only krait. Workers should not have
+ * krait's recording priority either (util/priority.h); but krait waits until exec, so the role
+ * itself drops the priority (role.c).
  */
 static int set_attributes(posix_spawnattr_t *attributes)
 {
@@ -132,7 +136,10 @@ static int set_attributes(posix_spawnattr_t *attributes)
 	return r ? r : posix_spawnattr_setsigmask(attributes, &none);
 }
 
-/* 0 or an errno. posix_spawn() shares krait's memory until exec and runs no handler meanwhile. */
+/*
+ * Returns 0 or an errno. posix_spawn() shares krait's memory until exec and runs no handler
+ * meanwhile.
+ */
 static int spawn(const char *role, int theirs, pid_t *ret)
 {
 	char name[32];
