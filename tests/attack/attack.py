@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the attacks share: programs of other users, a recording as root that is watched from outside,
-and bystanders, who must not notice any of it.
+"""Shared by the attacks: programs of other users, a recording as root that is watched from outside, and bystanders,
+which must not notice any of it.
 
 Imported by the test_* files beside it. Each attack is a scene:
 
@@ -8,18 +8,17 @@ Imported by the test_* files beside it. Each attack is a scene:
         scene.attacker("poison.py", "lpf", "144")
         run = scene.record("-a", "--anchors", "on")
 
-which records the whole machine while one bystander works that was there before, and one that begins
-afterwards, and judges what must hold in every scene:
+which records the whole machine while two bystanders work, one started before the recording and one after, and
+checks what must hold in every scene:
 
-- both bystanders live, end with 0, and their samples times the period are the CPU time that the
-  kernel has charged to them (user and system): |samples * period - time| <= 1 % of it + chance,
-  where chance is stats.bound() of tests/truth (Bernstein; a visit to the CPU is one term of variance
-  at most 1/4, so (switches + 1) / 4 in all), times the period;
-- every frame of theirs is one of their own functions;
-- krait begins and ends in time, by its own doing, and its memory, and that of each process that it
-  started, stays bounded.
+- both bystanders live, end with 0, and their samples times the period equal the CPU time that the kernel charged
+  them (user and system): |samples * period - time| <= 1 % of it + chance, where chance is stats.bound() of
+  tests/truth (Bernstein; each visit to the CPU is one term with a variance of at most 1/4, so (switches + 1) / 4 in
+  all), times the period;
+- each of their frames is one of their own functions;
+- krait begins and ends in time by itself, and its memory, and that of each process it started, stays bounded.
 
-What else must hold (what krait says, its exit code) the test adds.
+A test adds what else must hold (krait's messages, its exit code).
 """
 import ctypes
 import json
@@ -48,18 +47,18 @@ PROGRAMS = os.path.join(HERE, "programs")
 LIBC = ctypes.CDLL(None, use_errno=True)
 FULL = os.environ.get("KRAIT_FULL") == "1"
 NOBODY = 65534
-# Users that are nobody's on this machine.
+# User ids that nobody on this machine has.
 BYSTANDER_UID, SPARE_UID = 61001, 61100
 # CPU time of each bystander in a scene.
 WORK_MS = 3000 if FULL else 500
-# A recording begins and ends in a fraction of a second; the machine may be busy.
+# A recording begins and ends in a fraction of a second, but the machine may be busy.
 START_SECS, END_SECS = 20, 12
 MIB = 1024
-# Of krait, and of each process that it starts: those that parse have this limit of address space.
+# For krait, and for each process that it starts: parsers have this limit on address space.
 MEMORY_KIB, WORKER_KIB = 300 * MIB, 1024 * MIB
 
 
-# What is not mended yet, by the names of the scenes: its results are TODO, with who owes them.
+# Known defects by scene name: their results are TODO, with the owner.
 OWED = {}
 
 
@@ -67,7 +66,7 @@ OWED = {}
 
 
 class Tap(tap_module.Tap):
-    """Results that may be marked as not yet mended: TAP's TODO, with the owner."""
+    """Results that may be marked as known defects: TAP's TODO, with the owner."""
 
     def __init__(self):
         super().__init__()
@@ -86,7 +85,7 @@ class Tap(tap_module.Tap):
 
 
 def owed(name):
-    """The owner, by the longest beginning of the name."""
+    """Returns the owner, by the longest matching prefix of the name."""
     found = [part for part in OWED if name.startswith(part)]
     return OWED[max(found, key=len)] if found else None
 
@@ -109,20 +108,20 @@ def end(tap):
 
 
 def may_run(python):
-    """Whether a user without rights can run it: not what lies below /root."""
+    """Tells whether a user without rights can run it, which excludes anything below /root."""
     line = python_line(python, NOBODY, "-c", "pass")
     return subprocess.run(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
 
 def pythons(*minors, build=None):
-    """Interpreters that users without rights can run, in the order of the minors."""
+    """Returns interpreters that users without rights can run, in the order of the minors."""
     found = [p for p in h.all_interpreters() if p.minor in (minors or h.MINORS) and
              p.kind in ("exe", "shared") and build in (None, p.build) and may_run(p)]
     return sorted(found, key=lambda p: minors.index(p.minor)) if minors else found
 
 
 def python_of(tap, name, *minors, build="exe"):
-    """One of these, or a skip."""
+    """Returns one of these, or skips."""
     found = pythons(*minors, build=build)
     if not found:
         tap.skip(name, "no interpreter %s that nobody may run" % " or ".join(minors))
@@ -130,8 +129,8 @@ def python_of(tap, name, *minors, build="exe"):
 
 
 def as_user(uid, root="/"):
-    """In front of a command: it gets that user, its group, no other group, and no rights. The
-    process that results is the command itself."""
+    """Returns a command prefix that switches to that user and its group, without other groups or rights. The process
+    then runs the command itself."""
     return ["chroot", "--userspec=%d:%d" % (uid, uid), "--groups=%d" % uid, root]
 
 
@@ -140,7 +139,7 @@ def python_line(python, uid, *args):
 
 
 class Folder:
-    """A folder that the programs of a scene see, whatever their root, and may write to."""
+    """A folder that a scene's programs see, whatever their root, and may write to."""
 
     def __init__(self, root="/"):
         self.root = root.rstrip("/")
@@ -150,20 +149,20 @@ class Folder:
         h.folders.append(self.path)
 
     def inside(self, name=""):
-        """As the programs see it."""
+        """Returns the path as the programs see it."""
         return os.path.join(self.path[len(self.root):], name)
 
     def outside(self, name=""):
         return os.path.join(self.path, name)
 
     def add(self, program):
-        """A program of tests/attack/programs; its path inside."""
+        """Adds a program of tests/attack/programs; returns its path inside."""
         shutil.copy(os.path.join(PROGRAMS, program), self.path)
         os.chmod(self.outside(program), 0o755)
         return self.inside(program)
 
     def build(self, source, *options, name=None):
-        """A program in C, compiled; its path outside. Raises where there is no compiler."""
+        """Compiles a C program; returns its path outside. Raises if there is no compiler."""
         source = source if "/" in source else os.path.join(PROGRAMS, source)
         target = self.outside(name or os.path.basename(source).rsplit(".", 1)[0])
         subprocess.run([compiler(), "-O1", "-w", "-D_GNU_SOURCE", "-o", target, source, *options], check=True)
@@ -171,7 +170,7 @@ class Folder:
 
 
 def why_no_fuse():
-    """root may do all that a user may where /dev/fuse is everybody's."""
+    """If everybody may use /dev/fuse, root can do what a user can."""
     return None if os.access("/dev/fuse", os.R_OK | os.W_OK) else "no /dev/fuse"
 
 
@@ -191,7 +190,7 @@ def compiler():
 
 
 class Krait:
-    """krait as root, while it runs and afterwards."""
+    """krait as root, during its run and after."""
 
     def __init__(self, *args, folder=None, env=None, launch=()):
         self.folder = folder or Folder().path
@@ -205,18 +204,18 @@ class Krait:
         self.code, self.hung = None, False
 
     def recording(self, timeout=START_SECS):
-        """Waits until it samples; whether it does."""
+        """Waits until it samples. Returns whether it does."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and self.process.poll() is None:
             if any("perf_event" in link for link in links(self.pid)):
-                # It looks at those that are there already; on a busy machine that takes longer.
+                # It first looks at the processes that already exist, which takes longer on a busy machine.
                 time.sleep(min(0.15 + 0.02 * os.getloadavg()[0], 1.5))
                 return True
             time.sleep(0.02)
         return False
 
     def wait(self, timeout):
-        """Its end, or a kill: then it hung. Seconds that it took."""
+        """Waits for its end, or kills it if it hangs. Returns the seconds it took."""
         began = time.monotonic()
         try:
             self.code = self.process.wait(timeout)
@@ -251,7 +250,7 @@ class Krait:
 
     @property
     def words(self):
-        """Without the counters of --stats."""
+        """Its output without the counters of --stats."""
         return "\n".join(x for x in self.said.splitlines() if not re.match(r"[a-z_. ]+ -?[\d.]+$", x))
 
     @property
@@ -260,7 +259,7 @@ class Krait:
 
 
 def krait(*args, timeout=START_SECS, **options):
-    """krait from its begin to its end, watched."""
+    """Runs krait from start to end, watched."""
     k = Krait(*args, **options)
     k.seconds = k.wait(timeout)
     return k
@@ -286,7 +285,7 @@ class Bystander(h.Target):
         return self.truths[-1]
 
     def finish(self):
-        """Its exit code, once it has nothing more to do."""
+        """Ends it once it has nothing more to do; returns its exit code."""
         try:
             self.process.stdin.close()
             return self.process.wait(h.PATIENCE_SECS)
@@ -298,8 +297,8 @@ class Bystander(h.Target):
 
 
 class Scene:
-    """One attack, from its programs to its judgement. Whatever goes wrong in it is a failed result
-    and not the end of the file; all its programs end with it."""
+    """One attack, from its programs to the verdict. Any exception becomes a failed result and does not end the file;
+    all its programs end with it."""
 
     def __init__(self, tap, name, python=None, bystanders=None, memory=MEMORY_KIB):
         self.tap, self.name, self.python, self.memory = tap, name, python, memory
@@ -315,7 +314,7 @@ class Scene:
         return self
 
     def __exit__(self, kind, value, trace):
-        # All at once: one may wait for another.
+        # Stop all at the same time: one may wait for another.
         for program in self.programs:
             program.process.kill()
         for program in self.programs:
@@ -329,13 +328,13 @@ class Scene:
         return bool(kind) and issubclass(kind, Exception)
 
     def folder_of_host(self):
-        """One in the root of this machine, for programs that are compiled here."""
+        """Makes a folder in this machine's root, for programs compiled here."""
         if self.folder.root and not self.host:
             self.host = Folder()
         return self.host or self.folder
 
     def mount_point(self):
-        """A folder that something will be mounted on."""
+        """Makes a folder to mount something on."""
         self.mounts.append(tempfile.mkdtemp(prefix="mnt-", dir=self.folder_of_host().path))
         return self.mounts[-1]
 
@@ -343,17 +342,17 @@ class Scene:
         return self.tap.ok(good, "%s: %s" % (self.name, what), *details)
 
     def run(self, command, env=None):
-        """Starts a program that says READY."""
+        """Starts a program and waits for its READY."""
         self.programs.append(h.Target([str(c) for c in command], env))
         return self.programs[-1]
 
     def attacker(self, script, *args, uid=NOBODY, python=None):
-        """A Python program of tests/attack/programs as a user without rights."""
+        """Starts a Python program of tests/attack/programs as a user without rights."""
         return self.run(python_line(python or self.python, uid, self.folder.add(script),
                                     *map(str, args)))
 
     def native(self, program, *args, uid=NOBODY, root="/"):
-        """A built one; uid 0: it drops its rights itself."""
+        """Starts a compiled program; with uid 0 it drops its rights itself."""
         return self.run([*as_user(uid, root), program, *args] if uid else [program, *args])
 
     def bystander(self, depth=None):
@@ -363,9 +362,8 @@ class Scene:
 
     def record(self, *args, codes=(0,), during=None, work=WORK_MS, both=True, rate=RATE,
                age_secs=0, outputs=("x.script",), native=False, start_secs=START_SECS, end_secs=END_SECS, env=None):
-        """Records, with a bystander from before (if both) and one from after the start, and judges.
-        age_secs: they do nothing for so long before they work. during(krait): called while they work. Returns
-        the finished Krait."""
+        """Records and checks, with one bystander from before (if both) and one started afterwards. age_secs: how long
+        they idle before they work. during(krait): called while they work. Returns the finished Krait."""
         early = [self.bystander()] if both else []
         line = ["record", "--stats", "--max-loss", "100"]
         line += ([] if native else list(h.PYTHON_ONLY)) + (["-F", str(rate)] if rate else [])
@@ -384,7 +382,7 @@ class Scene:
                 if during:
                     during(k)
                 truths = {b: b.tell() for b in crowd}
-                # The last samples are on their way.
+                # Leave time for the last samples.
                 time.sleep(0.1)
         finally:
             k.seconds = k.interrupt(end_secs)
@@ -416,12 +414,12 @@ class Scene:
                                         truth["began"] <= s[0] < truth["ended"]], b.file)
 
     def says(self, k, pattern, what):
-        """krait says something; a regular expression."""
+        """Checks that krait printed something: a regular expression."""
         self.ok(re.search(pattern, k.said), "krait says " + what, pattern, k.words)
 
 
 def stuck(k):
-    """Where the threads of a krait that does not go on are."""
+    """Returns where the threads of a stuck krait are."""
     try:
         return "\n".join(proc_text(k.pid, "task/%s/wchan" % t) for t in
                          os.listdir("/proc/%d/task" % k.pid))

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What must hold of a bystander's samples, whatever goes on beside it: they are its time, and have its names."""
+"""Checks a bystander's samples: whatever else happens, they must match its CPU time and its names."""
 import re
 
 import stats
 
 RATE = 997
-# Samples times the period may differ so much from the kernel's account, and by chance.
+# Allowed difference between samples times the period and the kernel's account: a share, plus chance.
 SHARE = 0.01
 HEAD = re.compile(r".*? +(\d+)/(\d+) +\[\d+\] +([\d.]+): +(\d+) ")
 
 
 def samples_of(path, pids):
-    """{pid: [(ns, period in ns, [(name, file), leaf first])]} of a file in the format script."""
+    """Returns {pid: [(ns, period in ns, [(name, file), leaf first])]} from a file in the script format."""
     found = {pid: [] for pid in pids}
     sample = None
     with open(path, encoding="utf-8", errors="replace") as f:
@@ -30,8 +30,8 @@ def samples_of(path, pids):
 
 
 def judge_time(tap, name, samples, truth):
-    """Samples times the period against the kernel's account, by the formula above, but for the turns of its work in which
-    the machine stood still."""
+    """Compares samples times the period with the kernel's account, by the formula above, except for rounds of work in
+    which the machine stood still."""
     pauses = truth["pauses"]
     inside = [s for s in samples if truth["began"] <= s[0] < truth["ended"] and
               not any(begin <= s[0] < end for _, begin, end in pauses)]
@@ -44,8 +44,8 @@ def judge_time(tap, name, samples, truth):
 
 
 def judge_names(tap, name, samples, file):
-    """Every Python frame is a function of the bystander's file; the mark of a stack that is cut while
-    a call returns stands for its callers. Native frames are of no attacker's file."""
+    """Every Python frame must be a function of the bystander's file. The mark for a stack that is cut while a call
+    returns stands for its callers. No native frame may come from an attacker's file."""
     foreign = {}
     for _, _, stack in samples:
         for function, path in stack:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ELF files that lie, made of ones that do not (64 bits, little-endian)."""
+"""Makes ELF files that lie from correct ones (64-bit, little-endian)."""
 import struct
 
 HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
@@ -20,7 +20,7 @@ class Elf:
                          for i in range(self.header[12])]
 
     def loaded(self):
-        """The end of what is mapped."""
+        """Returns the end of the mapped part."""
         return max(p[2] + p[5] for p in self.programs if p[0] == PT_LOAD)
 
     def name(self, section):
@@ -29,18 +29,18 @@ class Elf:
         return self.data[at:self.data.index(b"\0", at)].decode()
 
     def section(self, name):
-        """Number of a section, and None."""
+        """Returns a section's number; None: there is none."""
         return next((i for i, s in enumerate(self.sections) if self.name(s) == name), None)
 
     def rewrite(self, path):
-        """With the sections as they are now, in their old place: nothing else differs."""
+        """Writes the current section headers in place: nothing else differs."""
         table = b"".join(SECTION.pack(*s) for s in self.sections)
         at = self.header[6]
         with open(path, "wb") as f:
             f.write(self.data[:at] + table + self.data[at + len(table):])
 
     def write(self, path, tail=b"", size=0):
-        """With the sections as they are now, behind the file and tail; holes up to size."""
+        """Writes the current section headers after the file and tail; pads with holes up to size."""
         header = list(self.header)
         body = self.data + tail
         body += bytes(-len(body) % 8)
@@ -54,7 +54,7 @@ class Elf:
 
 
 def sparse_symbols(source, path, gib):
-    """A table of symbols of so many GiB that takes no room on the disk."""
+    """Adds a symbol table of so many GiB that takes no disk space."""
     elf = Elf(source)
     begin = (len(elf.data) // 4096 + 20) * 4096
     size = int(gib * (1 << 30)) // SYMBOL.size * SYMBOL.size
@@ -64,7 +64,7 @@ def sparse_symbols(source, path, gib):
 
 
 def mini_debug(source, path, packed):
-    """A section .gnu_debugdata of these bytes."""
+    """Adds a section .gnu_debugdata with these bytes."""
     elf = Elf(source)
     strings = elf.sections[elf.header[13]]
     names = elf.data[strings[4]:strings[4] + strings[5]] + b".gnu_debugdata\0"
@@ -76,7 +76,7 @@ def mini_debug(source, path, packed):
 
 
 def debug_link(source, path, name):
-    """A section .gnu_debuglink that names that file."""
+    """Adds a section .gnu_debuglink with that file name."""
     elf = Elf(source)
     strings = elf.sections[elf.header[13]]
     names = elf.data[strings[4]:strings[4] + strings[5]] + b".gnu_debuglink\0"

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""A2: the one write that krait ever makes goes to the process that was identified, or nowhere: not to a
-program that a hostile process has become meanwhile, least of all a setuid one."""
+"""A2: krait's only write goes to the identified process or nowhere. It must not go to a program that a hostile
+process has turned into meanwhile, least of all a setuid one."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import time
@@ -9,7 +9,7 @@ import time
 import attack
 import harness as h
 
-# Each has to meet a moment.
+# Each attempt has to hit a short moment.
 TRIES = 6 if attack.FULL else 3
 
 
@@ -18,8 +18,8 @@ def line_of(target, secs):
 
 
 def check_exec(tap, python, what, why_not, fuse):
-    """A reader of the thread state waits for a page while the process becomes a setuid program; its
-    page has come when krait writes."""
+    """A page of the thread state arrives late: the reader waits while the process becomes a setuid program, and the
+    page is there when krait writes."""
     name = "A2: exec of a setuid program, by " + what
     if why_not:
         tap.skip(name, why_not)
@@ -31,7 +31,7 @@ def check_exec(tap, python, what, why_not, fuse):
         said = []
 
         def attack_it(k):
-            # One that waits may keep krait from the next, so they come one after the other, too.
+            # One waiting process may delay krait's look at the next, so they also come one after another.
             hostile = [scene.native(program, "exec", victim, *([scene.mount_point()] if fuse else []),
                                     uid=0) for _ in range(TRIES)]
             said.extend(line_of(t, 20) for t in hostile)
@@ -44,8 +44,8 @@ def check_exec(tap, python, what, why_not, fuse):
 
 
 def check_rights(tap, python):
-    """Written to are processes that are as they were when they were identified: not one that is no
-    longer dumpable, not one that has changed its user."""
+    """krait writes only to processes that are still as they were when identified: not to one that is no longer
+    dumpable or has changed its user."""
     with attack.Scene(tap, "A2: who is written to", python) as scene:
         begun = {}
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""D1: a program says that its function is in a file of its choice: annotate as root must not print what
-that program's user could not read, nor hang, nor read without end; nor must a page have it."""
+"""D1: a program claims that its function is in a file of its choice. annotate as root must not print what that
+program's user could not read, must not hang and must not read without end; nor may a page contain such text."""
 # run-tests: beside others
 import base64
 import gzip
@@ -14,7 +14,7 @@ SECRET = "root:$6$of-roots-alone"
 
 
 def page(path):
-    """A page with what is packed in it."""
+    """Returns a page with its packed data unpacked."""
     with open(path, encoding="utf-8", errors="replace") as f:
         text = f.read(1 << 22)
     packed = [gzip.decompress(base64.b64decode(m)) for m in re.findall(r'"data":"([A-Za-z0-9+/=]+)"', text)]
@@ -66,7 +66,7 @@ def sparse(path):
 
 def main():
     tap = attack.begin()
-    # One that sees the same files as root.
+    # One that sees the same files as root does.
     python = attack.python_of(tap, "D1", "3.11")
     if python:
         play(tap, python, "a file of root's", None, secret)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""B4: small files that become large where they are read: packed symbols, tables without end, names
-that double. A recording ends in time and in little memory, and the bystanders keep their names."""
+"""B4: small files that become large when read: packed symbols, endless tables, names that double. A recording ends in
+time with little memory, and the bystanders keep their names."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import subprocess
@@ -9,13 +9,13 @@ import subprocess
 import attack
 import elf_tools
 
-# Of zeroes, packed.
+# Of zeroes before compression.
 PACKED_MIB = 3000 if attack.FULL else 900
 SPARSE_GIB = 1.5
 
 
 def doubling(levels):
-    """A mangled name of a function of so many classes, each with the one before twice."""
+    """Returns the mangled name of a function with so many classes, each containing the one before twice."""
     def seq(n):
         digits, n = "", n - 1
         while n >= 0:
@@ -60,7 +60,7 @@ def main():
     if python and attack.compiler():
         play(tap, python, "packed symbols of %d MiB" % PACKED_MIB, packed)
         play(tap, python, "a table of symbols of %g GiB" % SPARSE_GIB, sparse)
-        # Two GiB where a name is spelt out; 7 s.
+        # Two GiB when demangled; takes 7 s.
         name = doubling(26)
         play(tap, python, "a name that doubles 26 times",
              lambda folder: plain(folder, '-DSYMBOL="%s"' % name), name)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bystanders with no attacker beside them, on each layout that the attacks forge: what the other
-files find is the attack's doing."""
+"""Bystanders without an attacker, on each layout that the attacks forge: proves that findings of the other files are
+the attack's effect."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import attack
 

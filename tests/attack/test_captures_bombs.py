@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""D2: small captures that become large: counts without end, mappings that every fork copies, names that
-are looked for again and again."""
+"""D2: small captures that become large: counts without end, mappings that every fork copies, names that are looked up
+repeatedly."""
 # run-tests: beside others
 import os
 import resource
@@ -10,13 +10,13 @@ import struct
 import attack
 
 SECS = 15
-# Of an output of a file of some bytes.
+# Limit on an output made from a file of some bytes.
 OUTPUT_MIB = 64
 MMAP2, COMM, FORK, SAMPLE = 10, 3, 7, 9
 
 
 def limit_files():
-    """No test fills the disk: a krait that writes more gets SIGXFSZ, or EFBIG."""
+    """A test must not fill the disk: a krait that writes too much gets SIGXFSZ or EFBIG."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
 
 
@@ -35,7 +35,7 @@ def check_counts(tap):
 
 
 class Capture:
-    """A perf.data with records of our choice; one event, cpu-clock."""
+    """A perf.data with arbitrary records and one event, cpu-clock."""
 
     def __init__(self):
         self.records = []
@@ -95,7 +95,7 @@ def play(tap, name, capture):
 
 
 def forks():
-    """Each child has all the mappings of its parent."""
+    """Each child inherits all mappings of its parent."""
     c = Capture()
     c.comm(1000, "parent")
     for i in range(30000 if not attack.FULL else 65536):
@@ -107,7 +107,7 @@ def forks():
 
 
 def names():
-    """Threads of one process, and mappings and names of many."""
+    """Threads of one process; mappings and names of many."""
     c = Capture()
     for i in range(40000):
         c.comm(1000 + i, "name%d" % i)

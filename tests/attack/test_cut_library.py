@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""B3: a mapped library is cut behind what the process needs of it, while krait reads its symbols."""
+"""B3: a mapped library is truncated behind the part that the process needs while krait reads its symbols."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import shutil
@@ -18,7 +18,7 @@ def main():
         with attack.Scene(tap, "B3: libraries are cut while krait reads them", python) as scene:
             path = scene.folder.build("library.c", "-shared", "-fPIC", "-g3", name="lib0.so")
             size = elf_tools.Elf(path).loaded()
-            # Enough behind it that the section headers are on a page of their own.
+            # Enough padding that the section headers are on a page of their own.
             with open(path, "ab") as f:
                 f.write(bytes(1 << 16))
             elf_tools.Elf(path).write(path)
@@ -28,7 +28,7 @@ def main():
             for name in names:
                 os.chown(scene.folder.outside(name), attack.NOBODY, attack.NOBODY)
             hostile = scene.attacker("caller.py", "cut", size, *[scene.folder.inside(n) for n in names])
-            # By then krait has the files open, and names that it has not asked for.
+            # By then krait has the files open but has not yet asked for all names.
             scene.record("-a", native=True, during=lambda k: hostile.process.stdin.write(b"\n"))
             scene.ok(hostile.alive(), "the attacker has lost nothing")
     attack.end(tap)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""B8: code objects that are always new, with long tables, fill the ring buffer; threads that come and
-go fill it with events. What that costs, it costs the attacker."""
+"""B8: ever new code objects with long tables fill the ring buffer; short-lived threads fill it with events. Only the
+attacker may pay for that."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import attack
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""B2: what lies beside a library, or stands in its place, is its owner's: krait neither waits for it
-nor opens it as root, for opening acts on some devices."""
+"""B2: files beside a library, or in its place, belong to its owner. krait must neither block on them nor open them as
+root, since opening some devices has effects."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import ctypes
 import os
@@ -18,7 +18,7 @@ IN_OPEN = 0x20
 
 
 class Tripwire:
-    """Knows whether a file has been opened."""
+    """Detects whether a file was opened."""
 
     def __init__(self, path):
         self.fd = attack.LIBC.inotify_init1(os.O_CLOEXEC)
@@ -32,7 +32,7 @@ class Tripwire:
 
 
 def library(folder, link=None):
-    """One without symbols, so that whoever wants names searches elsewhere. Has a build ID."""
+    """Makes a library without symbols, so that krait looks for names elsewhere. Has a build ID."""
     path = folder.build("library.c", "-shared", "-fPIC", "-s", "-Wl,--build-id", name="libevil.so")
     if link:
         elf_tools.debug_link(path, path, link)
@@ -51,7 +51,7 @@ def play(scene, args, *also):
 
 
 def check_fifos(tap, python):
-    """Each place where debug information may lie is a FIFO: beside a library, and where its link says."""
+    """Each place where debug information may be is a FIFO: beside a library, and at its link's target."""
     with attack.Scene(tap, "B2: FIFOs beside libraries", python) as scene:
         for name, link in ("libevil.so.debug", None), ("evil.debug", "evil.debug"), (".debug/evil.debug", "evil.debug"):
             folder = attack.Folder(python.root)
@@ -63,7 +63,7 @@ def check_fifos(tap, python):
 
 
 def check_device(tap, python):
-    """A device node of root's alone, that a symbolic link beside the library points to."""
+    """A device node that only root may use, behind a symbolic link beside the library."""
     with attack.Scene(tap, "B2: a link to a device", python) as scene:
         library(scene.folder)
         secret = attack.Folder(python.root)
@@ -78,15 +78,15 @@ def check_device(tap, python):
 
 
 def check_name(tap, python):
-    """The name of a mapped file is a FIFO by the time that krait reads it."""
+    """The mapped file's name has become a FIFO by the time krait reads it."""
     with attack.Scene(tap, "B2: a FIFO in the place of the library", python) as scene:
         library(scene.folder)
         play(scene, ["fifo", scene.folder.inside("libevil.so")])
 
 
 def check_root(tap, python):
-    """A user is root of a user namespace and chooses its root folder: links there must not lead krait
-    to files of this machine."""
+    """The attacker is root of a user namespace and chooses its root folder: links there must not lead krait to files
+    of this machine."""
     with attack.Scene(tap, "B2: the root of a user's own", python) as scene:
         host = scene.folder_of_host()
         source = os.path.join(attack.h.TARGETS, "fake_unpublished.c")
@@ -102,7 +102,7 @@ def check_root(tap, python):
         os.makedirs(folder)
         for name in number[2:] + ".debug", number[2:]:
             os.symlink(secret.outside("file"), os.path.join(folder, name))
-        # An interpreter that only its debug information tells of.
+        # An interpreter that only its debug information identifies.
         for needed in re.findall(r"(/\S+) \(0x", subprocess.check_output(["ldd", program],
                                                                          encoding="utf-8")):
             os.makedirs(root + os.path.dirname(needed), exist_ok=True)
@@ -111,7 +111,7 @@ def check_root(tap, python):
         os.symlink(secret.outside("file"), os.path.join(root, "fake.debug"))
         subprocess.run(["chown", "-R", "65534:65534", root], check=True)
         wire = Tripwire(secret.outside("file"))
-        # The namespace is the user's own right; where it is not, a plain chroot does as well.
+        # A user may make the namespace himself; if not allowed, a plain chroot serves as well.
         scene.run([*attack.as_user(attack.NOBODY, root), "/fake"])
         scene.record("-a", native=True)
         attack.krait("list")

@@ -1,11 +1,11 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""A1: a process forges what its own interpreter says in memory. What krait learns of a file comes
-from the file: nobody else's process is read, or written to, by the forger's word."""
+"""A1: a process forges the data of its interpreter in its memory. What krait learns about a file comes from the file:
+the forger's claims make it neither read nor write another user's process."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import attack
 
-# Offsets in the thread state where a write of eight bytes is felt by 3.15.
+# Offsets in 3.15's thread state at which a write of eight bytes has an effect.
 WRITES = ("144", "152") if attack.FULL else ("144",)
 
 
@@ -17,7 +17,7 @@ def check(tap, what, *args, depth=400, options=(), minor="3.15", build="exe", sa
     with attack.Scene(tap, name, python) as scene:
         scene.depth = depth
         pid = scene.attacker("poison.py", *args).pid
-        # A thread is not written to before it is a second old.
+        # krait writes to a thread only once it is a second old.
         k = scene.record("-a", *options, age_secs=1.1 if options else 0,
                          work=2 * attack.WORK_MS if options else attack.WORK_MS, both=False)
         if said:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""B6: sleeping programs that say they are CPython, each of another layout, file or version, use up what
-krait has room for. Those who come later, and root, are recorded all the same."""
+"""B6: sleeping programs that pretend to be CPython, each with another layout, file or version, use up krait's room.
+Later processes, and root's, are recorded anyway."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import signal
@@ -15,7 +15,7 @@ VERSION, INTERP_SIZE, GENERATION = 8, 48, 160
 
 
 def make(folder):
-    """The fake, and where its table is in the file."""
+    """Makes the fake. Returns also where its table is in the file."""
     path = folder.build(os.path.join(h.TARGETS, "fake_runtime.c"), "-lpthread", name="fake")
     with open(path, "rb") as f:
         program = bytearray(f.read())

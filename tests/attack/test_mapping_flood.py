@@ -1,13 +1,13 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""B9: a process with very many mappings, of which one changes again and again, fills the disk with
-descriptions of all of them."""
+"""B9: a process with very many mappings that changes one again and again tries to fill the disk with descriptions of
+all of them."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 
 import attack
 
-# A capture of two seconds, of a few processes.
+# Limit for a capture of two seconds of a few processes.
 CAPTURE_MIB = 48
 
 

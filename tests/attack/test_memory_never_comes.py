@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""B1: memory and files that never come (userfaultfd, FUSE). Whoever reads them waits for ever and
-cannot be killed; krait goes on, ends, and names the process."""
+"""B1: memory and files that never arrive (userfaultfd, FUSE). A reader waits for ever and cannot be killed; krait
+goes on, ends, and names the process."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import contextlib
 import os
@@ -14,7 +14,7 @@ SAYS = r"(?s)reading it h[au]ng.*%d|%d.*reading it h[au]ng"
 
 
 def check_list(scene, *pids):
-    """pids: at least one of them is named."""
+    """pids: at least one of them must be named."""
     done = attack.krait("list", timeout=attack.END_SECS)
     scene.ok(not done.hung and (not pids or any(str(pid) in done.said for pid in pids)),
              "krait list ends%s" % (", and names a process" if pids else ""),
@@ -22,8 +22,8 @@ def check_list(scene, *pids):
 
 
 def check(tap, python, what, fuse):
-    """Where the page is a file's, whoever reads waits in the state D; where it is userfaultfd's,
-    reading /proc/PID/mem only fails, and process_vm_readv() waits."""
+    """With a page of a file, the reader waits in state D. With userfaultfd, reading /proc/PID/mem only fails, and
+    process_vm_readv() waits."""
     name = "B1: %s never comes, by %s" % (what, "FUSE" if fuse else "userfaultfd")
     why_not = attack.why_no_fuse() if fuse else attack.why_no_userfaultfd()
     if why_not:
@@ -36,19 +36,20 @@ def check(tap, python, what, fuse):
             files = [scene.mount_point() + "/page"]
             scene.run([host.build("stuck_fs.c"), os.path.dirname(files[0])])
         hostile = scene.native(program, what, *files, uid=0)
-        # One whose memory cannot be read, at once, is not known to be Python.
+        # A process whose memory is unreadable from the start is not recognised as Python.
         check_list(scene, *([hostile.pid] if fuse else []))
         k = scene.record("-a")
-        if fuse and what == "runtime":  # the kernel does not read a command line from files
+        if fuse and what == "runtime":  # the kernel never reads a command line from files
             scene.says(k, SAYS % (hostile.pid, hostile.pid), "whose memory does not come")
-            # Over before anything is given up.
+            # Ends before krait gives up on anything.
             short = attack.krait("record", *attack.h.PYTHON_ONLY, "-a", "-d", "300ms", "-o", "x.script")
             scene.says(short, SAYS % (hostile.pid, hostile.pid), "it after a moment, too")
 
 
 @contextlib.contextmanager
 def stuck_scene(tap, name, python):
-    """(scene, start), or None where there is no FUSE: start(WHAT) is a process of whose memory that never comes."""
+    """Returns (scene, start), or None without FUSE: start(WHAT) starts a process whose memory of that kind never
+    arrives."""
     if attack.why_no_fuse():
         tap.skip(name, attack.why_no_fuse())
         yield None
@@ -61,20 +62,20 @@ def stuck_scene(tap, name, python):
 
 
 def check_flood(tap, python, cnt):
-    """More of them than krait may have helpers: nobody else waits."""
+    """More of them than krait may have helpers: others must not wait."""
     with stuck_scene(tap, "B1: %d processes that hang their readers" % cnt, python) as stuck:
         if not stuck:
             return
         scene, start = stuck
         pids = [start("runtime").pid for _ in range(cnt)]
         for pid in pids:
-            os.kill(pid, attack.signal.SIGSTOP)  # their CPU time is of no interest
+            os.kill(pid, attack.signal.SIGSTOP)  # their CPU time does not matter
         check_list(scene, *pids)
         scene.record("-a")
 
 
 def states(pid):
-    """Of its threads, as the kernel says."""
+    """Returns its threads' states as the kernel reports them."""
     found = ""
     for tid in os.listdir("/proc/%d/task" % pid):
         with open("/proc/%d/task/%s/stat" % (pid, tid), encoding="utf-8", errors="surrogateescape") as f:
@@ -83,8 +84,8 @@ def states(pid):
 
 
 def check_pause(tap, python):
-    """dump --pause stops a process, and reads it meanwhile. It goes on when that takes too long, whatever has become of the
-    reader, which nobody can kill."""
+    """dump --pause stops a process while reading it. If that takes too long, the process must resume, whatever
+    happens to the unkillable reader."""
     with stuck_scene(tap, "B1: a process that is paused, and whose memory never comes", python) as stuck:
         if not stuck:
             return
@@ -102,7 +103,7 @@ def check_pause(tap, python):
             dump.kill()
             said = dump.stdout.read()
         scene.ok(stopped > 0, "it was stopped", said)
-        # A second without progress, and what a busy machine adds.
+        # A second without progress, plus slack for a busy machine.
         scene.ok(stopped and last - began < 6 and "t" not in states(hostile.pid), "and goes on, though its reader hangs",
                  "stopped until %.1f s of %.1f s" % ((last or began) - began, took), said)
         scene.ok("too long" in said, "which is said", said)

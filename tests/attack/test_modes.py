@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""C2: what a recording as root writes has names of all users' functions and addresses of the kernel: it
-is its owner's alone, whatever the umask."""
+"""C2: a recording as root contains names of all users' functions and kernel addresses: only its owner may read it,
+whatever the umask."""
 # run-tests: beside others
 import os
 import stat

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""F1: more threads want a CPU than there are. krait begins at once, records for as long as it was told
-to, and ends; and it says what it waits for."""
+"""F1: more threads want a CPU than there are. krait begins at once, records for the requested time and ends; and it
+reports what it waits for."""
 import os
 import time
 
@@ -9,7 +9,7 @@ import attack
 
 THREADS = 1200 if attack.FULL else 300
 SECS = 8 if attack.FULL else 2
-# Beyond the recording: to begin and to end.
+# Beyond the recording itself: for beginning and ending.
 MORE_SECS = 3
 
 

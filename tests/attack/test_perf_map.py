@@ -1,8 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""A3: --perf-map writes into the /tmp of each process, and a user chooses what is there: a folder of
-root's, a link, a FIFO, a file system that never answers. Nothing is written that the process could not
-write itself."""
+"""A3: --perf-map writes into each process's /tmp, and a user chooses what that is: a folder of root's, a link, a
+FIFO, a file system that never answers. krait writes nothing that the process could not write itself."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import shutil
@@ -12,7 +11,7 @@ import subprocess
 import attack
 import harness as h
 
-# In a user's own mount namespace, before the program is there.
+# Runs in a user's own mount namespace, before the program starts.
 SHELL = 'mount --bind "$1" /tmp && shift && exec "$@"'
 
 
@@ -23,7 +22,7 @@ def may_unshare():
 
 def play(tap, python, name, prepare):
     with attack.Scene(tap, "A3: /tmp is " + name, python) as scene:
-        # Not below /tmp, which the attacker covers.
+        # Not below /tmp, which the attacker mounts over.
         folder = attack.tempfile.mkdtemp(prefix="krait-attack-", dir="/var/tmp")
         h.folders.append(folder)
         os.chmod(folder, 0o755)
@@ -46,7 +45,7 @@ def play(tap, python, name, prepare):
 
 
 def state(folder):
-    """Of root's files: what is in there."""
+    """Returns the content of root's files there."""
     found = {}
     for at, _, files in os.walk(folder):
         for name in files:
@@ -61,7 +60,7 @@ def root_folder(path):
 
 
 def open_folder(path):
-    # Neither sticky nor root's: anybody puts links there.
+    # Neither sticky nor root's: anybody can put links there.
     os.chown(path, attack.NOBODY, attack.NOBODY)
     os.chmod(path, 0o777)
     for pid in range(2, 32768):

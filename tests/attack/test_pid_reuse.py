@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""A process ID that was an attacker's is a bystander's a moment later: what krait knows of the one, and
-its descriptors, are not used for the other."""
+"""A bystander gets a process ID that was an attacker's a moment ago: krait must not use its knowledge or descriptors
+of the one for the other."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import time
 
@@ -11,7 +11,7 @@ LAST_PID = "/proc/sys/kernel/ns_last_pid"
 
 
 def take(scene, pid):
-    """A bystander with that process ID, or None: others take IDs, too."""
+    """Returns a bystander with that process ID, or None: other processes take IDs, too."""
     with open(LAST_PID, "w", encoding="ascii") as f:
         f.write("%d" % (pid - 1))
     b = scene.bystander()

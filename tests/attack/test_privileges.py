@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""E: the rights of each process of krait during a recording, as the kernel says them."""
+"""E: the rights of each krait process during a recording, according to the kernel."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import re
@@ -10,11 +10,11 @@ import attack
 
 CAPS = {"DAC_OVERRIDE": 1, "DAC_READ_SEARCH": 2, "KILL": 5, "SETGID": 6, "SETUID": 7, "SYS_CHROOT": 18, "SYS_PTRACE": 19, "SYSLOG": 34,
         "PERFMON": 38, "BPF": 39, "CHECKPOINT_RESTORE": 40}
-# To open another user's memory for the one write.
+# Needed to open another user's memory for the one write.
 PROBER = ("SYS_PTRACE", "CHECKPOINT_RESTORE", "DAC_READ_SEARCH", "DAC_OVERRIDE")
-# It makes the processes that parse, and never has a file of anybody's.
+# It forks the parsers and never holds anybody's file.
 STARTER = ("SETUID", "SETGID", "SYS_CHROOT", "KILL")
-# What the issue allows krait itself, once it samples.
+# What the issue allows krait itself once it samples.
 MAIN = ("BPF", "PERFMON", "SYS_PTRACE", "CHECKPOINT_RESTORE", "SYSLOG", "DAC_READ_SEARCH")
 
 
@@ -38,20 +38,20 @@ def core_limit(pid):
 
 
 class Look:
-    """At all processes of one krait, while it records."""
+    """Looks at all processes of one krait while it records."""
 
     def __init__(self, k):
         self.main = (attack.status(k.pid), attack.links(k.pid), core_limit(k.pid))
         self.workers = {}
         for pid in attack.children(k.pid):
             name = attack.proc_text(pid, "cmdline").split("\0")[0]
-            # Parsers are forks of a starter, which krait or a prober has started.
+            # Parsers are forks of a starter, which krait or a prober started.
             parent = attack.status(pid).get("PPid", "0").strip()
             starter = attack.proc_text(parent, "cmdline").split("\0")[0] != "krait-parser"
             if name == "krait-parser" and starter:
                 name += " (starter)"
             said = attack.status(pid)
-            # One that has just been forked is on its way into its sandbox, and has no job before.
+            # A freshly forked parser is entering its sandbox and has no job yet.
             for _ in range(50):
                 if name != "krait-parser" or not said.get("Uid", "0").startswith("0"):
                     break
@@ -89,8 +89,7 @@ def check_workers(scene, look):
         if name in ("krait-parser", "krait-fetcher"):
             scene.ok(not effective(said), name + " has no capability", words(effective(said)))
             uids = said["Uid"].split()
-            # One of a prober that was started later, when krait has no rights to give ids any more, has a
-            # user namespace of its own instead.
+            # A parser of a later prober has a user namespace instead, because by then krait can no longer grant ids.
             apart = said.get("Namespace") not in (None, os.readlink("/proc/self/ns/user"))
             scene.ok(len(set(uids)) == 1 and (apart or uids[0] not in ("0", "65534")),
                      name + " is nobody else's user",

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""B11: processes that take long to look at: very many mappings of one file; debug information that
-never comes."""
+"""B11: processes that take long to inspect: very many mappings of one file; debug information that never
+arrives."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import signal
@@ -28,7 +28,7 @@ def check_mappings(tap, python):
 
 
 def check_fifos(tap, python):
-    """Interpreters that only their debug information tells of, and a FIFO in the place of that."""
+    """Interpreters that only their debug information identifies, with a FIFO in its place."""
     with attack.Scene(tap, "B11: a FIFO as debug information", python) as scene:
         folder = scene.folder_of_host()
         source = os.path.join(h.TARGETS, "fake_unpublished.c")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""C1 and C3 to C5: behind sudo krait writes with the rights of the user who called it, never through a
-link of his to a file of root's, gives nothing away, and destroys nothing when it fails."""
+"""C1 and C3 to C5: under sudo krait writes with the rights of the user who called it, never through a link of his to
+a file of root's, changes no ownership, and destroys nothing if it fails."""
 # run-tests: beside others
 import os
 import stat
@@ -87,7 +87,7 @@ def check_devices(tap, python):
 
 
 def check_home(tap, python):
-    """What krait keeps in the user's home is made as the user; one that leads elsewhere is not."""
+    """krait makes its files in the user's home as the user, and none through a link to elsewhere."""
     with Stage(tap, "C1: ~/.debug is a link to root's folder", python) as s:
         os.symlink(s.secret.path, s.mine.outside(".debug"))
         s.record_here("-o", "y.data", env=sudo(HOME=s.mine.path))
@@ -108,7 +108,7 @@ def check_owner(tap, python):
 
 
 def check_environment(tap, python):
-    """What sudo did not say is not believed."""
+    """krait ignores variables that sudo did not set."""
     with Stage(tap, "C1: odd SUDO variables", python) as s:
         for name, value in ("SUDO_UID", "-1"), ("SUDO_UID", "4294967296"), ("SUDO_UID", "abc"), \
                 ("SUDO_GID", ""), ("SUDO_UID", "0x10"):
@@ -117,7 +117,7 @@ def check_environment(tap, python):
             k = s.record_here("-o", "odd.folded", env=env)
             s.ok(not k.hung and isinstance(k.code, int) and 0 <= k.code < 64, "%s=%s: no crash" % (name, value),
                  k.code, k.words)
-        # Not root's: another user's word for who is behind him counts for nothing.
+        # The real user is not root, so his claim about who called him does not count.
         os.chmod(s.mine.path, 0o777)
         capture = s.mine.outside("odd.data")
         s.record_here("-o", "odd.data", env=os.environ.copy())
@@ -128,7 +128,7 @@ def check_environment(tap, python):
 
 
 def check_race(tap, python):
-    """Somebody changes what is at the output's name all the time."""
+    """Somebody keeps replacing the file at the output's name."""
     with Stage(tap, "C1: a race for the name of the output", python) as s:
         stop = threading.Event()
         name = s.mine.outside("race.folded")
@@ -152,7 +152,7 @@ def check_race(tap, python):
 
 
 def check_failures(tap, python):
-    """C3: what was there stays there where nothing comes of the command."""
+    """C3: a failing command leaves existing files alone."""
     with Stage(tap, "C3: a command that fails", python) as s:
         for name in "old.folded", "perf.data", "old.html":
             path = s.mine.outside(name)
@@ -166,7 +166,7 @@ def check_failures(tap, python):
 
 
 def check_descriptors(tap, python):
-    """C4: standard descriptors that are closed are not the next file's."""
+    """C4: closed standard descriptors do not become the next file's."""
     for which in "0", "1", "2":
         with Stage(tap, "C4: descriptor %s is closed" % which, python) as s:
             s.record_here("-o", "c.folded", launch=["sh", "-c", 'exec "$@" %s>&-' % which, "sh"])
@@ -177,7 +177,7 @@ def check_descriptors(tap, python):
 
 
 def check_limits(tap, python):
-    """C5: a full disk is told at once; small limits get a clear message."""
+    """C5: a full disk is reported at once; small limits get a clear message."""
     with Stage(tap, "C5: a full disk", python) as s:
         began = time.monotonic()
         k = attack.krait("record", "-p", str(s.target.pid), "-d", "30s", "-o", "/dev/full", "-f", "script",

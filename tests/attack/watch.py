@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Processes, watched from outside while they run: what /proc says of them, their children, their peaks of memory."""
+"""Watches processes from outside while they run: what /proc says of them, their children, their memory peaks."""
 import os
 import threading
 
@@ -13,16 +13,16 @@ def proc_text(pid, name):
 
 
 def status(pid):
-    """/proc/PID/status as {name: value}."""
+    """Returns /proc/PID/status as {name: value}."""
     return dict(line.split(":\t", 1) for line in proc_text(pid, "status").splitlines() if ":\t" in line)
 
 
 def children(pid):
-    """All descendants of a process."""
+    """Returns all descendants of a process."""
     found = []
     try:
         tids = os.listdir("/proc/%d/task" % pid)
-    except OSError:  # it has gone
+    except OSError:  # it has ended
         tids = []
     for tid in tids:
         for child in proc_text(pid, "task/%s/children" % tid).split():
@@ -31,7 +31,7 @@ def children(pid):
 
 
 def links(pid):
-    """What its descriptors are."""
+    """Returns the targets of its descriptors."""
     found = []
     try:
         for fd in os.listdir("/proc/%d/fd" % pid):
@@ -45,8 +45,8 @@ def links(pid):
 
 
 class Watch(threading.Thread):
-    """Looks at krait and its children until they end: peaks in KiB by name, and of each child what
-    rights and descriptors it had. The path of a peak is "krait" or "krait-parser" and the like."""
+    """Looks at krait and its children until they end: peaks in KiB by name, and each child's rights and descriptors.
+    A peak's name is "krait", "krait-parser" and so on."""
 
     def __init__(self, pid):
         super().__init__(daemon=True)
