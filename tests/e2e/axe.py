@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""axe-core, from npm: what keeps people from using a page with a screen reader, by keys, or with weak eyes."""
+"""axe-core, from npm: checks for what hinders people who use a page with a screen reader, with keys only, or with
+weak eyes."""
 import os
 import shutil
 import subprocess
@@ -8,7 +9,7 @@ VERSION = "4.10.2"
 
 
 def find(build):
-    """Its script, from the build folder, installed there when npm can; None where not."""
+    """Returns its script from the build folder, installed there if npm can; None: not available."""
     folder = os.path.join(build, "npm-axe")
     script = os.path.join(folder, "node_modules/axe-core/axe.min.js")
     if not os.path.exists(script) and shutil.which("npm"):
@@ -28,6 +29,6 @@ def load(browser, script):
 
 
 def violations(browser):
-    """[rule, how bad, the first element, what is wrong] of each that the page as it is now breaks."""
+    """Returns [rule, severity, the first element, what is wrong] for each rule that the present page breaks."""
     return browser.run("""axe.run(document, {resultTypes: ['violations']}).then(r => r.violations.map(v => [v.id, v.impact,
         v.nodes[0].html.slice(0, 120), (v.nodes[0].any[0] || v.nodes[0].all[0] || v.nodes[0].none[0] || {}).message]))""")

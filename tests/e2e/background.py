@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A krait record that runs while a test does something else, and how long tests are."""
+"""A krait record that runs while a test does something else; also how long tests run."""
 import os
 import re
 import signal
@@ -31,7 +31,7 @@ class Krait:
         time.sleep(0.7)
 
     def status(self, key):
-        """A line of /proc/PID/status, kB."""
+        """Returns a line of /proc/PID/status in kB."""
         with open("/proc/%d/status" % self.pid, encoding="utf-8") as f:
             return int(re.search(r"^%s:\s+(\d+)" % key, f.read(), re.M).group(1))
 

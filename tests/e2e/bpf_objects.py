@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""BPF programs, maps and links: those that a process holds, and those that are loaded. Others on the machine
-have theirs, so what matters is what becomes of the former."""
+"""BPF programs, maps and links: those that a process holds, and those that are loaded. Other processes have theirs,
+so we follow only the former."""
 import json
 import os
 import re
 import subprocess
 import time
 
-# The kernel frees them by a worker of its own.
+# The kernel frees them later, in a worker.
 FREED_SECS = 5
 
 
 def held_by(pid):
-    """{("prog", "12"), ...}; none where the process has ended."""
+    """Returns {("prog", "12"), ...}; empty if the process has ended."""
     found, folder = set(), "/proc/%d/fdinfo" % pid
     try:
         for fd in os.listdir(folder):
@@ -24,7 +24,7 @@ def held_by(pid):
 
 
 def names_of(programs):
-    """Of these programs, by their numbers as text, as far as they are loaded."""
+    """Returns the names of those of these programs (numbers as text) that are loaded."""
     out = subprocess.run(["bpftool", "-j", "prog"], capture_output=True, encoding="utf-8",
                          env=dict(os.environ, PATH=os.environ["PATH"] + ":/usr/sbin"))
     return {entry.get("name", "") for entry in json.loads(out.stdout or "[]") if str(entry["id"]) in programs}
@@ -40,7 +40,7 @@ def loaded():
 
 
 def left_of(held):
-    """Those of them that are there still when the kernel has had the time to free them."""
+    """Returns those that still exist after the kernel has had time to free them."""
     deadline = time.monotonic() + FREED_SECS
     while held & loaded() and time.monotonic() < deadline:
         time.sleep(0.1)

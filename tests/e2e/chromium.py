@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Drives a headless Chromium over --remote-debugging-pipe: no driver, no port, no packages.
 
-Every message, console line, exception and network request of the page is kept, so that a test can
-say that there was none.
+Keeps every message, console line, exception and network request of the page, so that a test can assert that there
+was none.
+
 """
 import base64
 import json
@@ -16,16 +17,16 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
          "--disable-background-networking", "--disable-component-update", "--disable-sync",
          "--hide-scrollbars", "--force-color-profile=srgb", "--remote-debugging-pipe"]
 
-# Nothing here takes nearly as long: a browser that gets hardly any CPU answers late, and that is no failure.
+# Nothing here takes that long. But a browser that gets hardly any CPU answers late, which is no failure.
 PATIENCE_SECS = 240
 
 
-# The first has all that draws a page and no browser around it: it needs half the CPU time to begin and to open a page.
+# The first one draws pages without a browser around: it takes half the CPU time to start and open a page.
 NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
 
 
 def find(whole=False):
-    """whole: rather what people use, for figures of what they wait for."""
+    """whole: prefer the full browser that people use, to measure what they wait for."""
     for name in sorted(NAMES, key=NAMES[:1].__contains__) if whole else NAMES:
         if path := shutil.which(name):
             return path
@@ -39,7 +40,7 @@ class Browser:
         self.profile = tempfile.mkdtemp(prefix="krait-chromium-")
         command_read, self.command = os.pipe()
         self.reply, reply_write = os.pipe()
-        # The browser wants its ends as descriptors 3 and 4; a shell puts them there.
+        # The browser wants its ends as descriptors 3 and 4; a shell moves them there.
         self.process = subprocess.Popen(
             ["sh", "-c", f'exec "$@" 3<&{command_read} 4>&{reply_write}', "sh", path, *FLAGS, *flags,
              f"--user-data-dir={self.profile}", "about:blank"],
@@ -113,7 +114,7 @@ class Browser:
         deadline = time.monotonic() + self.timeout
         while self._note(self._read(deadline)) != "Page.loadEventFired":
             pass
-        # Of a page of ours: its scripts are unpacked.
+        # In a page of ours: wait until its scripts are unpacked.
         self.run("window.kraitStarted")
         self.settle()
 
@@ -125,7 +126,7 @@ class Browser:
         return result["result"].get("value")
 
     def settle(self):
-        """Two frames later all that was asked for is drawn."""
+        """Waits two frames: then everything requested is drawn."""
         self.run("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
 
     def key(self, key, text=None, modifiers=0):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A real OpenTelemetry Collector (scripts/collector) with deploy/collector.yaml, and what it has written down."""
+"""A real OpenTelemetry Collector (scripts/collector) with deploy/collector.yaml, and the data it has written."""
 import base64
 import collections
 import contextlib
@@ -18,7 +18,7 @@ CONFIG = os.path.join(h.ROOT, "deploy", "collector.yaml")
 
 
 def why_missing():
-    """Why there is none, or nothing."""
+    """Returns why it is missing, or None."""
     if os.access(PROGRAM, os.X_OK):
         return ""
     with contextlib.suppress(OSError), open(PROGRAM + ".why", encoding="utf-8") as f:
@@ -33,7 +33,7 @@ def free_port():
 
 
 class Collector:
-    """One that runs in a folder. next: the port of the one that it hands everything on to; none: it writes a file."""
+    """A Collector running in a folder. next: the port of the one that it forwards to; none: it writes a file."""
 
     def __init__(self, folder, name="collector", next_port=None, env=None):
         self.file = os.path.join(folder, name + ".json")
@@ -49,7 +49,7 @@ class Collector:
         self.start()
 
     def start(self):
-        """Also again, after a kill(), on the same ports."""
+        """Starts it; may be called again after a kill(), for the same ports."""
         with open(self.log, "ab") as log:
             at = log.tell()
             self.process = subprocess.Popen(
@@ -80,7 +80,7 @@ class Collector:
         self.process.send_signal(signal.SIGCONT)
 
     def stop(self):
-        """Flushes what it has."""
+        """Stops it after flushing."""
         self.resume()
         self.kill(signal.SIGTERM)
 
@@ -93,11 +93,11 @@ class Collector:
             self.kill()
 
     def requests(self):
-        """What it has written so far: one object for each request that is whole."""
+        """Returns what it has written so far: one object per complete request."""
         found = []
         with contextlib.suppress(FileNotFoundError), open(self.file, encoding="utf-8") as f:
             for line in f:
-                # One that a full disk has cut came again.
+                # A request that was cut by a full disk was sent again.
                 with contextlib.suppress(json.JSONDecodeError):
                     if line.endswith("\n"):
                         found.append(json.loads(line))
@@ -108,13 +108,13 @@ class Collector:
 
 
 class Profile:
-    """One profile of OTLP, decoded: resource {key: text}, type "samples/count", samples [(frames, attributes,
-    weight)] with frames root first as (name, file, line, type)."""
+    """One decoded OTLP profile: resource {key: text}, type "samples/count", samples [(frames, attributes, weight)]
+    with frames root first as (name, file, line, type)."""
 
     def __init__(self, resource, scope, data, tables):
         strings = tables["strings"]
         self.resource, self.scope, self.data = resource, scope, data
-        # krait's accounts of the window, and what else is said of all of it.
+        # krait's accounts of the window, and other facts about the whole window.
         self.attributes = dict(tables["attributes"][i] for i in data.get("attributeIndices", []))
         kind = data.get("sampleType", {})
         self.type = strings[kind.get("typeStrindex", 0)] + "/" + strings[kind.get("unitStrindex", 0)]
@@ -137,7 +137,7 @@ class Profile:
 
 
 def plain(value, strings=()):
-    """An AnyValue as Python has it. The Collector puts texts of resources into the dictionary, too."""
+    """Converts an AnyValue to Python. The Collector puts resources' strings into the dictionary, too."""
     value = value or {}
     if "stringValueStrindex" in value:
         return strings[value["stringValueStrindex"]]
@@ -171,7 +171,7 @@ def tables_of(dictionary):
 
 
 def decode(requests):
-    """Of all requests, the profiles; those that came again, by their id, once."""
+    """Returns the profiles of all requests; repeated ones, by id, only once."""
     found = {}
     for profile in all_profiles(requests):
         found.setdefault(profile.id.strip("0") or len(found), profile)
@@ -191,7 +191,7 @@ def all_profiles(requests):
 
 
 def leaves(profiles, kind="samples/count"):
-    """How often each function was the leaf."""
+    """Returns how often each function was the leaf."""
     found = collections.Counter()
     for p in profiles:
         if p.type == kind:

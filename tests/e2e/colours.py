@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How far colours are apart, in CIE76, for usual vision and with colour blindness (Machado, Oliveira, Fernandes 2009, severity 1)."""
+"""Distances between colours, in CIE76, for usual vision and for colour blindness (Machado, Oliveira, Fernandes 2009,
+severity 1)."""
 import itertools
 
 VISION = {
@@ -16,7 +17,7 @@ def linear(value):
 
 
 def seen(color, matrix):
-    """"#rrggbb" as somebody sees it, in linear RGB."""
+    """Returns "#rrggbb" as perceived with that vision, in linear RGB."""
     rgb = [linear(int(color[i:i + 2], 16)) for i in (1, 3, 5)]
     return [min(1.0, max(0.0, sum(m * v for m, v in zip(row, rgb)))) for row in matrix]
 
@@ -35,5 +36,5 @@ def distance(a, b, matrix):
 
 
 def nearest(colors, matrix):
-    """Of named colours: (distance, one, another) of the two that are least apart."""
+    """Returns (distance, one, another) for the closest two of the named colours."""
     return min((distance(colors[a], colors[b], matrix), a, b) for a, b in itertools.combinations(colors, 2))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The programs that read what krait writes, and what each of them says of a recording: how many
-samples end in each function, {name: samples}, by name without the file.
+"""The programs that read krait's output, and what each of them reports for a recording: how many samples end in each
+function, {name: samples}, by name without the file.
 
-A program that is not here is None; scripts/consumers and npm bring those that Debian 12 has not.
+A missing program is None; scripts/consumers and npm bring those that Debian 12 lacks.
+
 """
 import collections
 import glob
@@ -26,13 +27,14 @@ LIBRARIES = "usr/lib/%s-linux-gnu" % platform.machine()
 
 
 def run(*args, timeout=harness.PATIENCE_SECS, **options):
-    """A finished program; output as text."""
+    """Runs a program to its end; output as text."""
     return subprocess.run(args, capture_output=True, timeout=timeout, encoding="utf-8",
                           errors="surrogateescape", stdin=subprocess.DEVNULL, **options)
 
 
 def plain(name):
-    """A name as all formats can have it: what some must replace is the same character here."""
+    """Returns a name in the form common to all formats: characters that some must replace become one and the
+    same."""
     return re.sub(r"[\s;:\"'`()\[\]=>\\-]", "_", name)
 
 
@@ -44,7 +46,7 @@ def merge(counts):
 
 
 def of_sid(path):
-    """Command of a program of sid, with its own libraries; it sees this machine's files."""
+    """Returns the command for a program of sid with its own libraries; it sees this machine's files."""
     loaders = [os.path.join(SID, name) for name in ("usr/lib64/ld-linux-x86-64.so.2",
                                                     "usr/lib/ld-linux-aarch64.so.1")]
     loader = next((name for name in loaders if os.path.exists(name)), None)
@@ -55,7 +57,7 @@ def of_sid(path):
 
 
 def versions(own, sid):
-    """[(name, command)] of those of this machine's release and of sid; None where not there."""
+    """Returns [(name, command)] for this machine's release and for sid; None if missing."""
     return [("", own), (" of sid", sid)]
 
 
@@ -73,7 +75,7 @@ def function_of(symbol):
 
 
 def perf_script_counts(text):
-    """The first frame of each sample of perf script's text."""
+    """Counts the first frame of each sample in perf script's text."""
     counts, fresh = collections.Counter(), False
     for line in text.splitlines():
         if line and not line[0].isspace():
@@ -86,7 +88,7 @@ def perf_script_counts(text):
 
 
 def perf_report_counts(text):
-    """Of perf report -F sample,symbol."""
+    """Counts from perf report -F sample,symbol."""
     counts = collections.Counter()
     for match in re.finditer(r"^\s+(\d+)\s+\[\.\] (.*?)\s*$", text, re.M):
         counts[function_of(match.group(2))] += int(match.group(1))
@@ -94,7 +96,7 @@ def perf_report_counts(text):
 
 
 def stackcollapse_counts(perf, data):
-    """By the script that perf brings along; None where it has none, or no Python."""
+    """Counts with perf's own script; None if perf has none or lacks Python."""
     script = "/usr/lib/perf-core/scripts/python/stackcollapse.py"
     if perf != ["perf"] or not os.path.exists(script):
         return None
@@ -118,7 +120,7 @@ def hotspots():
 
 
 class Hotspot:
-    """What hotspot's parser sends to its window: a little-endian length and big-endian fields."""
+    """Parses what hotspot's parser sends to its window: a little-endian length and big-endian fields."""
 
     def __init__(self, path):
         with open(path, "rb") as f:
@@ -155,7 +157,7 @@ class Hotspot:
             self.switches[message[-1]] += 1
 
     def counts(self):
-        """A function is the location around that of the address."""
+        """A function is the parent location of its address's location."""
         counts = collections.Counter()
         for leaf in self.leaves:
             parent = self.locations.get(leaf, (-1, -1, -1))[2]
@@ -164,7 +166,7 @@ class Hotspot:
         return counts
 
     def lines(self):
-        """{(file, line)} of all frames."""
+        """Returns {(file, line)} of all frames."""
         return {(self.strings.get(file, ""), line) for file, line, _ in self.locations.values()}
 
 
@@ -176,7 +178,7 @@ def samply():
 
 
 def samply_symbols(command, path, modules, stack):
-    """What the server that samply runs for the Firefox Profiler says of [[module, address]]."""
+    """Asks the server that samply runs for the Firefox Profiler about [[module, address]]."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
@@ -192,7 +194,7 @@ def samply_symbols(command, path, modules, stack):
         request = urllib.request.Request(
             "http://127.0.0.1:%d/%s/symbolicate/v5" % (port, token.group(1)),
             json.dumps(question).encode())
-        # Not by a proxy that the environment may name.
+        # Bypasses any proxy that the environment names.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(request, timeout=harness.PATIENCE_SECS) as reply:
             return json.load(reply)["results"][0]["stacks"][0]
@@ -203,7 +205,7 @@ def samply_symbols(command, path, modules, stack):
 
 
 def samply_sums(path):
-    """({name: markers}, samples, milliseconds of CPU time) of a profile that samply import has made."""
+    """Returns ({name: markers}, samples, milliseconds of CPU time) of a profile made by samply import."""
     with open(path, encoding="utf-8") as f:
         document = json.load(f)
     markers, samples, cpu = collections.Counter(), 0, 0
@@ -216,7 +218,7 @@ def samply_sums(path):
 
 
 def samply_counts(command, path):
-    """(counts, {(file, line)}) of a profile that samply import has made."""
+    """Returns (counts, {(file, line)}) of a profile made by samply import."""
     with open(path, encoding="utf-8") as f:
         document = json.load(f)
     leaves = collections.Counter()
@@ -242,7 +244,7 @@ def samply_counts(command, path):
 
 
 def firefox():
-    """[node, script] of the Firefox Profiler's command line, installed once by npm."""
+    """Returns [node, script] for the Firefox Profiler's command line, installed once by npm."""
     folder = os.path.join(harness.BUILD, "npm-firefox")
     node = os.path.join(folder, "node_modules/node/bin/node")
     script = os.path.join(folder, "node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js")
@@ -257,8 +259,8 @@ def firefox():
 
 
 def firefox_load(program, path):
-    """Loads a profile. It gives its own daemon half a second to start, which is not always enough on
-    a busy machine, and says so: it goes before others (as root), and may try again."""
+    """Loads a profile. The program gives its own daemon half a second to start, which can be too short on a busy
+    machine, and then says so: so it runs with priority (as root) and may retry."""
     first = ["nice", "-n", "-20"] if os.geteuid() == 0 else []
     for _ in range(10):
         done = run(*first, *program, "load", path)
@@ -270,7 +272,7 @@ def firefox_load(program, path):
 
 
 def firefox_counts(program):
-    """Of the profile that it has loaded, all threads."""
+    """Counts over all threads of the loaded profile."""
     counts = collections.Counter()
     listed = run(*program, "thread", "list", "--json").stdout
     for handle in sorted(set(re.findall(r'"(t-\d+)"', listed))):
@@ -285,14 +287,14 @@ def firefox_counts(program):
 
 
 def pprof():
-    """Debian 12's Go has it as a program of its own."""
+    """Debian 12's Go has it as a separate program."""
     paths = glob.glob("/usr/lib/go-*/pkg/tool/*/pprof") + \
         glob.glob(os.path.join(CACHE, "consumers/pprof/usr/lib/go-*/pkg/tool/*/pprof"))
     return paths[0] if paths else None
 
 
 def pprof_counts(program, path, *options):
-    """With -lines each line of a function is a row."""
+    """With -lines each line of a function has its own row."""
     done = run(program, "-top", "-nodecount=10000", "-nodefraction=0", "-sample_index=samples", *options,
                path)
     counts = collections.Counter()
@@ -315,7 +317,7 @@ def callgrind():
 
 
 def callgrind_counts(program, path):
-    """Self costs of each function, and the total that it has found."""
+    """Returns each function's self cost, and the total that the program reports."""
     done = run("perl", program, "--threshold=100", "--auto=no", path)
     counts, total = collections.Counter(), None
     for line in done.stdout.splitlines():
@@ -332,7 +334,7 @@ def callgrind_counts(program, path):
 
 
 def speedscope_counts(path, period):
-    """By the rules of its format: the last frame of each sample, weights in nanoseconds."""
+    """By the rules of the format: the last frame of each sample, weights in nanoseconds."""
     with open(path, encoding="utf-8") as f:
         document = json.load(f)
     counts, names = collections.Counter(), [f["name"] for f in document["shared"]["frames"]]

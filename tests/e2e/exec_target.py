@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests of krait exec share: a program that is asked to run code (targets/asked.py), and whether it is well."""
+"""Shared by the tests of krait exec: a program that is asked to run code (targets/asked.py), and checks of its
+health."""
 import hashlib
 import os
 import re
@@ -8,7 +9,7 @@ import time
 
 import harness as h
 
-# Place of a request in PyThreadState of builds with a GIL (cpython.md, 8).
+# Offset of the request (debugger support) in PyThreadState, for builds with a GIL.
 MAILBOX = {"3.14": 304, "3.15": 344}
 
 
@@ -39,7 +40,7 @@ def left_behind(python):
 
 
 def states_of(pid):
-    """State and tracer of each thread."""
+    """Returns the state and tracer of each thread."""
     found = set()
     for tid in os.listdir("/proc/%d/task" % pid):
         with open("/proc/%d/task/%s/status" % (pid, tid), encoding="utf-8") as f:
@@ -54,7 +55,7 @@ def is_well(target):
 
 
 def mailbox(python, target):
-    """The bytes that a request is made of; None where that cannot be told."""
+    """Returns the bytes that a request consists of; None if unknown."""
     state = target.oracle.facts.get("state")
     if not state or python.free_threaded or python.minor not in MAILBOX:
         return None
@@ -64,7 +65,7 @@ def mailbox(python, target):
 
 
 def memory_of(pid):
-    """A digest of all that it could write to."""
+    """Returns a digest of all writable memory of the process."""
     digest = hashlib.sha256()
     with open("/proc/%d/maps" % pid, encoding="utf-8", errors="replace") as maps, open("/proc/%d/mem" % pid, "rb") as mem:
         for line in maps:
@@ -83,7 +84,7 @@ def memory_of(pid):
 
 
 class Untouched:
-    """That nothing is written while it is refused: of a process that is stopped, whose memory nobody else changes."""
+    """Checks that a refusal writes nothing: the process is stopped, so nobody else changes its memory."""
 
     def __init__(self, tap, name, pid):
         self.tap, self.name, self.pid = tap, name, pid

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the end-to-end tests share: targets and recordings, and, by the same name, interpreters (interpreters.py),
-judgements (judge.py) and TAP (tap.py).
+"""Shared by the end-to-end tests: targets and recordings; and, under the same module name, interpreters
+(interpreters.py), checks (judge.py) and TAP (tap.py).
 
 Only for Python 3.9 and later with the standard library; imported by the test_* files beside it.
+
 """
 import contextlib
 import json
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import time
 
-# What tests call h.NAME, from wherever it is.
+# Tests use these as h.NAME, wherever they are defined.
 from interpreters import (KINDS, MINORS, NOGIL, ROOT, TARGETS, TARGETS_IN_ROOT, Interpreter,  # noqa: F401
                           all_interpreters, covering, few, interpreters, is_all, newest, same_content)
 from judge import (COMPLETE, LOST, TRUNCATED, VISITING, Oracle, check_accounts, check_stacks,  # noqa: F401
@@ -25,12 +26,12 @@ from tap import Tap  # noqa: F401
 
 KRAIT = os.environ.get("KRAIT", "build/krait")
 BUILD = os.environ.get("KRAIT_BUILD", os.path.join(ROOT, "build"))
-# Nothing here takes nearly as long; on a busy machine it may.
+# Nothing here takes that long except perhaps on a busy machine.
 PATIENCE_SECS = 60
 
 
 def need_bpf():
-    """Ends the test file where nothing can be recorded."""
+    """Ends the test file if nothing can be recorded."""
     if os.environ.get("KRAIT_CAN_BPF", "1" if os.geteuid() == 0 else "0") != "1":
         print("1..0 # SKIP need root and BPF")
         sys.exit(0)
@@ -40,7 +41,7 @@ def need_bpf():
 
 
 def read_line(stream, deadline):
-    """A line of an unbuffered binary stream, or what there is of it at the deadline or the end."""
+    """Reads a line from an unbuffered binary stream, or what there is of it at the deadline or the end."""
     line = bytearray()
     while not line.endswith(b"\n"):
         left = deadline - time.monotonic()
@@ -54,7 +55,7 @@ def read_line(stream, deadline):
 
 
 class Target:
-    """A running target that has said READY, with the oracles that it printed before."""
+    """A running target that has printed READY, and before that its oracles."""
 
     def __init__(self, command, env=None, oracle=None):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -94,7 +95,7 @@ def start(python, script, *args, env=None):
 
 
 def age(target, seconds):
-    """Lets a target that is busy all the time get that much older; it stands still meanwhile."""
+    """Waits until a busy target is that much older; it is stopped meanwhile."""
     os.kill(target.pid, signal.SIGSTOP)
     time.sleep(seconds)
     os.kill(target.pid, signal.SIGCONT)
@@ -105,8 +106,8 @@ at_rest = []
 
 @contextlib.contextmanager
 def resting(target):
-    """In here the target, which is busy all the time, stands still but where somebody looks at it: in run_krait() with
-    something that samples, and where a test says so (working())."""
+    """Within this context a busy target is stopped, except while it is watched: in run_krait() with a sampling
+    command, and where a test says so (working())."""
     at_rest.append(target)
     os.kill(target.pid, signal.SIGSTOP)
     try:
@@ -119,7 +120,7 @@ def resting(target):
 
 @contextlib.contextmanager
 def working():
-    """In here the targets that rest do their work."""
+    """Within this context the resting targets work."""
     for target in at_rest:
         os.kill(target.pid, signal.SIGCONT)
     try:
@@ -133,13 +134,13 @@ def working():
 # ---- recordings -----------------------------------------------------------------------------------
 
 PYTHON_ONLY = ("--no-native", "--no-kernel")
-# As the interpreter has them, and programs know them: a task's stack would begin with those that await it, a greenlet's with
-# its parents', or a mark where nobody knows yet whether it has some.
+# Stacks as the interpreter has them and programs know them. Otherwise a task's stack would begin with those that
+# await it, and a greenlet's with its parents' (or with a mark while krait does not yet know whether it has any).
 OWN_STACKS = ("--no-async", "--no-greenlets")
 
 
 class Recording:
-    """One run of krait record --stats: exit code, what it said, its counters, its folded stacks."""
+    """One run of krait record --stats: exit code, output, counters, folded stacks."""
 
     def __init__(self, code, out, err, folder):
         self.code, self.out, self.err, self.folder = code, out, err, folder
@@ -157,7 +158,7 @@ class Recording:
 
 
 def parse_stats(text):
-    """The lines "name value" of --stats; names may have blanks."""
+    """Parses the lines "name value" of --stats; names may contain blanks."""
     stats = {}
     for line in text.splitlines():
         match = re.match(r"([a-z_.][a-z_. ]*) (-?[0-9.]+)$", line)
@@ -168,7 +169,7 @@ def parse_stats(text):
 
 
 def parse_folded(path):
-    """[(frames, count)], the process first."""
+    """Returns [(frames, count)], the process first."""
     stacks = []
     try:
         with open(path, encoding="utf-8", newline="\n") as f:
@@ -181,15 +182,15 @@ def parse_folded(path):
 
 
 def run_krait(*args, timeout=PATIENCE_SECS, **options):
-    """A finished krait; output as text."""
+    """Runs krait to its end; output as text."""
     with working() if args and args[0].startswith(("rec", "top")) else contextlib.nullcontext():
         return subprocess.run([KRAIT, *args], capture_output=True, timeout=timeout,
                               encoding="utf-8", errors="surrogateescape", **options)
 
 
 def record(*args, outputs=("x.folded",), lines=True, command=(), timeout=PATIENCE_SECS, **options):
-    """Runs krait record with --stats into a new folder, which cleanup() removes. Python frames only,
-    which is what the oracle knows, unless the arguments say something else."""
+    """Runs krait record --stats with outputs in a new folder, which cleanup() removes. Records only Python frames,
+    which are all that the oracle knows, unless the arguments say otherwise."""
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     folders.append(folder)
     line = ["record", "-q", "--stats", "--max-loss", "100", *PYTHON_ONLY] + \
@@ -199,31 +200,32 @@ def record(*args, outputs=("x.folded",), lines=True, command=(), timeout=PATIENC
     line += list(args) + (["--", *command] if command else [])
     done = run_krait(*line, timeout=timeout, **options)
     if done.returncode < 0:
-        # What it said last is at the end, behind hundreds of counters.
+        # Its last words are at the end, after hundreds of counters.
         print("# krait was ended by signal %d: %r" % (-done.returncode, done.stderr[-600:]), flush=True)
     return Recording(done.returncode, done.stdout, done.stderr, folder)
 
 
 def moment(seconds):
-    """For -d: a time in which a busy target has a CPU for about so long, on a machine that has more to run
-    than CPUs, too."""
+    """Returns an argument for -d: a duration in which a busy target gets a CPU for about so long, even on an
+    overloaded machine."""
     crowd = os.getloadavg()[0] / len(os.sched_getaffinity(0))
     return "%dms" % (1000 * seconds * min(10, max(1, crowd)))
 
 
 def cpu_seconds(pid):
-    """CPU time that a process has used; include/linux/posix-timers.h has the number of its clock."""
+    """Returns a process's CPU time; include/linux/posix-timers.h defines the number of its clock."""
     return time.clock_gettime(~pid << 3 | 2)
 
 
 def stolen_seconds():
-    """CPU time that the host has taken from all CPUs since the start: timers' ticks go on, clocks of threads do not."""
+    """Returns the CPU time that the host has taken from all CPUs since boot: during it timers tick, but threads'
+    clocks stand still."""
     with open("/proc/stat", encoding="ascii") as f:
         return int(f.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
 def is_sampling(krait):
-    """Whether it has its events."""
+    """Tells whether it has opened its events."""
     folder = "/proc/%d/fd" % krait.pid
     try:
         return any("perf_event" in os.readlink(os.path.join(folder, fd)) for fd in os.listdir(folder))
@@ -232,7 +234,7 @@ def is_sampling(krait):
 
 
 class Ahead:
-    """While it lasts, this thread does not stand in the queue for a CPU; what it starts does."""
+    """Within this context this thread has priority over others for a CPU; processes that it starts do not."""
 
     def __enter__(self):
         os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(2))
@@ -242,23 +244,23 @@ class Ahead:
 
 
 def when_first(krait):
-    """Waits until krait runs before others (Popen), and says when that was: the loader, before that, waits as
-    with any other program."""
+    """Waits until krait (Popen) runs with priority and returns when that was: before that its loader waits like any
+    program."""
     while krait.poll() is None and os.sched_getscheduler(krait.pid) != os.SCHED_RR:
         time.sleep(0.005)
     return time.monotonic()
 
 
 def wait_until(condition, krait=None):
-    """Until it holds, or krait has ended; no longer than everybody's patience."""
+    """Waits until the condition holds or krait has ended, at most for PATIENCE_SECS."""
     deadline = time.monotonic() + PATIENCE_SECS
     while not condition() and time.monotonic() < deadline and (not krait or krait.poll() is None):
         time.sleep(0.01)
 
 
 def record_work(pid, seconds, *args, outputs=("x.folded",), lines=True, **options):
-    """As record(), of a process, until it has used so much CPU time: as many samples on a busy machine
-    as on a quiet one. It stands still while krait begins and ends."""
+    """Like record(), for a process, until it has used so much CPU time: that gives as many samples on a busy machine
+    as on an idle one. The process is stopped while krait begins and ends."""
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     folders.append(folder)
     line = [KRAIT, "record", "-q", "--stats", "--max-loss", "100", *PYTHON_ONLY, *(["--lines"] if lines else [])]
@@ -274,7 +276,7 @@ def record_work(pid, seconds, *args, outputs=("x.folded",), lines=True, **option
             wait_until(lambda: cpu_seconds(pid) >= end, krait)
             os.kill(pid, signal.SIGSTOP)
         except OSError:
-            pass  # it has ended, and so will krait
+            pass  # it has ended, so krait will, too
         if krait.poll() is None:
             krait.send_signal(signal.SIGINT)
         out, err = krait.communicate(timeout=PATIENCE_SECS)
@@ -284,8 +286,8 @@ def record_work(pid, seconds, *args, outputs=("x.folded",), lines=True, **option
 
 
 def record_turns(target, seconds, *args, **options):
-    """As record_work(), of a target with an oracle whose functions have to take turns: as long as not all that work were
-    seen, once more and for twice as long, since on a busy machine some of them had none."""
+    """Like record_work(), for a target with an oracle whose functions take turns: on a busy machine some of them may
+    get no samples, so as long as not all working ones were seen, repeats for twice as long."""
     for factor in (1, 2, 4, 8):
         recording = record_work(target.pid, factor * seconds, *args, **options)
         if not set(target.oracle.hot) - set(target.oracle.judge(recording.stacks)[1]):
@@ -310,7 +312,7 @@ def proc_state(pid):
 
 
 def end_child(process, number=signal.SIGKILL):
-    """Ends a process that the test started; its exit code."""
+    """Kills a process that the test started. Returns its exit code."""
     if process.poll() is None:
         process.send_signal(number)
     return process.wait(PATIENCE_SECS)

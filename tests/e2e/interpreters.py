@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The interpreters that the end-to-end tests run, and which of them a run takes."""
+"""The interpreters for the end-to-end tests, and the choice of them for a run."""
 import os
 import shutil
 import subprocess
@@ -7,12 +7,12 @@ import tempfile
 
 ROOT = os.environ.get("KRAIT_ROOT", os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
 TARGETS = os.path.join(ROOT, "tests", "targets")
-# Where scripts/pythons keeps a copy of the targets in a root folder.
+# Where scripts/pythons puts a copy of the targets in a root folder.
 TARGETS_IN_ROOT = "/opt/krait/targets"
 MINORS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
-# Kinds of each that are looked for: what Debian or pyenv have.
+# Kinds to look for, by minor: what Debian or pyenv have.
 KINDS = {"3.8": ("shared",), "3.9": ("shared",), "3.10": ("shared",), "3.12": ("shared",)}
-# Kinds of those that have a free-threaded build, too (scripts/pythons-nogil).
+# Kinds for minors that also have a free-threaded build (scripts/pythons-nogil).
 NOGIL = {minor: ("nogil-exe", "nogil-shared") for minor in ("3.13", "3.14", "3.15")}
 
 
@@ -24,12 +24,12 @@ class Interpreter:
         self.minor = ".".join(version.split(".")[:2])
         self.name = "%s %s" % (version, kind)
         self.free_threaded = kind.startswith("nogil-")
-        # Where the interpreter is: "exe" or "shared".
+        # How the interpreter was built: "exe" or "shared".
         self.build = kind.split("-")[-1]
         self.targets = TARGETS if root == "/" else TARGETS_IN_ROOT
 
     def command(self, *args):
-        """A command line that runs it; the process that results is the interpreter itself."""
+        """Returns a command line that runs it, in which the process becomes the interpreter itself."""
         chroot = [] if self.root == "/" else ["chroot", self.root]
         return chroot + [self.path, "-B", *args]
 
@@ -37,20 +37,20 @@ class Interpreter:
         return os.path.join(self.targets, script)
 
     def inside(self, path):
-        """A path of this machine as the interpreter sees it, and None where it cannot."""
+        """Returns a path of this machine as the interpreter sees it; None: it cannot see it."""
         if self.root == "/":
             return path
         root = self.root.rstrip("/")
         return path[len(root):] if path.startswith(root + "/") else None
 
     def scratch(self):
-        """A folder that both sides see; the caller removes it."""
+        """Makes a folder that both sides see; the caller removes it."""
         folder = os.path.join(self.root, "tmp")
         os.makedirs(folder, exist_ok=True)
         return tempfile.mkdtemp(prefix="krait-e2e-", dir=folder)
 
     def refresh_targets(self):
-        """Copies what has changed since scripts/pythons did."""
+        """Copies targets that have changed since scripts/pythons copied them."""
         if self.root == "/":
             return
         folder = self.root.rstrip("/") + TARGETS_IN_ROOT
@@ -72,7 +72,7 @@ def same_content(a, b):
 
 
 def all_interpreters(path=os.environ.get("KRAIT_PYTHONS")):
-    """All lines of KRAIT_PYTHONS, those that krait supports and those that it does not."""
+    """Returns all lines of KRAIT_PYTHONS, including interpreters that krait does not support."""
     if path:
         with open(path, encoding="utf-8") as f:
             text = f.read()
@@ -84,8 +84,8 @@ def all_interpreters(path=os.environ.get("KRAIT_PYTHONS")):
 
 
 def interpreters(tap):
-    """The supported ones, of which scripts/run-tests may have chosen one of each class (KRAIT_MATRIX); a
-    minor or kind that is not there is a skip that names it."""
+    """Returns the supported ones. scripts/run-tests may have chosen one of each class (KRAIT_MATRIX); each missing
+    minor or kind becomes a skip with its name."""
     chosen = os.environ.get("KRAIT_MATRIX")
     found = [p for p in all_interpreters() if p.minor in MINORS and p.kind not in ("debug", "refs")]
     for minor in MINORS:
@@ -104,24 +104,24 @@ def interpreters(tap):
 
 
 def is_all():
-    """Whether this run is to be thorough: on every interpreter, not on one of each class."""
+    """Tells whether this run is thorough: every interpreter, not one of each class."""
     return not os.environ.get("KRAIT_MATRIX")
 
 
 def newest(pythons):
-    """One to run what does not depend on the version with."""
+    """Returns one for tests that do not depend on the version."""
     return pythons[0] if pythons else None
 
 
 def few(pythons):
-    """For what hardly depends on the version: the newest and the oldest, and all where this run is to be thorough."""
+    """For tests that hardly depend on the version: the newest and the oldest, or all in a thorough run."""
     return pythons if is_all() or len(pythons) < 2 else [pythons[0], pythons[-1]]
 
 
 def covering(pythons, cases, each=1):
-    """(interpreter, case) for all that must be run: every interpreter with every case where this run is to be
-    thorough, else the newest with all of them, and of the others each with so many, in turn. Each interpreter and
-    each case is among them, but not each of the one with each of the other."""
+    """Yields the (interpreter, case) pairs to run. A thorough run has every pair. Otherwise the newest interpreter
+    runs all cases and each other one runs so many, in turn: every interpreter and every case occurs, but not every
+    combination."""
     turn = 0
     for python in pythons:
         if is_all() or python is newest(pythons):

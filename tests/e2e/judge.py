@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Judges recordings: frames as krait writes them, the stacks that a target can have, accounts that balance."""
+"""Checks recordings: frames as krait writes them, the stacks that a target can have, accounts that balance."""
 import json
 import math
 import re
@@ -8,7 +8,7 @@ COMPLETE, TRUNCATED, LOST = "complete.", "truncated.", "lost."
 
 
 def printable(text):
-    """As user/util/printable.c; a lone surrogate is shown as the replacement character."""
+    """Like user/util/printable.c; shows a lone surrogate as the replacement character."""
     def piece(c):
         o = ord(c)
         if c in "\n\t\r":
@@ -24,7 +24,7 @@ def printable(text):
 
 
 def short_path(path):
-    """As user/util/short_path.c."""
+    """Like user/util/short_path.c."""
     if not path.startswith("/"):
         return path
     match = re.match(r".*/(?:site|dist)-packages/(.*)", path, re.S) or \
@@ -38,23 +38,23 @@ def short_path(path):
 
 
 def label(name, path, line=0):
-    """A frame as one field of a folded line."""
+    """Returns a frame as one field of a folded line."""
     text = printable(name)
     if path:
         text += " (%s%s)" % (printable(short_path(path)), ":%d" % line if line > 0 else "")
     return text.replace(";", ":")
 
 
-# An interpreter that a thread has entered from another one: its callers there are not walked.
+# A thread entered this interpreter from another one: krait does not walk its callers there.
 VISITING = "[truncated: other interpreter]"
 
 
 class Oracle:
-    """The tries that targets/oracle.py prints, asked about sampled stacks."""
+    """The tries printed by targets/oracle.py; answers questions about sampled stacks."""
 
     def __init__(self):
         self.codes, self.hot = [], []
-        self.children = {}  # (node, label of the frame, code) -> node; -1 is the root's parent
+        self.children = {}  # (node, label of the frame, code) -> node; -1: the parent of the root
         self.node_code, self.by_label = [], {}
 
     def add(self, document):
@@ -67,7 +67,7 @@ class Oracle:
 
     def child(self, parent, line, code):
         by_line = self.children.setdefault(parent, {}).setdefault(line, {})
-        # The same function in two tries is the same function.
+        # A function that occurs in two tries is one function.
         key = json.dumps(self.codes[code])
         if key not in by_line:
             by_line[key] = len(self.node_code)
@@ -78,12 +78,12 @@ class Oracle:
         return self.codes[self.node_code[node]]
 
     def labels(self, node):
-        """What the leaf may look like: any line of its code."""
+        """Returns possible labels of the leaf: any line of its code."""
         code = self.code_of(node)
         return {label(code["name"], code["file"], line) for line in [0] + code["lines"]}
 
     def step(self, node, text):
-        """The nodes reached by calls from that frame, shown with that text."""
+        """Returns the nodes reached by calls from that frame that have that label."""
         code = self.code_of(node)
         found = []
         for line, by_code in self.children.get(node, {}).items():
@@ -95,8 +95,8 @@ class Oracle:
         return [n for by_code in self.children.get(-1, {}).values() for n in by_code.values()]
 
     def leaves(self, frames, begin=None):
-        """The codes that the last of these frames, root first, can be; none for a stack that
-        never was. begin: the nodes that the first frame may be; a root."""
+        """Returns the codes that the last of these frames (root first) can have; empty: the stack is impossible.
+        begin: nodes that the first frame may be; default: a root."""
         nodes = self.roots() if begin is None else begin
         for text in frames[:-1]:
             key = (tuple(nodes), text)
@@ -109,27 +109,27 @@ class Oracle:
         return codes
 
     def visit_leaves(self, frames):
-        """As leaves(), of a stack behind the mark for callers in another interpreter. While a generator is being left
-        there it has no callers for an instruction, and no mark of its own: then it is the first frame."""
+        """Like leaves(), for a stack behind the mark for callers in another interpreter. While a generator is being
+        left, it has no callers for an instruction and no mark of its own: then it is the first frame."""
         return self.leaves(frames) or \
             self.leaves(frames, [n for n in range(len(self.node_code)) if self.code_of(n)["suspends"]])
 
     def created(self, frames):
-        """A call of a generator function only makes the generator, but it is a frame meanwhile,
-        which no trace tells of: it stands at its first line, and its caller knows its name."""
+        """Calling a generator function only creates the generator, but that takes a frame, which no trace reports: it
+        is at its first line, and its caller knows its name."""
         callers = self.leaves(frames[:-1])
         return [c for c in self.codes if c["suspends"] and
                 frames[-1] == label(c["name"], c["file"], c["suspends"]) and
                 any(c["short"] in caller["creates"] for caller in callers)]
 
     def judge(self, stacks, process_frames=1):
-        """(illegal stacks, {qualname: [samples as leaf, of them in the lines of its loop]})."""
+        """Returns (illegal stacks, {qualname: [samples as leaf, those of them in the lines of its loop]})."""
         illegal, leaves = [], {}
         for stack, count in stacks:
-            # Between two stores of a yield the callers are not known: the stack says it is cut.
+            # Between two stores of a yield the callers are unknown, and the stack is marked as cut.
             if stack[process_frames:][:1] == ["[truncated: no base]"]:
                 continue
-            # krait may be quicker than the return from there.
+            # krait may sample before say_ready() has returned.
             if stack[-1].startswith("say_ready (oracle.py"):
                 continue
             frames = stack[process_frames:]
@@ -146,18 +146,19 @@ class Oracle:
 
 
 def complete_part(python):
-    """Where C calls Python all the time, 3.11 and 3.12 leave a moment that cannot be read (bpf/walk.h)."""
+    """If C calls Python all the time, 3.11 and 3.12 have a moment in which the stack is unreadable
+    (bpf/walk.h)."""
     return 0.97 if python.minor in ("3.11", "3.12") else 0.99
 
 
 def show(stacks):
-    """Stacks for a message: the leaf side matters."""
+    """Formats stacks for a message: the leaf side matters."""
     return "\n".join("%d  %s%s" % (count, "… " if len(stack) > 12 else "", ";".join(stack[-12:]))
                      for stack, count in sorted(stacks, key=lambda s: -s[1])[:20])
 
 
 def check_accounts(tap, name, recording, complete=0.0):
-    """Each interrupt has one reason, each sample that has a stack is in the output once."""
+    """Checks that each interrupt has one reason and that each sample with a stack is in the output once."""
     r, problems = recording, []
     interrupts = r.stats.get("interrupts", -1)
     reasons = r.total(COMPLETE) + r.total(TRUNCATED) + r.total(LOST)
@@ -168,7 +169,7 @@ def check_accounts(tap, name, recording, complete=0.0):
         problems.append("%d interrupts, %d reasons" % (interrupts, reasons))
     if r.samples() != samples:
         problems.append("%d samples in the folded file, %d in the accounts" % (r.samples(), samples))
-    # The part is what is expected; in few samples chance adds to it.
+    # The expected part, plus what chance adds in few samples.
     others = (1 - complete) * max(0, interrupts)
     if interrupts - r.total(COMPLETE) > others + 4 * math.sqrt(others):
         problems.append("%d of %d complete" % (r.total(COMPLETE), interrupts))
@@ -176,14 +177,14 @@ def check_accounts(tap, name, recording, complete=0.0):
 
 
 def check_stacks(tap, name, recording, oracle, process_frames=1):
-    """Every sample is a stack that the target says it can have; the hot functions were seen at
-    work, in the lines where they loop."""
+    """Checks that every sample is a stack that the target can have, and that the hot functions were seen working in
+    the lines of their loops."""
     illegal, leaves = oracle.judge(recording.stacks, process_frames)
     tap.ok(recording.stacks and not illegal, name + ": every stack is one the target can have",
            "%d samples" % recording.samples(), show(illegal), recording.err)
     missing = [h for h in oracle.hot if h not in leaves]
     tap.ok(not missing, name + ": every function at work was seen", "missing: %s" % missing)
-    # Of few samples, some more may be elsewhere by chance.
+    # In few samples, chance may put some more elsewhere.
     astray = {n: (total, there) for n, (total, there) in leaves.items() if n in oracle.hot and total >= 50 and
               there < 0.9 * total - 4 * math.sqrt(0.09 * total)}
     tap.ok(not astray, name + ": work is in the lines that do it", astray)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OTLP profiles read from their bytes, by the numbers of opentelemetry-proto 1.10: what krait agent --otlp-dir writes."""
+"""Decodes OTLP profiles, as krait agent --otlp-dir writes them, by the field numbers of opentelemetry-proto
+1.10."""
 import struct
 
 TICKS, OFF_CPU, GIL = "samples", "off_cpu", "gil_wait"
@@ -16,7 +17,7 @@ def varint(data, at):
 
 
 class Message:
-    """Fields by number, each a list of numbers or bytes."""
+    """Fields by number; each is a list of numbers or bytes."""
 
     def __init__(self, data):
         self.fields = {}
@@ -50,7 +51,7 @@ class Message:
         return bytes(self.one(number, b"")).decode()
 
     def numbers(self, number):
-        """Packed varints."""
+        """Unpacks varints."""
         found = []
         for data in self.all(number):
             at = 0
@@ -64,7 +65,7 @@ class Message:
 
 
 def value_of(data):
-    """An AnyValue."""
+    """Decodes an AnyValue."""
     m = Message(data)
     if m.all(5):
         return [value_of(item) for item in Message(m.one(5)).all(1)]
@@ -85,7 +86,7 @@ class Profile:
             keys.add((s.one(1), tuple(s.numbers(2))))
             self.samples.append((body.stacks[s.one(1)], dict(body.attributes[i] for i in s.numbers(2)),
                                  s.fixed(5), s.numbers(4)))
-        # The format's own rule: one sample for a stack with these attributes.
+        # The format's own rule: one sample per stack and attributes.
         self.distinct = len(keys) == len(self.samples)
 
     def ticks(self):
@@ -100,7 +101,7 @@ class Body:
         d = Message(request.one(2))
         self.strings = [bytes(s).decode() for s in d.all(5)]
         self.attributes = [(self.strings[a.one(1)], value_of(a.one(2, b""))) for a in d.messages(6)]
-        # {file of native code: its attributes}
+        # {native file: its attributes}
         self.mappings = {self.strings[m.one(4)]: dict(self.attributes[i] for i in m.numbers(5)) for m in d.messages(1)}
         functions = [self.strings[f.one(1)] for f in d.messages(3)]
         places = []
@@ -109,7 +110,7 @@ class Body:
             kinds = [self.attributes[i][1] for i in place.numbers(4)]
             places.append((functions[lines[0].one(1)] if lines else "", kinds[0] if kinds else ""))
         self.stacks = [[places[i] for i in stack.numbers(1)] for stack in d.messages(7)]
-        # Entry 0 of each table is the empty one.
+        # Entry 0 of each table is empty.
         self.zeroes = all(d.all(n) and len(d.all(n)[0]) == 0 for n in range(1, 8))
         self.profiles = []
         for r in request.messages(1):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Is another krait recording at the same time? On a machine that is shared a system-wide one writes
-anchors into the targets of a test. krait finds that, and leaves the thread alone for seconds."""
+"""Detects other krait recordings at the same time. On a shared machine, a system-wide one writes anchors into a
+test's targets. krait notices and leaves the thread alone for seconds."""
 import os
 import threading
 
@@ -8,7 +8,7 @@ INTERVAL_SECS = 0.1
 
 
 def recorder(pid):
-    """Its parent's pid, or None where that is no krait that records."""
+    """Returns the parent's pid; None: this is no recording krait."""
     try:
         with open("/proc/%d/cmdline" % pid, "rb") as f:
             if b"record" not in f.read().split(b"\0"):
@@ -21,15 +21,15 @@ def recorder(pid):
 
 
 def recorders():
-    """Pids of krait that record; without children of theirs that are about to execute something else."""
+    """Returns the pids of recording kraits, without their children that are about to exec something else."""
     parents = {int(pid): recorder(int(pid)) for pid in filter(str.isdigit, os.listdir("/proc"))}
     found = {pid for pid, parent in parents.items() if parent is not None}
     return {pid for pid in found if parents[pid] not in found}
 
 
 class Others:
-    """with Others(1) as others: one krait is ours in here. Then others.cnt says how many more there
-    were at once."""
+    """with Others(1) as others: one krait in here is ours. Afterwards others.cnt is the largest number of further
+    ones at one time."""
 
     def __init__(self, ours):
         self.ours, self.cnt, self.over = ours, 0, threading.Event()

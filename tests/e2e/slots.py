@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads PyThreadState.last_profiled_frame of every thread of a running CPython 3.15, from its memory and
-its own table of offsets: what krait has written, seen without krait."""
+"""Reads PyThreadState.last_profiled_frame of every thread of a running CPython 3.15 through its memory and its own
+table of offsets: checks krait's writes without krait."""
 import struct
 
 COOKIE = b"xdebugpy"
-# Positions in the table of 3.15 (_Py_DebugOffsets): where the offset of that member stands.
+# Positions in 3.15's table (_Py_DebugOffsets) that hold the member's offset.
 INTERPRETERS_HEAD, INTERP_NEXT, THREADS_HEAD = 40, 64, 72
 THREAD_NEXT, LAST_PROFILED_FRAME, LAST_PROFILED_FRAME_SEQ, NATIVE_THREAD_ID = 192, 224, 232, 248
 TABLE_BYTES = 256
-# A list that is longer than this has changed while it was read.
+# A longer list changed while it was read.
 LIST_MAX = 10000
 
 
@@ -34,7 +34,7 @@ class Memory:
         return struct.unpack_from("<Q", self.table, position)[0]
 
     def find(self, pid):
-        """The runtime begins with the table, in a writable part of the file that holds Python."""
+        """The runtime begins with the table, in a writable mapping of the file that contains Python."""
         with open("/proc/%d/maps" % pid, encoding="utf-8") as maps:
             lines = [line.split() for line in maps]
         for fields in lines:
@@ -57,7 +57,7 @@ class Memory:
 
 
 def read(pid):
-    """{native thread id: (last_profiled_frame, its count of pops)}"""
+    """Returns {native thread id: (last_profiled_frame, its count of pops)}."""
     slots = {}
     with Memory(pid) as m:
         head = m.table_addr + m.offset(INTERPRETERS_HEAD)
@@ -71,5 +71,5 @@ def read(pid):
 
 
 def written(pid):
-    """Those that are not empty."""
+    """Returns those that are not empty."""
     return {tid: slot for tid, slot in read(pid).items() if slot[0]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""speedscope's own page in a browser: what its importer makes of a file, and what it then shows."""
+"""speedscope's own page in a browser: how it imports a file and what it shows."""
 import base64
 import collections
 import os
@@ -15,7 +15,7 @@ UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def find(build):
-    """Its page, from the build folder, installed there when npm can; None where not."""
+    """Returns its page from the build folder, installed there if npm can; None: not available."""
     folder = os.path.join(build, "npm")
     page = os.path.join(folder, "node_modules/speedscope/dist/release/index.html")
     if not os.path.exists(page) and shutil.which("npm"):
@@ -30,7 +30,7 @@ def find(build):
 
 
 def show(browser, page, path):
-    """The title when the profile is shown, or what the page says instead."""
+    """Returns the title once the profile is shown, or the page's message."""
     script = path + ".js"
     with open(path, "rb") as file, open(script, "w") as out:
         data = base64.b64encode(file.read()).decode()
@@ -49,15 +49,16 @@ def show(browser, page, path):
 
 
 def rows(browser):
-    """Of the sandwich view of the profile that is shown: [(self, symbol)], as texts."""
+    """Returns the rows of the shown profile's sandwich view: [(self, symbol)], as texts."""
     table = browser.run("[...document.querySelectorAll('tr')].map(r => [...r.children].map("
                         "c => c.innerText))")
     return [(row[1], row[2]) for row in table if len(row) == 3 and row[1].endswith("%)")]
 
 
 def counts(browser, page, path, threads, period_ns):
-    """{function: samples that end in it}, over so many threads, by the times that it shows."""
-    # All rows: those that are not in view are not in the page.
+    """Returns {function: samples that end in it}, summed over so many threads, from the times that the page
+    shows."""
+    # Show all rows: the page contains only visible ones.
     browser.size(1400, 12000)
     if not show(browser, page, path).endswith(" - speedscope"):
         return None

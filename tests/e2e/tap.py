@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Results in the Test Anything Protocol, which prove reads."""
+"""Results in the Test Anything Protocol, for prove."""
 import sys
 
 
 class Tap:
-    """Prints results as they come and the plan at the end."""
+    """Prints results as they come, and the plan at the end."""
 
     def __init__(self):
         self.count = 0
@@ -12,8 +12,7 @@ class Tap:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
     def ok(self, good, name, *details):
-        """One result. Where it is bad the name and the details also go to stderr, which prove shows
-        whether it is verbose or not."""
+        """Prints one result. If it is bad, repeats name and details on stderr, which prove always shows."""
         self.count += 1
         print("%sok %d - %s" % ("" if good else "not ", self.count, name.replace("#", "")))
         sys.stdout.flush()

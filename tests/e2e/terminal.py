@@ -9,7 +9,7 @@ PATIENCE_SECS = 30
 
 
 class Terminal:
-    """A program in a terminal of its own; a shell says how it ended."""
+    """A program in a terminal of its own; a shell reports how it ended."""
 
     def __init__(self, *command, columns=80, rows=24, env=None):
         self.folder, self.in_vain = tempfile.mkdtemp(prefix="krait-tmux-"), []
@@ -17,7 +17,7 @@ class Terminal:
         script = os.path.join(self.folder, "run")
         with open(script, "w", encoding="utf-8") as f:
             words = " ".join("'%s'" % word.replace("'", "'\\''") for word in command)
-            # What is for krait ends this shell no more than it does a user's.
+            # Like a user's shell, this one survives signals meant for krait.
             f.write("trap : INT\nstty -a >%s/before\n%s\ncode=$?\nstty -a >%s/after\necho END $code\n"
                     "sleep 1000\n" % (self.folder, words, self.folder))
         environment = {"LANG": "C.UTF-8", "TERM": "xterm-256color", **(env or {})}
@@ -32,15 +32,15 @@ class Terminal:
         return self.tmux("capture-pane", "-p", *(["-e"] if colors else []))
 
     def keys(self, *names):
-        """As tmux calls them: "Enter", "Down", "C-c", or text."""
+        """Names as in tmux: "Enter", "Down", "C-c", or text."""
         self.tmux("send-keys", *names)
 
     def resize(self, columns, rows):
         self.tmux("resize-window", "-x", str(columns), "-y", str(rows))
 
     def wait(self, condition, seconds=PATIENCE_SECS):
-        """The first screen of which the condition (a text, or a function) holds; else the last one, which in_vain
-        keeps."""
+        """Returns the first screen that satisfies the condition (a text or a function); on timeout the last one, also
+        kept in in_vain."""
         deadline = time.monotonic() + seconds
         while True:
             screen = self.screen()
@@ -52,12 +52,12 @@ class Terminal:
             time.sleep(0.1)
 
     def exit_code(self):
-        """Of the program, or None as long as it runs."""
+        """Returns the program's exit code; None while it runs."""
         lines = [line for line in self.wait("END ").splitlines() if line.startswith("END ")]
         return int(lines[-1][4:]) if lines else None
 
     def is_restored(self):
-        """Whether the terminal's modes are what they were."""
+        """Tells whether the terminal's modes are restored."""
         texts = []
         for name in "before", "after":
             with open(os.path.join(self.folder, name), encoding="utf-8") as f:
@@ -65,7 +65,7 @@ class Terminal:
         return texts[0] == texts[1] != ""
 
     def pids(self):
-        """Of the shell."""
+        """Returns the shell's processes."""
         return [int(pid) for pid in self.tmux("list-panes", "-F", "#{pane_pid}").split()]
 
     def __enter__(self):

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent: windows as files of OTLP. Their samples are as many as its accounts say, processes are who they are and who
-they say they are, a new rate is a new profile, a budget is held, and who may not ask gets nothing."""
+"""krait agent: windows as OTLP files. Their samples add up to its accounts, processes have their names and
+attributes, a new rate makes a new profile, a budget is kept, and unauthorised requests get nothing."""
 # run-tests: beside others; takes long
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import collections
@@ -20,7 +20,7 @@ import otlp
 
 BUILD_ID = "process.executable.build_id.gnu"
 SECRET = "hunter2-in-the-environment"
-# A byte that is no UTF-8, and half of a surrogate pair, as os.fsencode() has them.
+# A byte that is not UTF-8, and half of a surrogate pair, in the form of os.fsencode().
 ODD, ODD_SHOWN = "odd\udcff\udced\udca0\udc80", "odd\\xff\\xed\\xa0\\x80"
 
 
@@ -90,7 +90,7 @@ def check_bodies(tap, bodies, raw):
 
 
 def check_sums(tap, bodies):
-    """What came in all windows is what the accounts of all windows say."""
+    """The windows' samples add up to the windows' accounts."""
     windows, ticks = {}, 0
     for body in bodies:
         for p in body.profiles:
@@ -131,7 +131,7 @@ def check_processes(tap, bodies, named, plain, python):
 
 
 def plant_links(folder):
-    """Where it will write its first windows: links to a file of somebody else's, whose path is returned."""
+    """At the names of its first windows, plants links to a foreign file, whose path is returned."""
     theirs = os.path.join(folder, "theirs")
     write(theirs, "theirs\n")
     os.mkdir(os.path.join(folder, "windows"))
@@ -149,7 +149,7 @@ def odd(python, folder):
 
 
 def check_odd(tap, bodies, process):
-    """The Collector refuses a whole request with a string that is not UTF-8; bodies are decoded strictly."""
+    """The Collector refuses a whole request if a string is not UTF-8; so decode bodies strictly."""
     mine = [p for b in bodies for p in b.profiles if p.resource.get("process.pid") == process.pid]
     who = mine[-1].resource if mine else {}
     tap.equal((who.get("service.name"), who.get("team")), (ODD_SHOWN, ODD_SHOWN), "claims that are not UTF-8 are shown")
@@ -216,7 +216,7 @@ def get(port, path, token=None):
 
 
 def listening_port(pid):
-    """The one that a process, or one that it has started, listens at; 0 none yet."""
+    """Returns the port on which a process or a child of it listens; 0: none yet."""
     inodes = set()
     for task in [pid] + [int(c) for t in os.listdir("/proc/%d/task" % pid)
                          for c in open("/proc/%d/task/%s/children" % (pid, t), encoding="ascii").read().split()]:
@@ -234,7 +234,7 @@ def listening_port(pid):
 
 
 def check_build_ids(tap, bodies):
-    """Native code says which build of its file it is, as readelf does."""
+    """Native code has its file's build ID, as shown by readelf."""
     said, wrong = {}, {}
     for body in bodies:
         said.update({file: a[BUILD_ID] for file, a in body.mappings.items() if BUILD_ID in a})
@@ -246,7 +246,7 @@ def check_build_ids(tap, bodies):
 
 
 def check_budget(tap, python):
-    """More than it may cost, so it does less, and says so: in its data, and to who asks."""
+    """A budget that is too low makes it sample less, and it says so in its data and to clients."""
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     token = os.path.join(folder, "token")
     write(token, "let-me-in\n")

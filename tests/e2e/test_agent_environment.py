@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""What krait agent is told by its environment: where to send (OTEL_EXPORTER_OTLP_*), by which certificates and with which
-headers, as other exporters of OpenTelemetry are; and systemd's socket, to which it says that it is ready and lives."""
+"""What krait agent takes from its environment: where to send (OTEL_EXPORTER_OTLP_*), with which certificates and
+headers, like other OpenTelemetry exporters; and systemd's socket, to which it reports that it is ready and alive."""
 # run-tests: beside others
 # run-tests: second try: windows are late where the machine has no time
 import os
@@ -25,7 +25,7 @@ def start(folder, log, env, *args):
 
 
 def heard(listener):
-    """Lines that have come so far."""
+    """Returns the lines received so far."""
     found = []
     while True:
         try:
@@ -74,7 +74,7 @@ def check_agent(tap, folder):
 
 
 def check_proxy(tap, folder):
-    """A host that has no address here: only a proxy can know it."""
+    """A host without an address here: only a proxy can resolve it."""
     log, proxy = os.path.join(folder, "proxied"), Server()
     env = {"http_proxy": "http://127.0.0.1:%d" % proxy.port, "no_proxy": "", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://host.invalid:4318"}
     agent = start(folder, log, env)
@@ -91,7 +91,7 @@ def check_proxy(tap, folder):
 
 
 def check_refused(tap, folder):
-    """What is wrong there is one line, and nothing is begun."""
+    """A mistake there gives one line, and nothing starts."""
     log = os.path.join(folder, "refused")
     env = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_HEADERS": "no equals " + TOKEN}
     agent = start(folder, log, env, "--check-config")

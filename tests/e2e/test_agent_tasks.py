@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent: stacks of asyncio programs are those of their tasks, stacks of greenlets begin with their parents', as in krait record, in
-all that it hands on: windows of OTLP, a pprof that is asked for or pushed, a snapshot of its memory. Its options and the keys of its
-configuration say otherwise."""
+"""krait agent: stacks of asyncio programs are those of their tasks, and stacks of greenlets begin with their
+parents', as in krait record, in every output: OTLP windows, a requested or pushed pprof, a snapshot of its memory.
+Its options and its configuration's keys can change that."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import contextlib
@@ -25,7 +25,7 @@ NAMES = r"\[task Task-1\] main plain \[task Task-\d+\] work \[task Task-\d+\] st
 
 
 def pprof_stacks(body):
-    """Names, the root first."""
+    """Returns names, root first."""
     m = otlp.Message(gzip.decompress(body))
     strings = [bytes(s).decode() for s in m.all(6)]
     functions = {f.one(1): strings[f.one(2)] for f in m.messages(5)}
@@ -51,12 +51,12 @@ def folded_stacks(path):
 
 
 def ends(stack, chain):
-    """Does it end with these, whatever is between the loop and them?"""
+    """Tells whether it ends with these, whatever is between the loop and them."""
     return stack[-len(chain):] == chain
 
 
 def of_leaf(stacks, leaf):
-    """What ends in that leaf; what it calls (a generator's frame) is not of interest."""
+    """Returns stacks cut at that leaf; its callees (a generator's frame) do not matter."""
     return [s[:s.index(leaf) + 1] for s in stacks if leaf in s]
 
 
@@ -72,12 +72,12 @@ def agent(folder, *args):
 
 
 def enough(folder, pid, chosen):
-    """20 samples that are chosen have arrived."""
+    """Tells whether 20 chosen samples have arrived."""
     return len([s for s in otlp_stacks(os.path.join(folder, "windows"), pid) if chosen(s)]) >= 20
 
 
 def check_all(tap, python, pid, chain, leaf, name):
-    """With defaults, in each thing that somebody gets; frames of the loop are in none."""
+    """With defaults, in every output; none has frames of the loop."""
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     h.folders.append(folder)
     listener, keep = os.path.join(folder, "http"), os.path.join(folder, "keep")
@@ -106,7 +106,7 @@ def check_all(tap, python, pid, chain, leaf, name):
 
 
 def check_option(tap, name, pid, args, right):
-    """Once it is so, the windows have what the options say."""
+    """Waits until the windows show what the options ask for."""
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     h.folders.append(folder)
     with agent(folder, *args) as process:

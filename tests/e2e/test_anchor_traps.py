@@ -1,10 +1,11 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Anchors where they are most likely to go wrong: at the highest rates, on targets made of traps, beside
-other profilers, killed at any moment; and what is left in the target afterwards.
+"""Anchors where they are most likely to fail: at the highest rates, on targets made of traps, beside other profilers,
+killed at any moment; and what is left in the target afterwards.
 
-`make check` runs each trap and each rate, `make check-all` each trap at each rate. KRAIT_FULL=1 in the environment:
-longer recordings, more kills, more threads.
+`make check` runs each trap and each rate once, `make check-all` each trap at each rate. KRAIT_FULL=1 in the
+environment: longer recordings, more kills, more threads.
+
 """
 # run-tests: beside own recordings; takes long
 # run-tests: second try: an anchor is there in time only if a prober gets a CPU, and ticks come only if the host gives it one
@@ -23,20 +24,20 @@ FULL = os.environ.get("KRAIT_FULL") == "1"
 SECS = "10s" if FULL else "400ms"
 KILLS = 200 if FULL else 12
 RATES = ("997", "10000", "50000")
-# For what any trap shows: it has its stacks in a second, generators take three, and ten in a debug build.
+# For what any trap shows: this one has its stacks after a second; generators take three, and ten in a debug build.
 QUICK = "coroutines"
 SCENARIOS = ("direct", "callbacks", "generators", "coroutines", "exceptions")
 MAX_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
-# A thread that is younger is left alone.
+# krait leaves younger threads alone.
 AGE_SECS = 1.05
 TRIES = 3
-# Of a target that has the CPU so rarely that fewer samples come, a longer recording is made: what is looked for needs some.
+# If a target gets so little CPU that fewer samples come, record longer: the checks need some.
 FEW, LONG = 100, "3s"
 SEED = int(os.environ.get("KRAIT_SEED", "1"))
 
 
 class RateLimit:
-    """Lets the kernel sample at the highest rate, and puts the limit back."""
+    """Allows the highest sampling rate, and restores the limit afterwards."""
 
     def __enter__(self):
         with open(MAX_RATE, encoding="ascii") as f:
@@ -56,8 +57,8 @@ class RateLimit:
 
 
 def record(target, rate, secs=SECS, anchors="on", ours=1):
-    """ours: so many krait of this test record meanwhile. Where another one has got in between (it records
-    the whole machine), or the target hardly ran, once more."""
+    """ours: how many kraits of this test record at the same time. If another one interfered (it records the whole
+    machine), or the target hardly ran, records again."""
     for _ in range(TRIES):
         with recorders.Others(ours) as others:
             r = h.record("-p", str(target.pid), "-d", secs, "-F", rate, "--anchors", anchors, *h.OWN_STACKS)
@@ -70,7 +71,7 @@ def record(target, rate, secs=SECS, anchors="on", ours=1):
 
 
 def check(tap, name, target, r, deltas=True):
-    """No stack that the target cannot have, from the root on; nothing missing."""
+    """Checks that from the root on no stack is impossible and nothing is missing."""
     illegal, _ = target.oracle.judge(r.stacks)
     tap.ok(r.stacks and not illegal, name + ": no impossible stack", h.show(illegal), r.err)
     wrong = {k: r.stats.get(k) for k in ("balance", "mismatched", "lost.no cache", "lost.cycle",
@@ -99,7 +100,7 @@ def check_left(tap, name, target):
 
 
 def rates_of(scenario):
-    """All for the first, one for each other, in turn; all for all where this run is to be thorough."""
+    """All rates for the first interpreter, one for each other in turn; all for all in a thorough run."""
     at = SCENARIOS.index(scenario)
     return RATES if h.is_all() or FULL or not at else (RATES[at % len(RATES)],)
 
@@ -115,13 +116,13 @@ def check_scenarios(tap, python):
 
 
 def greenlet_path(python):
-    """Where scripts/pythons has put the package for this interpreter, or None."""
+    """Returns where scripts/pythons put the package for this interpreter, or None."""
     path = "/opt/krait/greenlet"
     return path if os.path.isdir(python.root.rstrip("/") + path) else None
 
 
 def check_greenlets(tap, python):
-    """Their stacks are whole without the thread's base, but while they switch; then the root is marked as
+    """Their stacks are complete without the thread's base, except while they switch; then the root is marked as
     missing."""
     path = greenlet_path(python)
     name = python.name + ": greenlets"
@@ -180,8 +181,8 @@ def check_threads(tap, python, rates, env=None):
 
 
 def start_with_proc(python, script, *args):
-    """A target that sees /proc in its root folder, which has none: in mounts of its own, which whoever
-    looks at it from the root folder must share, to see its files."""
+    """Starts a target in its own mounts so that it sees /proc in its root folder, which lacks it. A process that
+    inspects it through the root folder must share these mounts to see its files."""
     if python.root == "/":
         return h.start(python, script, *args)
     mounted = 'mount --bind /proc "$0/proc" && exec chroot "$0" "$@"'
@@ -190,7 +191,7 @@ def start_with_proc(python, script, *args):
 
 
 def run_sampling(python, pid, secs=1):
-    """CPython's own profiler."""
+    """Runs CPython's own profiler."""
     inside = [] if python.root == "/" else ["nsenter", "-t", str(pid), "-m", "chroot", python.root]
     return subprocess.Popen(
         inside + [python.path, "-m", "profiling.sampling", "attach", "-d", str(secs),
@@ -233,7 +234,7 @@ def check_two(tap, python):
 
 
 def check_kills(tap, python):
-    """The target does not notice, and neither do those who come after."""
+    """The target does not notice a kill, and later recordings work."""
     name = "%s: after %d kills (KRAIT_SEED=%d)" % (python.name, KILLS, SEED)
     rng = random.Random(SEED)
     with start_with_proc(python, "traps.py", "exceptions") as target:
@@ -249,7 +250,7 @@ def check_kills(tap, python):
             left += bool(slots.written(target.pid))
         tap.ok(target.alive(), name + ": the target runs on")
         tap.ok(left > 0, name + ": some have left an anchor behind", left)
-        # Another one's value: it is emptied, and 2 s later the slot is free.
+        # The slot has another recorder's value: krait empties it, and 2 s later it is free.
         check(tap, name + ", the next recording", target, record(target, "997", "3500ms"))
         check_left(tap, name, target)
         sampling = run_sampling(python, target.pid)
@@ -259,7 +260,7 @@ def check_kills(tap, python):
 
 
 def check_debug(tap, pythons):
-    """CPython's own assertions and a guarded heap see what a stray write would do."""
+    """CPython's assertions and a guarded heap detect a stray write."""
     debug = [p for p in pythons if p.kind == "debug"]
     if not debug:
         tap.skip("3.15 debug", "no such interpreter (scripts/pythons)")

@@ -1,13 +1,13 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Exact stacks when only what is new on a stack is walked (CPython 3.15 and later): densely
-sampled, on targets that do everything to make a remembered frame the wrong one."""
+"""Exact stacks although krait walks only the new part of a stack (CPython 3.15 and later): densely sampled, on
+targets that do everything to make a remembered frame wrong."""
 # run-tests: beside own recordings; takes long
 import harness as h
 import recorders
 
 FIRST_MINOR = 15
-# For each target: rates, and whether its stacks stay long enough that anchors must pay.
+# For each target: rates, and whether its stacks stay stable enough that anchors must pay off.
 CASES = {
     "towers.py": [("997", False), ("7000", True)],
     "flow.py": [("7000", True)],
@@ -17,12 +17,12 @@ CASES = {
 
 
 SECS = "1s" if h.is_all() else "600ms"
-# Another krait on a shared machine may be gone the next time.
+# Another krait on a shared machine may be gone at the next attempt.
 TRIES = 3
 
 
 def anchors_of(stats):
-    """What matters here, in a line."""
+    """Returns the relevant counters in one line."""
     return " ".join("%s %s" % (name, stats.get(name)) for name in
                     ("full", "delta", "confirmed", "unconfirmed", "foreign", "writes", "writes_refused",
                      "audited", "mismatched"))
@@ -65,14 +65,14 @@ def check_case(tap, name, target, rate, used):
 def check_on(tap, python):
     for script, cases in CASES.items():
         with h.start(python, script) as target:
-            # A thread younger than a second is left alone.
+            # krait leaves a thread alone until it is a second old.
             h.age(target, 1)
             for rate, used in cases:
                 check_case(tap, "%s: %s at %s Hz with anchors" % (python.name, script, rate), target, rate, used)
 
 
 def check_two(tap, python):
-    """Two krait on one process: each finds the other's writes, none shows a wrong stack."""
+    """Two kraits on one process: each detects the other's writes, and neither shows a wrong stack."""
     name = python.name + ": two recordings at once"
     with h.start(python, "towers.py") as target:
         h.age(target, 1)
@@ -96,7 +96,7 @@ def check_two(tap, python):
 
 
 def check_too_deep(tap, python):
-    """Where no full walk reaches the root no anchor would ever be believed: none is written."""
+    """If no full walk reaches the root, no anchor would ever be trusted: krait writes none."""
     name = python.name + ": deep.py with anchors"
     with h.start(python, "deep.py") as target:
         h.age(target, 1)
@@ -107,7 +107,7 @@ def check_too_deep(tap, python):
 
 
 def check_off(tap, python):
-    """Nothing is written where that was not asked for, or before 3.15."""
+    """krait writes nothing unless asked to, and nothing before 3.15."""
     name = python.name + ": anchors off"
     with h.start(python, "flow.py") as target:
         r = h.record("-p", str(target.pid), "-d", "300ms", "--anchors",

@@ -1,9 +1,9 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""uvloop and anyio have asyncio's tasks, so their stacks are those of the tasks; trio has tasks of its own, and its samples
-the thread's own stack, without a mark. gevent's begin with main and its hub, and krait dump --greenlets has those that wait.
-Libraries as PyPI ships them, on the 3.14 that uv installs, gevent on all others, too: in make check-all, which fetches them
-(scripts/wheels)."""
+"""uvloop and anyio use asyncio's tasks, so stacks are those of tasks. trio has its own tasks, so its samples have the
+thread's own stack, without a mark. gevent's stacks begin with main and its hub, and krait dump --greenlets lists
+those that wait. Libraries as PyPI ships them, on the 3.14 that uv installs; gevent on all other versions, too.
+Part of make check-all, which fetches them (scripts/wheels)."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
@@ -37,7 +37,7 @@ def start(kind, seconds, python=None, folder=None):
 
 
 def own(frames):
-    """The program's own functions, by their last names."""
+    """Returns the program's own functions, by the last part of their names."""
     return [f.split(" (")[0].rsplit(".", 1)[-1] for f in frames if f.endswith("(asyncs.py)")]
 
 
@@ -49,9 +49,10 @@ def record(kind, *where):
 
 
 def check_tasks(tap, kind):
-    """The chain, without the loop; while a task begins or ends its own functions may be missing at its end."""
+    """Expects the chain without the loop; while a task begins or ends, its own functions may be missing at the
+    end."""
     r, found = record(kind)
-    # Before krait knows where the tasks are it says so.
+    # Until krait knows where the tasks are, it says so.
     found = [f for f in found if "[tasks not known yet]" not in f[0]]
     wrong = [(frames, n) for frames, names, n in found if names[-4:] != CHAIN]
     loop = [(frames, n) for frames, _, n in found if any(re.match(r"(BaseEventLoop|Handle)\.", f) for f in frames)]
@@ -60,7 +61,7 @@ def check_tasks(tap, kind):
 
 
 def check_own(tap, kind, below):
-    """The thread's own stack: the running one below its loop, nothing said of tasks."""
+    """Expects the thread's own stack: the running task below its loop, no mark about tasks."""
     r, found = record(kind)
     wrong = [(frames, n) for frames, names, n in found
              if names[-2:] != CHAIN[-2:] or not any(re.search(below, f) for f in frames) or any(f.startswith("[task") for f in frames)]
@@ -72,7 +73,7 @@ def check_gevent(tap, name, *where):
     r, found = record("gevent", *where)
     found = [f for f in found if "[greenlets not known yet]" not in f[0]]
     torn = sum(n for frames, _, n in found if "[truncated: greenlets that were changing]" in frames)
-    # Up to 3.10 functions have no qualified names.
+    # Up to 3.10, functions have no qualified names.
     wrong = [(frames, n) for frames, names, n in found
              if names[-2:] != CHAIN[-2:] or "main" not in names or not any(re.match(r"(Hub\.)?run \(.*hub\.py\)", f) for f in frames)]
     tap.ok(len(found) and sum(n for _, n in wrong) <= torn, name + ": main, its hub, and the greenlet that runs",
@@ -83,7 +84,7 @@ def check_gevent(tap, name, *where):
         done = h.run_krait("dump", "--greenlets", "--json", str(target.pid))
     found = {g["id"]: g for g in json.loads(done.stdout)[0].get("greenlets", ())}
     hubs = [g for g in found.values() if g["name"] == "Hub"]
-    # The hub itself waits for events, in C: it is the one that runs.
+    # The hub itself waits for events in C: it is the running one.
     tap.ok(len(hubs) == 1 and hubs[0]["running"], name + ": its hub", done.stdout[:2000], done.stderr)
     children = [found[c] for g in hubs for c in g["children"]]
     tap.equal(sum(any(f["name"].endswith("wait") and f["file"].endswith("asyncs.py") for f in g["frames"]) for g in children), 5,
@@ -93,7 +94,7 @@ def check_gevent(tap, name, *where):
 
 
 def check_gevents(tap):
-    """With each interpreter for which scripts/wheels has it."""
+    """Checks each interpreter for which scripts/wheels has gevent."""
     check_gevent(tap, "gevent on 3.14")
     for python in h.interpreters(tap):
         folder = os.path.join(WHEELS, "gevent-" + python.minor)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads and processes that begin: native stacks are whole in the midst of clone3() and vfork(), too, where the C
-library's tables have nothing for a new thread and who began it, and the return address in a register."""
+"""Starting threads and processes: native stacks are whole even within clone3() and vfork(), where the C library's
+unwind tables have nothing for a new thread or its creator, and the return address is in a register."""
 # run-tests: beside others
 import os
 import re
@@ -9,7 +9,7 @@ import re
 import harness as h
 
 SECONDS = 1
-# As C libraries call them, where they have names, and the kernel: in the call, and in what has just begun.
+# Names in C libraries (if they have any) and in the kernel: in the call, and in what has just begun.
 BEGINS = re.compile(r"_*(clone3?|vfork)\b|__\w+_sys_(clone3?|vfork)_|ret_from_fork")
 TRUNCATED = "[truncated]"
 
@@ -29,11 +29,11 @@ def main():
     h.need_bpf()
     tap = h.Tap()
     every = h.all_interpreters()
-    # Since 3.10 it has children by vfork(). A root folder has a C library of its own, a newer one.
+    # Since 3.10 it starts children by vfork(). A root folder has its own, newer C library.
     here = next((p for p in every if p.minor in ("3.11", "3.12") and p.root == "/"), None)
     there = next((p for p in every if p.minor in ("3.13", "3.14") and p.root != "/"), None)
-    # posix_spawn(), which newer ones have processes by, gives the child a stack of its own: nothing leads from there to the
-    # frames of who has begun it, and a mark says so.
+    # posix_spawn(), which newer versions use, gives the child a stack of its own: nothing leads from there to the
+    # parent's frames, and a mark says so.
     for python, what, args in ((here, "this system's C library", []), (there, "the C library of Debian sid", ["threads"])):
         if python:
             check(tap, python, *args)

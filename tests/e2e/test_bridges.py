@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Five levels of C that calls Python that calls C, each in a way that is hard to unwind, in a library without
-frame pointers: alloca, signal handlers on the same and on another stack, longjmp, fibres (ucontext). At 10 kHz
-each native frame is at its place between those of Python, in every sample; what a fibre hides has a mark."""
+"""Five levels of C that calls Python that calls C, each hard to unwind in its own way, in a library without frame
+pointers: alloca, signal handlers on the same and on another stack, longjmp, fibres (ucontext). At 10 kHz, each
+native frame is at its place among Python's in every sample; frames hidden by a fibre have a mark."""
 # run-tests: beside others
 import collections
 import os
@@ -13,21 +13,22 @@ import subprocess
 import harness as h
 
 RATE = "9973"
-# What begins a fibre must not see, and what begins one: the last tower has none.
+# The order of the ways in each tower, a letter per level; the last tower has no fibre.
 TOWERS = ("asojf", "fjosa", "osjfa", "jafos", "sajoa")
 WAYS = {"a": ["by_alloca"], "s": ["by_signal", "on_signal"], "o": ["by_other_stack", "on_other_stack"],
         "j": ["by_jump"], "f": ["by_fibre", "in_fibre"]}
 LEVELS = ["level%d" % i for i in range(1, 6)]
 MARK = "[truncated]"
 NATIVE = {"work", "jump", "call_back", *(f for way in WAYS.values() for f in way)}
-# The C library sends signals and switches; where it switches wrongly described it leads to nothing.
+# The C library delivers signals and switches contexts; some of its switching code is wrongly described and leads
+# nowhere.
 BETWEEN = re.compile(r"[\[(](libc\.so|libc-|ld-|linux-vdso|vdso|libpthread)[^()]*[])]$|@plt \(|_\[k\]$|^\[(unknown|bridges_native\.so)\]$|^\[vdso\]")
-# Where that is the case, and where nothing says what the caller was: in the first instructions of a fibre.
+# Applies there, and in the first instructions of a fibre, where nothing says what the caller was.
 CUT_AT_MOST = 0.01
 
 
 def build(python):
-    """A folder with the extension, as this machine sees it; None without a compiler."""
+    """Returns a folder with the extension, as this machine sees it; None without a compiler."""
     compiler = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc")
     if not compiler:
         return None
@@ -39,7 +40,7 @@ def build(python):
 
 
 def whole_stacks(tower):
-    """What can be running from the tower's function on, root first."""
+    """Returns what can be running from the tower's function on, root first."""
     path, found = ["tower_" + tower], []
     for level, letter in enumerate(tower):
         for function in WAYS[letter]:
@@ -59,20 +60,20 @@ def python_part(stack):
 
 
 def cut_at(stack, i):
-    """What krait says where nothing is known of native callers from there on, be it for some frames only: a
-    frame pointer may lead to one further down."""
+    """Returns how krait shows that native callers are unknown from there on, perhaps only for some frames: a frame
+    pointer may lead to a caller further down."""
     return {tuple(stack[:k] + python_part(stack[k:i]) + [MARK] + stack[i:]) for k in range(i + 1)}
 
 
 def legal_stacks():
-    """Exact ones, and those that are cut somewhere."""
+    """Returns exact stacks, and those that are cut somewhere."""
     exact, cut = set(), set()
     for tower in TOWERS:
         for stack in whole_stacks(tower):
             fibre = stack.index("in_fibre") if "in_fibre" in stack else 0
             exact |= cut_at(stack, fibre) if fibre else {tuple(stack)}
             if fibre:
-                # It is about to begin, or has just ended: on its stack, in the C library.
+                # It is about to begin or has just ended: on the fibre's stack, in the C library.
                 exact |= cut_at(stack[:fibre], fibre)
             ends = [i for i in range(fibre + 1, len(stack) + 1) if i == len(stack) or stack[i] in NATIVE]
             cut |= {s for i in ends for s in cut_at(stack, i)}
@@ -83,12 +84,13 @@ def legal_stacks():
 
 
 def plain(frame):
-    """Without its file, and without what a compiler says of a copy of a function."""
+    """Strips the file, and the compiler's suffix for a copy of a function."""
     return re.sub(r"(\.(constprop|isra|part)\.\d+)* \([^()]*\)$", "", frame)
 
 
 def shown(stack):
-    """From the tower's function on, without what is between by its nature; None outside of towers."""
+    """Returns the stack from the tower's function on, without frames that always lie between; None outside of
+    towers."""
     names = [plain(f) for f in stack if not BETWEEN.search(f)]
     at = next((i for i, f in enumerate(names) if f.startswith("tower_")), None)
     return None if at is None else tuple(names[at:])
@@ -112,7 +114,7 @@ def check(tap, python, legal):
 
 
 def is_old(python):
-    """Before 3.11 Python frames have no address on the stack: evaluations are paired with them."""
+    """Before 3.11, Python frames have no address on the stack: krait pairs evaluations with them."""
     return int(python.minor.split(".")[1]) < 11
 
 
@@ -120,7 +122,7 @@ def judge(tap, python, counts, legal):
     exact, cut = legal
     total = sum(counts.values())
     if is_old(python):
-        # Where a fibre hides some of them nothing tells which those are.
+        # If a fibre hides some, nothing tells which.
         counts = {s: n for s, n in counts.items() if MARK not in s}
         exact = {s for s in exact if MARK not in s}
     wrong = [(s, n) for s, n in counts.items() if s not in exact and s not in cut]
@@ -137,7 +139,7 @@ GREEN = {("green_%s" % g, *rest) for g in "ab" for rest in ((), ("leaf",))}
 
 
 def check_greenlets(tap, python):
-    """Nothing is below a greenlet's first function but its parents, whatever lies there on the C stack."""
+    """Only its parents are below a greenlet's first function, whatever is on the C stack."""
     name, path = python.name + ": greens.py", "/opt/krait/greenlet"
     if not os.path.isdir(python.root.rstrip("/") + path):
         tap.skip(name, "no package python3-greenlet for it")

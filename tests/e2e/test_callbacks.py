@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""C that calls Python back, as interpreters and libraries are distributed: native stacks are whole, the C is
-between caller and callee, what is Python's own has nothing between, and what is called in one way is shown in one:
-a flame graph has one tower for it, not siblings that begin in its middle."""
+"""C that calls Python back, with interpreters and libraries as distributed: native stacks are whole, the C is between
+caller and callee, Python's own calls have nothing between, and each way of calling is shown in one way: a flame
+graph has a single tower for it, without siblings that begin in its middle."""
 # run-tests: beside others
 # run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import collections
@@ -10,8 +10,8 @@ import re
 
 import harness as h
 
-# Where the C is that runs between, as its file is called. Of "sort" and "re" it is in the interpreter, which is not
-# shown, and so it may be of "json".
+# The file of the C code that runs between. For "sort" and "re" it is in the interpreter, which is hidden; for
+# "json" it may be.
 BETWEEN = {
     "qsort": r"libc\.so|libc-",
     "sqlite": r"libsqlite3|_sqlite3",
@@ -29,7 +29,7 @@ def plain(frame):
 
 
 def between(stack, kind):
-    """The frames between do_X and leaf_X; None where they are not both there."""
+    """Returns the frames between do_X and leaf_X; None if one of them is missing."""
     names = [plain(f) for f in stack]
     try:
         begin, end = names.index("do_" + kind), names.index("leaf_" + kind)
@@ -39,12 +39,12 @@ def between(stack, kind):
 
 
 def once(frames):
-    """Without what a frame repeats that calls itself: sorting does, by halves."""
+    """Drops repeats of a frame that calls itself: sorting does, by halves."""
     return tuple(f for i, f in enumerate(frames) if not i or f != frames[i - 1])
 
 
 def towers(stacks, kind):
-    """{function: {what is from the root up to it: samples}}; the target calls each of them in one way."""
+    """Returns {function: {path from the root to it: samples}}; the target calls each in one way only."""
     found = {f: collections.Counter() for f in ("do_" + kind, "leaf_" + kind, "burn")}
     for stack, n in stacks:
         names, at = [plain(f) for f in stack], 0
@@ -57,7 +57,7 @@ def towers(stacks, kind):
 
 
 def check_towers(tap, python, stacks, kind):
-    """The same path has [truncated] and frames of C at the same places in all samples."""
+    """The same path has [truncated] and C frames at the same places in all samples."""
     for function, ways in towers(stacks, kind).items():
         total, largest = sum(ways.values()), max(ways.values(), default=0)
         tap.ok(total > 10 and share(largest, total) >= LEAST,

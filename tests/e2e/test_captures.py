@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Captures in the tools that they are for, and the same numbers in all of them.
+"""Captures in the tools they are made for, with the same numbers in all of them.
 
-One recording writes every format at once; what real consumers say of each is compared with the
-folded stacks. A consumer that is not here is a skip that names it.
+One recording writes every format at once; what real consumers report for each is compared with the folded stacks.
+A missing consumer is a skip that names it.
+
 """
 # run-tests: beside others; takes long
 import base64
@@ -24,7 +25,7 @@ import harness  # noqa: E402
 import speedscope  # noqa: E402
 from consumers import merge, run  # noqa: E402
 
-# Syntax of one output or another.
+# Contains syntax of the various outputs.
 ODD = ("a;b", "x -> y", "two words", "</script>", "quo\"te's", "new\nline", "(paren)", "bell\a",
        "back\\slash", "tab\there", "é→ü", "%s%n", "&amp; <b>", "[mark]", "name 12", "")
 SOURCE = """
@@ -64,7 +65,7 @@ FORMATS = ("x.folded", "x.data", "x.pb.gz", "x.speedscope.json", "x.firefox.json
 
 
 def functions_of_folded(path):
-    """{function: samples that end in it}, by name without the file."""
+    """Returns {function: samples that end in it}, by name without the file."""
     counts = collections.Counter()
     for frames, count in harness.parse_folded(path):
         counts[re.sub(r" \(.*", "", frames[-1]) or frames[-1]] += count
@@ -75,7 +76,7 @@ def functions_of_folded(path):
 
 
 def each(tap, name, programs, check, package):
-    """check(label, command) for each release that is here; for one of them where this run is not to be thorough."""
+    """Calls check(label, command) for each installed release; for only one of them unless this run is thorough."""
     if not harness.is_all():
         programs = [(label, command) for label, command in programs if command][:1] or programs
     for label, command in programs:
@@ -112,7 +113,7 @@ def check_perf(tap, recording, want, name, perf):
 
 
 def check_script(tap, recording, want):
-    """As stackcollapse-perf.pl reads perf script's text."""
+    """Reads perf script's text as stackcollapse-perf.pl does."""
     ours = harness.run_krait("script", "-i", recording.path("x.data"))
     tap.equal(merge(consumers.perf_script_counts(ours.stdout)), want,
               "krait script: each sample, each function", ours.stderr)
@@ -202,8 +203,8 @@ def check_speedscope(tap, recording, want):
 
 
 def by_itself(name, path):
-    """What a file says of stacks and counts. Frames that a capture tells apart by their line and
-    column only are one in what is made of it, so the nodes of stacks are not the same."""
+    """Returns what a file says of stacks and counts. Frames that a capture distinguishes only by line and column
+    become one frame in derived files, so the nodes of stacks differ."""
     if name == "x.pb.gz":
         program = consumers.pprof()
         return program and consumers.pprof_counts(program, path, "-lines")[0]
@@ -223,7 +224,7 @@ def by_itself(name, path):
 
 
 def check_convert(tap, recording):
-    """What convert makes of the capture is what record wrote."""
+    """convert makes from the capture what record wrote."""
     again = recording.path("again")
     os.mkdir(again)
     names = [n for n in FORMATS if n != "x.data"]
@@ -310,13 +311,13 @@ def check_commands(tap, recording):
 
 
 def page_sources(page):
-    """The text of all sources in a page."""
+    """Returns the text of all sources in a page."""
     data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
     return gzip.decompress(base64.b64decode(data["sources"]["data"])).decode()
 
 
 def check_moved(tap, recording):
-    """The capture without the file beside it: perf and krait find the DSO in the build-id cache."""
+    """A capture without the file beside it: perf and krait find the DSO in the build-id cache."""
     shutil.move(recording.path("x.data.krait"), recording.path("gone"))
     done = harness.run_krait("report", "-i", recording.path("x.data"))
     tap.ok("leaf" in done.stdout, "the DSO is in the build-id cache", done.stdout, done.stderr)
@@ -340,7 +341,7 @@ def check_pipe(tap, python, script):
 
 
 def check_depth(tap, python, script, folder):
-    """deep() calls itself 200 times; perf shows 127 frames unless told otherwise."""
+    """deep() calls itself 200 times; by default perf shows 127 frames."""
     done = harness.run_krait("record", "-o", os.path.join(folder, "deep.data"), "--",
                              *python.command(script))
     depth = re.search(r"up to (\d+) frames deep: perf shows them whole with --max-stack (\d+)",

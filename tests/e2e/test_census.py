@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait record --tasks: suspended tasks by the chain that awaits them are as many, and where, as the program made them; in
-every output, and beside CPU time; what --tasks takes."""
+"""krait record --tasks: suspended tasks, by the chain that awaits them, have the number and places that the program
+set up; in every output and beside CPU time; also the arguments of --tasks."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
@@ -32,7 +32,7 @@ async def wait_for(task):
     await task
 asyncio.run(main())
 """
-#: Task by task: 400 requests, what they await, one that two others await, those, and main.
+# Task by task: 400 requests, what they await, one that two others await, those two, and main.
 EXPECTED = {
     ("request",): 400,
     ("request", "handle", "db", "sleep"): 300,
@@ -58,7 +58,7 @@ def check(tap, python):
 
 
 def check_names(tap, python):
-    """With --task-names each task has its own: 400 requests are as many stacks."""
+    """With --task-names each task has its own stack: 400 requests are 400 stacks."""
     with tempfile.TemporaryDirectory(prefix="krait-e2e-") as folder, h.Target(python.command("-c", PROGRAM)) as target:
         path = os.path.join(folder, "x.data")
         done = h.run_krait("record", "--tasks=5", "--task-names", "-p", str(target.pid), "-d", "1s", "-o", path)

@@ -1,8 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent -> (Collector ->) gate -> Collector, where the gate answers 429, 503, 400 or late for a while, and where the
-disk of the last one is full, or the agent's own: nothing is lost that the spool could hold, and what is refused for good is
-counted."""
+"""krait agent -> (Collector ->) gate -> Collector. The gate answers 429, 503, 400 or late for a while; the last
+Collector's disk is full, or the agent's. Nothing that fits into the spool is lost, and final refusals are counted."""
 # run-tests: second try: a Collector that does not answer in time at the end keeps what was sent last
 import collections
 import contextlib
@@ -29,7 +28,8 @@ MOOD_SECS = 2.5
 
 
 class Gate:
-    """A server in front of a Collector. mood: what it does with a request: "pass", "slow", or a status it answers."""
+    """A server in front of a Collector. mood: how it treats requests: "pass", "slow", or a status to answer
+    with."""
 
     def __init__(self, port):
         gate = self
@@ -87,7 +87,7 @@ class Gate:
 
 
 def leaves(bodies):
-    """As collector.leaves(), of requests as they were sent; a profile that came again counts once."""
+    """Like collector.leaves(), for requests as sent; a repeated profile counts once."""
     found, seen = collections.Counter(), set()
     for p in (p for data in bodies for p in otlp.Body(data).profiles):
         if p.id in seen:
@@ -113,7 +113,7 @@ def sending(folder, port, spool=None):
 
 
 def end(tap, name, folder, process, last, lost=None):
-    """All that was kept is at the last one or was refused for good, function by function."""
+    """Everything kept has arrived at the last one or was refused for good, function by function."""
     process.send_signal(signal.SIGTERM)
     code = process.wait(h.PATIENCE_SECS)
     tap.ok(code == 0, name + ": the agent ends", code, log_of(folder))
@@ -132,7 +132,7 @@ def end(tap, name, folder, process, last, lost=None):
 
 
 def behind_gate(stack, python, folder):
-    """A process to sample, and a Collector with a gate before it, until the stack is left: (Collector, gate)."""
+    """Provides, until the stack is left, a process to sample and a Collector behind a gate: (Collector, gate)."""
     stack.enter_context(h.start(python, "split.py"))
     last = stack.enter_context(collector.Collector(folder, "last"))
     gate = Gate(last.http)
@@ -141,13 +141,14 @@ def behind_gate(stack, python, folder):
 
 
 def check_answers(tap, python, through):
-    """Each mood for a while. through: a real Collector is in front of the gate, and says what it makes of the answers."""
+    """Tries each mood for a while. through: a real Collector is in front of the gate and reports how it takes the
+    answers."""
     name, folder = "through a Collector" if through else "from the gate", tempfile.mkdtemp(prefix="krait-e2e-")
     with contextlib.ExitStack() as stack:
         last, gate = behind_gate(stack, python, folder)
         port = gate.port
         if through:
-            # It gives up after a moment, and says so.
+            # It gives up after a moment and reports that.
             port = stack.enter_context(collector.Collector(folder, "middle", gate.port, env={
                 "KRAIT_WAIT_FOR_RESULT": "true", "KRAIT_RETRY_TIME": "1s", "KRAIT_RETRY_INTERVAL": "1s", "KRAIT_QUEUE": "2"})).http
         process = stack.enter_context(sending(folder, port))
@@ -160,7 +161,7 @@ def check_answers(tap, python, through):
             tap.ok(wait_for(lambda c=cnt: len(last.requests()) > c), "%s: %s: then it goes on" % (name, mood), log_of(folder))
         lost = leaves(gate.lost)
         tap.ok(sum(lost.values()) > 0, name + ": 400 is not tried again", gate.answered, log_of(folder))
-        # The process that sends says once a second what it has done.
+        # The sending process reports its numbers once a second.
         wait_for(lambda: number(process, "krait_export_rejected_samples_total") == sum(lost.values()), 5)
         tap.equal(number(process, "krait_export_rejected_samples_total"), sum(lost.values()), name + ": and counted", log_of(folder))
         end(tap, name, folder, process, last, lost)
@@ -169,7 +170,7 @@ def check_answers(tap, python, through):
 
 @contextlib.contextmanager
 def small_disk(folder, size):
-    """The path of a disk of that size; None where nothing can be mounted."""
+    """Returns the path of a disk of that size; None if nothing can be mounted."""
     disk = os.path.join(folder, "disk")
     os.mkdir(disk, 0o700)
     mounted = not subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=700,size=" + size, "none", disk],
@@ -182,7 +183,8 @@ def small_disk(folder, size):
 
 
 def check_full_disk_there(tap, python):
-    """A Collector that cannot write says 503, and what it has not taken comes again. What it takes and loses is its own."""
+    """A Collector that cannot write answers 503, and what it refused is sent again. What it accepts and then loses is
+    its own fault."""
     name, folder = "its disk is full", tempfile.mkdtemp(prefix="krait-e2e-")
     with small_disk(folder, "64k") as disk, contextlib.ExitStack() as stack:
         if not disk:
@@ -207,7 +209,8 @@ def check_full_disk_there(tap, python):
 
 
 def check_full_disk_here(tap, python):
-    """The spool's disk is full, and nobody takes anything: it stays in memory, is said, and arrives."""
+    """The spool's disk is full and nobody accepts anything: data stays in memory, krait reports that, and it arrives
+    later."""
     name, folder = "the spool's disk is full", tempfile.mkdtemp(prefix="krait-e2e-")
     with small_disk(folder, "64k") as disk, contextlib.ExitStack() as stack:
         if not disk:

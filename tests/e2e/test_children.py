@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait record -- COMMAND on every interpreter: children that fork, spawn and exec are followed,
-and the command notices nothing. Each process says which stacks it can have while it works; what
-runs before and after (imports, the end of the interpreter) is not judged."""
+"""krait record -- COMMAND on every interpreter: krait follows children that fork, spawn and exec, and the command
+notices nothing. Each process says which stacks it can have while it works; what runs before and after (imports,
+interpreter shutdown) is not checked."""
 # run-tests: beside others; takes long
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import glob
@@ -14,7 +14,7 @@ import subprocess
 
 import harness as h
 
-# What to start, its exit code, and the functions that must be seen.
+# What to start, its exit code, and the functions that must appear.
 CASES = [
     ("work", 7, {"parent_leaf"}),
     ("fork", 3, {"parent_leaf", "child_leaf"}),
@@ -39,7 +39,7 @@ def leaf_name(stack):
 
 
 def check_case(tap, python, what, code, hot, wrap=lambda command: command):
-    """Stacks that end in one of the functions at work must be those that their process noted."""
+    """Stacks that end in a working function must be among those that their process noted."""
     name = "%s: children.py %s" % (python.name, what)
     folder = python.scratch()
     command = python.command(python.target("children.py"), what, python.inside(folder))
@@ -64,7 +64,7 @@ def check_shell(tap, python):
 
 
 def check_short_lives(tap, python):
-    """Processes and threads that end at once: nothing is counted twice or forgotten."""
+    """Processes and threads that end at once: none is counted twice or forgotten."""
     name = python.name + ": children.py exit"
     recording = h.record("-F", "5000", command=python.command(
         python.target("children.py"), "exit", "/tmp"))
@@ -73,14 +73,14 @@ def check_short_lives(tap, python):
 
 
 def check_end_during_recording(tap, python):
-    """A process of -p that ends: the recording ends too, complete and with code 0."""
+    """If a process of -p ends, the recording ends too, completely and with code 0."""
     name = python.name + ": -p of a process that ends"
     with h.start(python, "pairs.py") as target:
         folder = h.tempfile.mkdtemp(prefix="krait-e2e-")
         h.folders.append(folder)
         path = os.path.join(folder, "x.folded")
         with subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--stats", "--lines", "-q", "-o", path,
-                               # 3.12 alone loses about 1 % where C calls Python all the time (bpf/walk.h).
+                               # Only 3.12 loses about 1 % if C calls Python all the time (bpf/walk.h).
                                "--max-loss", "5", "-p", str(target.pid)],
                               stderr=subprocess.PIPE, encoding="utf-8") as krait:
             h.wait_until(lambda: h.is_sampling(krait), krait)
@@ -98,8 +98,8 @@ def check_end_during_recording(tap, python):
 
 
 def check_family(tap, python):
-    """-p takes in the children that are there already, below a shell too, and those that come later;
-    not what has another parent."""
+    """-p includes children that already exist, also below a shell, and later ones, but no process with another
+    parent."""
     name = python.name + ": -p of a parent"
     leaves = {"parent_leaf", "forked_leaf", "grandchild_leaf", "later_leaf", "from_shell_leaf"}
     with h.start(python, "family.py"), h.start(python, "family.py") as target:
@@ -127,7 +127,7 @@ def check_family(tap, python):
 
 
 def check_untouched(tap, python):
-    """Arguments, standard input and output, and environment of the command are its own."""
+    """The command's arguments, standard input and output, and environment are its own."""
     script = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read() * 2); " \
              "sys.stdout.write(repr(sys.argv[1:])); sys.stderr.write('own error'); sys.exit(42)"
     arguments = ["-p", "--lines", "", "a b", "--", "ü\n", "$HOME"]
@@ -148,10 +148,10 @@ def main():
     h.need_bpf()
     tap = h.Tap()
     pythons = h.interpreters(tap)
-    # Who is whose child does not depend on the version: an executable, and where all is run a library.
+    # Parenthood does not depend on the version: one executable and, in a thorough run, one library suffice.
     for python in pythons[:2 if h.is_all() else 1]:
         check_family(tap, python)
-    # How processes come and go depends on the kernel; what they leave in memory on the version.
+    # Starting and ending depends on the kernel; what processes leave in memory depends on the version.
     for python, case in h.covering(pythons, [c for c in CASES if c[0] in LEFT_IN_MEMORY] + [None]):
         if case:
             check_case(tap, python, *case)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait clean removes what recordings have left in perf's build-id cache, and nothing else."""
+"""krait clean removes what recordings left in perf's build-id cache, and nothing else."""
 # run-tests: beside others
 import os
 import re
@@ -30,7 +30,7 @@ def write(path, text="x" * 5000):
 
 
 def put(cache, original, build_id):
-    """A copy of that file in the cache, as krait and perf have it."""
+    """Puts a copy of that file into the cache, as krait and perf do."""
     copy = write("%s%s/%s/elf" % (cache, original, build_id))
     link = "%s/.build-id/%s/%s" % (cache, build_id[:2], build_id[2:])
     os.makedirs(os.path.dirname(link), exist_ok=True)
@@ -53,7 +53,7 @@ def main():
             write(cache + folder + "/gone.data.krait/notes.txt"), write(cache + dso("gone.data", IDS[1]) + "/not-an-id/elf"))
         left = write(dso("lost.data", IDS[4]))
         left_copy = put(cache, left, IDS[4])
-        # Links lead elsewhere: what is there is somebody's.
+        # Links lead elsewhere: the files there belong to somebody.
         away = write(os.path.join(folder, "away", IDS[5], "elf"))
         os.symlink(os.path.dirname(os.path.dirname(away)), cache + folder + "/python-aaaaaaaa.so")
         os.symlink("/", cache + folder + "/everything")

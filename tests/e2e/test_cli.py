@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait record from outside: exit codes and what it says when something is wrong, outputs that
-cannot be written, signals, terminals, missing permissions and kernels that lack something."""
+"""krait record from outside: exit codes and messages for errors, unwritable outputs, signals, terminals, missing
+permissions, and kernels that lack something."""
 # run-tests: beside others
 import glob
 import os
@@ -21,7 +21,7 @@ USAGE, TARGET, PERMISSION, KERNEL, EMPTY, OUTPUT = 2, 3, 4, 5, 6, 7
 
 
 class Folder:
-    """A working folder that goes with the test."""
+    """A working folder that is removed with the test."""
 
     def __enter__(self):
         self.path = tempfile.mkdtemp(prefix="krait-e2e-")
@@ -35,7 +35,7 @@ class Folder:
 
 
 def fails(tap, name, done, code, *words):
-    """The documented exit code, and one line on stderr that has the words."""
+    """Expects the documented exit code, and one line on stderr with these words."""
     lines = [line for line in done.stderr.splitlines() if line.startswith("krait")]
     tap.equal(done.returncode, code, name + ": exit code", done.stderr)
     tap.ok(lines and all(word in done.stderr for word in words), name + ": says why", words,
@@ -99,8 +99,8 @@ COMMANDS = ("record", "report", "script", "convert", "list", "dump", "exec", "to
 
 
 def check_help(tap):
-    """In 80 columns: no paragraph with a word or two left over in a line, no example that is wrapped, no empty line that
-    an option's text leaves behind."""
+    """In 80 columns: no paragraph with only a word or two in its last line, no wrapped example, no empty line after
+    an option's text."""
     for command in COMMANDS + ("agent snapshot",):
         lines = h.run_krait(*command.split(), "--help").stdout.splitlines()
         cut = [b for a, b, c in zip(lines, lines[1:], lines[2:])
@@ -113,7 +113,7 @@ def check_help(tap):
 
 
 def commands_in(path):
-    """(subcommand, its options) of each command line of krait's in the page."""
+    """Returns (subcommand, its options) for each krait command line in the page."""
     with open(path, encoding="utf-8") as f:
         text = f.read()
     blocks = re.findall(r"```[a-z]*\n(.*?)```", text, re.S)
@@ -122,14 +122,14 @@ def commands_in(path):
     lines += [span.replace("\n", " ") for span in re.findall(r"`([^`]+)`", text)]
     for line in lines:
         for command, rest in re.findall(r"(?:^|[\s(])krait (agent snapshot|[a-z]+)((?: [^|;&#]*)?)", line):
-            # What comes behind " -- " is for another program, as is what is quoted.
+            # What follows " -- " belongs to another program, and so does quoted text.
             words = re.sub(r"'[^']*'|\"[^\"]*\"", "", rest.split(" -- ")[0])
             if command.split()[0] in COMMANDS:
                 yield command, re.findall(r"(?<!\S)(--[a-z][a-z-]*|-[A-Za-z])", words)
 
 
 def check_pages(tap):
-    """Each option that a page of the manual shows is one that the command has."""
+    """Each option in the manual's pages exists in the command."""
     helps, unknown, seen = {}, [], 0
     pages = ["README.md", *sorted(glob.glob("docs/*.md"))]
     for page in pages:
@@ -145,7 +145,7 @@ def check_pages(tap):
 
 
 def unused_pid():
-    """A process that has just ended, and was waited for."""
+    """Returns the pid of a process that has just ended and was waited for."""
     process = subprocess.Popen(["true"])
     process.wait()
     return process.pid
@@ -180,7 +180,7 @@ def check_targets(tap):
 
 
 def check_old(tap):
-    """Every interpreter that krait does not support is refused by its version."""
+    """krait refuses every unsupported interpreter and names its version."""
     seen = set()
     with Folder() as folder:
         for python in h.all_interpreters():
@@ -191,7 +191,7 @@ def check_old(tap):
             with h.Target(python.command("-c", script)) as target:
                 done = h.run_krait("record", "-p", str(target.pid), "-d", "100ms", "-o",
                                    folder("x.folded"))
-            # Before 3.11 nothing in the file tells the version for certain.
+            # Before 3.11 nothing in the file tells the version with certainty.
             fails(tap, "CPython %s" % python.version, done, TARGET,
                   python.minor if python.minor in ("3.11", "3.12") else "3.")
     if "3.11" not in seen:
@@ -202,7 +202,7 @@ def check_old(tap):
 
 
 def check_unwritable(tap):
-    """What cannot be opened is said before anything is recorded."""
+    """krait reports an output that cannot be opened before it records."""
     begin = time.monotonic()
     done = h.run_krait("record", "-a", "-d", "50s", "-o", "/nonexistent/folder/x.folded")
     fails(tap, "an output in no folder", done, OUTPUT, "/nonexistent/folder/x.folded")
@@ -218,7 +218,7 @@ def check_unwritable(tap):
 
 
 def full_disk(target, kib, name):
-    """A shell line that records onto a file system of that size, and says what became of it."""
+    """Returns a shell line that records onto a file system of that size and reports the result."""
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     saved = tempfile.mkdtemp(prefix="krait-e2e-")
     line = 'mount -t tmpfs -o size=%dk none "$1" && head -c 1M /dev/zero >"$1/ballast"; ' \
@@ -231,7 +231,7 @@ def full_disk(target, kib, name):
 
 
 def check_full(tap, python):
-    """No room: exit code, message, and the recording saved elsewhere, whole."""
+    """No room: exit code, message, and the complete recording saved elsewhere."""
     with h.start(python, "flow.py") as target:
         done, saved = full_disk(target, 64, "x.folded")
         fails(tap, "a full disk", done, OUTPUT, "No space left", "wrote " + saved)
@@ -257,7 +257,7 @@ def check_full(tap, python):
 
 
 def check_closed_pipe(tap, python):
-    """A reader that has seen enough is not a failure."""
+    """A reader that has seen enough is no failure."""
     with h.start(python, "flow.py") as target:
         for form in ("folded", "script"):
             for seconds in ("0.3s", "5s"):
@@ -278,7 +278,7 @@ def check_closed_pipe(tap, python):
 
 
 def interrupted(target, number, path, *options):
-    """krait, ended by a signal in the middle of its recording."""
+    """Ends krait with a signal in the middle of its recording."""
     krait = subprocess.Popen([h.KRAIT, "record", "-p", str(target.pid), "--stats", "--lines",
                               *h.PYTHON_ONLY, "-o", path, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              encoding="utf-8")
@@ -307,7 +307,7 @@ def check_signals(tap, python):
 
 
 def check_killed(tap, python):
-    """krait killed outright: the target notices nothing, nothing stays in the kernel."""
+    """krait killed with SIGKILL: the target notices nothing, and nothing stays in the kernel."""
     with h.start(python, "pairs.py") as target, Folder() as folder:
         krait = subprocess.Popen([h.KRAIT, "record", "-q", "-p", str(target.pid), "-o",
                                   folder("x.script")])
@@ -324,7 +324,7 @@ def check_killed(tap, python):
 
 
 def on_terminal(*command):
-    """Runs a command on a terminal of its own; its exit code and what it wrote."""
+    """Runs a command on a terminal of its own. Returns its exit code and output."""
     pid, fd = pty.fork()
     if pid == 0:
         try:
@@ -373,14 +373,15 @@ def shell(line, *arguments):
 def check_permissions(tap, python):
     with h.start(python, "pairs.py") as target, h.resting(target), Folder() as folder:
         os.chmod(folder.path, 0o777)
-        # Where krait lies may not be open to nobody.
+        # The user nobody may have no access to krait's folder.
         krait = shutil.copy(h.KRAIT, folder("krait"))
         pid, output = str(target.pid), folder("x.folded")
         done = shell('exec setpriv --reuid=65534 --regid=65534 --clear-groups "$1" record -p "$2" '
                      '-d 100ms -o "$3"', krait, pid, output)
         fails(tap, "as nobody", done, PERMISSION, "root")
         tap.ok(not os.path.exists(output), "as nobody: no file is left behind")
-        # A root that may not read others, as in a container: it is not told to become root.
+        # A root without the right to read other processes, as in a container: krait does not tell it to become
+        # root.
         sleep = subprocess.Popen(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sleep", "60"])
         try:
             done = shell('exec setpriv --bounding-set=-sys_ptrace "$1" record -p "$2" -d 1s -o "$3"', krait, str(sleep.pid), output)
@@ -398,7 +399,7 @@ def check_permissions(tap, python):
 
 
 def check_empty(tap, python):
-    """A process that does nothing gives no samples, and that is said."""
+    """An idle process gives no samples, and krait says so."""
     with Folder() as folder:
         script = "print('READY', flush=True); import sys; sys.stdin.read()"
         with h.Target(python.command("-c", script)) as target:
@@ -409,7 +410,7 @@ def check_empty(tap, python):
 
 
 def check_list(tap, python):
-    """-p of several processes, given together and apart; prefixes of the subcommand."""
+    """-p with several processes, together and separately; prefixes of the subcommand."""
     with h.start(python, "pairs.py") as one, h.start(python, "flow.py") as two, \
             h.resting(one), h.resting(two), Folder() as folder:
         pids = "%d,%d" % (one.pid, two.pid)

@@ -1,7 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent into a real OpenTelemetry Collector, over HTTP and gRPC: what arrives is, function by function, what the
-agent keeps on its host. And through two of them, the first of which is paused and killed: all arrives, once."""
+"""krait agent sends to a real OpenTelemetry Collector over HTTP and gRPC: function by function, it receives what the
+agent keeps on its host. Also through two of them, the first of which is paused and killed: everything arrives
+once."""
 # run-tests: second try: what is sent when the agent ends is lost where a Collector does not answer in time
 import collections
 import contextlib
@@ -17,7 +18,7 @@ import harness as h
 
 
 def name_of(frame):
-    """Of "name (file:line)", where the file may have parentheses in its name, too; or a mark."""
+    """Returns the name in "name (file:line)", where the file may also contain parentheses; or a mark."""
     depth = 0
     for at in range(len(frame) - 1, 0, -1):
         depth += (frame[at] == ")") - (frame[at] == "(")
@@ -27,7 +28,7 @@ def name_of(frame):
 
 
 def kept(folder, keep):
-    """{leaf: samples} of what the agent has kept, and what krait says of it."""
+    """Returns {leaf: samples} of what the agent has kept, and krait's output about it."""
     out = os.path.join(folder, "kept.data")
     done = h.run_krait("agent", "snapshot", "--keep-dir", keep, "-o", out)
     if done.returncode:
@@ -42,7 +43,7 @@ def kept(folder, keep):
 
 @contextlib.contextmanager
 def agent(folder, *args, seconds=None):
-    """One that samples this machine in windows of a second, and keeps what it samples."""
+    """Starts an agent that samples this machine in windows of a second and keeps the samples."""
     keep = os.path.join(folder, "keep")
     command = [h.KRAIT, "agent", "-i", "1s", "-r", "97", "--cpu-budget", "100%", "--keep", "1h", "--keep-dir", keep, *args]
     if seconds:
@@ -63,7 +64,7 @@ def log_of(folder):
 
 
 def check_all_there(tap, name, folder, keep, requests):
-    """What was sent is what was kept: function by function, each profile once."""
+    """Everything kept was sent: function by function, each profile once."""
     expected, said = kept(folder, keep)
     everything = list(collector.all_profiles(requests))
     profiles = collector.decode(requests)
@@ -104,7 +105,7 @@ def wait_for(condition, seconds=h.PATIENCE_SECS):
 
 
 def check_chain(tap, python):
-    """krait -> Collector -> Collector; the first one says that it has something when the second one has it."""
+    """krait -> Collector -> Collector: the first one confirms data only when the second one has it."""
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     with contextlib.ExitStack() as stack:
         stack.enter_context(h.start(python, "split.py", "rest"))
@@ -135,7 +136,7 @@ def check_chain(tap, python):
 
 
 def run(check):
-    """All of a test that needs Collectors: check(tap, python) where they can be had."""
+    """The frame of a test that needs Collectors: calls check(tap, python) if they are available."""
     h.need_bpf()
     why = collector.why_missing()
     if why:

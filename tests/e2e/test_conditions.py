@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a thread is at beside its state: handling an exception, also from within generators, and collecting garbage,
-at its place in the stack. In each function of a program that knows; in the capture as in the recording. And which
-threads and states are recorded at all."""
+"""What a thread is doing besides its state, shown at its place in the stack: handling an exception, also within
+generators, or collecting garbage. Checked in each function of a program that knows, in the capture as well as in
+the recording. Also which threads and states are recorded at all."""
 # run-tests: beside others
 # run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import re
@@ -20,7 +20,7 @@ def krait(*args):
 
 
 def stacks(path, *args):
-    """[(functions root first, samples)]"""
+    """Returns [(functions root first, samples)]."""
     text = krait("convert", "-f", "folded", "-o", "-", *args, "-i", path).stdout
     found = []
     for line in text.splitlines():
@@ -30,7 +30,7 @@ def stacks(path, *args):
 
 
 def by_function(found):
-    """{function that main() calls: samples}"""
+    """Returns {function called by main(): samples}."""
     cnt = {}
     for names, samples in found:
         if "main" in names:
@@ -43,7 +43,7 @@ def check_exceptions(tap, name, path, all_):
     handles = by_function(stacks(path, "--state", "exception"))
     few = {f: (handles.get(f, 0), all_.get(f, 0)) for f in HANDLES if handles.get(f, 0) < 0.9 * all_.get(f, 1)}
     tap.ok(not few, name + ": exceptions are seen where they are handled", few, handles, all_)
-    # Of a few samples, one may be of the moment in which it is raised.
+    # Of a few samples, one may hit the moment in which the exception is raised.
     many = {f: handles.get(f, 0) for f in PLAIN if handles.get(f, 0) > 2}
     tap.ok(not many and all(all_.get(f, 0) > 5 for f in PLAIN), name + ": and not where none is", many, all_)
 

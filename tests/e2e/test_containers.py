@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Processes in containers: files that exist only there, pids and groups of their own, users; krait
-chooses among all processes by these, and tells processes apart."""
+"""Processes in containers, with files that exist only there and their own pids, control groups and users: krait can
+choose among all processes by these, and can tell processes apart."""
 # run-tests: beside others; takes long
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import contextlib
@@ -17,7 +17,7 @@ NOBODY = 65534
 
 
 def hidden(python):
-    """A command that runs the interpreter from files which no other mount namespace has."""
+    """Returns a command that runs the interpreter from files that no other mount namespace has."""
     root = python.root.rstrip("/")
     place = root + "/mnt"
     script = "set -e; mount -t tmpfs none %s; cp %s%s %s/hidden; " % (place, root, python.path, place)
@@ -41,7 +41,7 @@ def check_hidden(tap, python):
 
 
 def check_late(tap, python):
-    """Started in its container while krait records."""
+    """A process that starts in its container while krait records."""
     name = python.name + " that starts in its container"
     krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--name", "*.py", "-q", "-F", "997", "-d", "3s",
                               "-f", "folded", "-o", "-"], stdout=subprocess.PIPE, encoding="utf-8")
@@ -52,7 +52,7 @@ def check_late(tap, python):
 
 
 def group_of_test():
-    """A new control group, wherever this machine has some; its path and the folder."""
+    """Makes a control group, wherever this machine has some. Returns its path and folder."""
     for mount in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/pids"):
         folder = "%s/krait-%d" % (mount, os.getpid())
         try:
@@ -65,18 +65,18 @@ def group_of_test():
 
 
 def processes_of(r):
-    """Names of processes, as krait labels them."""
+    """Returns processes' names as krait labels them."""
     return {s[0] for s, _ in r.stacks}
 
 
 def pids_of(r, ours):
-    """Which of ours are there: on a busy machine others may be like them."""
+    """Returns which of our processes are there: on a busy machine others may look the same."""
     found = {int(re.sub(r".*pid_(\d+).*", r"\1", p)) for p in processes_of(r)}
     return found & {target.pid for target in ours if target}
 
 
 def check_filters(tap, python):
-    """Four of the same interpreter; each filter finds its own."""
+    """Four processes of the same interpreter; each filter finds its own."""
     group, folder = group_of_test()
     script = "import sys\nprint('READY', flush=True)\nwhile True: sum(range(1000))\n"
     plain = named = user = grouped = None
@@ -134,7 +134,7 @@ def check_filters(tap, python):
 
 
 def check_excluded(tap, python):
-    """What starts meanwhile and is not wanted is not in the books."""
+    """A process that starts meanwhile and is not wanted does not enter the accounts."""
     krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--name", "nothing", "-q", "--stats", "-F", "997",
                               "-d", "2s", "-o", "/dev/null", "-f", "folded"],
                              stderr=subprocess.PIPE, encoding="utf-8")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait dump --core: threads, stacks and variables of a process that a signal has ended, or of which gdb has made a
-core; with and without its files; files that are cut, changed, or no cores at all."""
+"""krait dump --core: threads, stacks and variables of a process killed by a signal, or of a core made by gdb; with
+and without its files; also files that are truncated, changed, or no cores at all."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
@@ -41,7 +41,7 @@ def unlimited():
 
 
 def make_core(python, folder, number):
-    """The core of an interpreter that this signal has ended; folder: on both sides."""
+    """Makes the core of an interpreter killed by this signal; folder: visible on both sides."""
     inside = python.inside(folder)
     command = python.command("-c", "import os; os.chdir(%r)\n%s" % (inside, CODE), str(int(number)))
     done = subprocess.run(command, preexec_fn=unlimited, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -88,11 +88,11 @@ def check(tap, name, done, processes, values=True):
 
 
 def check_natives(tap, name, done, processes):
-    """Native frames between those of Python, of the files that were mapped."""
+    """Native frames among Python's, from the mapped files."""
     if not tap.ok(done.returncode == 0 and processes, name + ": is dumped", done.stderr + done.stdout[:500]):
         return
     main, other = sorted(processes[0]["threads"], key=lambda t: not t["main"])
-    # Before its first frame of Python; newer C libraries have nameless functions above the one that was called.
+    # Above its first Python frame; newer C libraries have nameless functions above the called one.
     natives = [f for f in other["frames"][:names_of(other).index("sleeper")] if f.get("native") and "libc" in f["file"]]
     tap.ok(natives and natives[-1]["name"].endswith(("nanosleep", "select")) and
            not any(f.get("mark") for f in other["frames"]), name + ": the other one waits in libc", other)
@@ -119,7 +119,7 @@ def check_text(tap, python, path):
 
 
 def check_absent(tap, python, path):
-    """Its files are not here, or others are: before 3.13 that is said."""
+    """Its files are missing or others: before 3.13 krait must say so."""
     root = os.path.join(os.path.dirname(path), "root")
     os.mkdir(root)
     name = python.name + " without its files"
@@ -134,7 +134,7 @@ def check_absent(tap, python, path):
             [f["name"] for f in before["frames"]] and any(f.get("mark") for f in t["frames"])
             for t, before in zip(natives[0]["threads"], processes[0]["threads"])),
                name + ": native frames are missing, which is said", natives)
-    # Of the same name, with other bytes.
+    # Same name, different bytes.
     inside = python.path.lstrip("/")
     os.makedirs(os.path.join(root, os.path.dirname(inside)), exist_ok=True)
     shutil.copy("/bin/true", os.path.join(root, inside))
@@ -156,7 +156,7 @@ def check_gcore(tap, python, folder):
         # gdb names files as we see them.
         done, processes = dumped(path, "--locals")
         check(tap, python.name + ", gcore", done, processes)
-        # gdb leaves out stacks whose guard pages it cannot read (glibc 2.42): then Python's own frames have no base.
+        # gdb omits stacks whose guard pages it cannot read (glibc 2.42): then Python's own frames have no base.
         if any(f["name"] == "[truncated: no base]" for t in processes[0]["threads"] for f in t["frames"]):
             tap.skip(python.name + ", gcore --native", "the core has not the stack of a thread")
             return
@@ -164,7 +164,7 @@ def check_gcore(tap, python, folder):
 
 
 def check_broken(tap, python, path):
-    """Cut, changed: it ends, with a word, and nothing dies of it."""
+    """A truncated or changed core: krait ends with a message, and nothing crashes."""
     size = os.path.getsize(path)
     part = path + ".part"
     bad = []

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""deploy/: each file is what its reader takes, names options that krait agent has, and a right less than none: the agent
-samples with the capabilities and the file system that the unit leaves it."""
+"""deploy/: each file is accepted by its reader, names only options that krait agent has, and grants no right too
+many: the agent samples with exactly the capabilities and the file system that the unit leaves it."""
 # run-tests: beside others
 import contextlib
 import os
@@ -18,9 +18,9 @@ import collector
 import harness as h
 
 DEPLOY = os.path.join(h.ROOT, "deploy")
-# Of these, all programs of the distribution have some.
+# All programs of the distribution have some of these.
 BASE_PACKAGES = {"libc6", "libtinfo6", "libbz2-1.0", "libgcc-s1", "libzstd1"}
-# Its exposure, as systemd judges it, from 0 to 10; an agent that sees all processes is not at 0.
+# Its exposure as rated by systemd, from 0 to 10 (here times 10); an agent that sees all processes cannot reach 0.
 EXPOSURE_MOST = 45
 
 
@@ -30,7 +30,7 @@ def read(name):
 
 
 def settings(unit):
-    """{key: last value} of a unit."""
+    """Returns {key: last value} of a unit."""
     return dict(line.split("=", 1) for line in unit.splitlines() if re.match(r"^[A-Z]\w+=", line))
 
 
@@ -67,7 +67,7 @@ def check_unit(tap, unit, folder):
 
 
 def check_rights(tap, unit, folder):
-    """With its capabilities, and a file system of which only its own folder is for writing."""
+    """Runs with the unit's capabilities and a file system in which only its own folder is writable."""
     caps = [c[len("CAP_"):].lower() for c in settings(unit)["CapabilityBoundingSet"].split()]
     state = os.path.join(folder, "state")
     os.makedirs(state, mode=0o700)
@@ -106,14 +106,14 @@ def check_kubernetes(tap, unit, options, folder):
 
 
 def check_container(tap):
-    """Each library that krait is linked with is in a package that the image has."""
+    """Each library that krait links with is in a package that the image contains."""
     text = read("Containerfile")
     packages = set(re.findall(r"\b(?:lib|zlib)[a-z0-9.-]+", text.split("bookworm-slim")[1]))
     libraries = [line.split()[2] for line in subprocess.check_output(["ldd", h.KRAIT], encoding="utf-8").splitlines()
                  if "=> /" in line]
     missing = []
     for library in libraries:
-        # Since the merge of /usr, packages say either.
+        # Since the /usr merge, packages use either path.
         real = os.path.realpath(library)
         for path in (library, real, re.sub("^/usr", "", real)):
             done = subprocess.run(["dpkg", "-S", path], capture_output=True, encoding="utf-8", check=False)
@@ -148,7 +148,7 @@ def check_prometheus(tap):
 
 
 def check_metrics(tap):
-    """The path that the job names has what Prometheus reads: each line a comment or a sample."""
+    """The job's path has what Prometheus reads: each line is a comment or a sample."""
     job = yaml.safe_load(read("prometheus.yaml"))["scrape_configs"][0]
     port = collector.free_port()
     command = [h.KRAIT, "agent", "-i", "1s", "--listen", "127.0.0.1:%d" % port]

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""One dialect of frames: what a recording writes, its capture gives again byte for byte, whatever the
-kind of frame: Python, native with and without symbols, the kernel's with and without."""
+"""One dialect of frames: the capture reproduces what a recording writes, byte for byte, for every kind of frame:
+Python, native and kernel, with and without symbols."""
 # run-tests: beside others
 import collections
 import difflib
@@ -16,7 +16,7 @@ import harness as h
 
 SECONDS = "1.5"
 LIBRARY = "nested.so"
-# In this file every kernel that is recorded has a part of its symbols only.
+# In this file, every recorded kernel has only some of its symbols.
 KALLSYMS = "/proc/kallsyms"
 
 
@@ -32,7 +32,7 @@ def build(folder):
 
 
 def cut_symbols(folder):
-    """A kallsyms without the lower half of the kernel's functions: addresses there have no name."""
+    """Makes a kallsyms without the lower half of the kernel's functions: addresses there have no name."""
     with open(KALLSYMS, encoding="ascii") as f:
         lines = f.readlines()
     functions = sorted(int(line.split()[0], 16) for line in lines
@@ -47,7 +47,7 @@ def cut_symbols(folder):
 
 
 def krait(symbols, *args):
-    """Runs krait where /proc/kallsyms is that file, or the kernel's own."""
+    """Runs krait with that file as /proc/kallsyms, or with the kernel's own."""
     command = [h.KRAIT, *args]
     if symbols:
         script = 'mount --bind "$1" %s && shift && exec "$@"' % KALLSYMS
@@ -62,7 +62,7 @@ def read(path):
 
 
 def page_frames(path):
-    """[(kind, name, file)] of the page, each once, without what is only sorted otherwise."""
+    """Returns the page's distinct [(kind, name, file)], since only their order may differ."""
     text = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', read(path), re.S)
     data = json.loads(text.group(1))
     flat, strings = data["frames"], data["strings"]
@@ -96,7 +96,7 @@ def check(tap, python, library, symbols, name):
         shutil.rmtree(folder)
 
 
-# Mostly in _json, and in what that calls in the interpreter: many leaves lie just behind a call.
+# Mostly in _json and what it calls in the interpreter: many leaves are just after a call.
 ENCODES = """
 import json, time
 document = [{"id": i, "name": "name %d" % i, "list": list(range(20)), "value": i / 3} for i in range(300)]
@@ -107,7 +107,7 @@ while time.process_time() < end:
 
 
 def check_lines(tap, python):
-    """Source lines of native code: a leaf that lies where a call returns to has its own."""
+    """Source lines of native code: a leaf at a return address has its own line."""
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     path = lambda n: os.path.join(folder, n)
     try:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait finds interpreters by what they are: under another name, deleted or replaced while they
-run, in namespaces of their own, all of a machine at once. The stacks must be right each time."""
+"""krait recognises interpreters by their content: under another name, deleted or replaced while running, in other
+namespaces, all of a machine at once. The stacks must be right each time."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
@@ -14,7 +14,7 @@ import harness as h
 
 
 def check(tap, name, target, pid=None):
-    """The stacks of a target that runs pairs.py."""
+    """Checks the stacks of a target that runs pairs.py."""
     recording = h.record_work(pid or target.pid, 0.3)
     tap.equal(recording.code, 0, name + ": exit code", recording.err)
     h.check_accounts(tap, name, recording, complete=0.97)
@@ -24,7 +24,7 @@ def check(tap, name, target, pid=None):
 
 
 def copied(python, name):
-    """A copy of the interpreter under another name, beside the original's root."""
+    """Copies the interpreter under another name, next to the original's root."""
     folder = python.scratch()
     path = os.path.join(folder, name)
     shutil.copy2(python.root.rstrip("/") + python.path, path)
@@ -32,7 +32,7 @@ def copied(python, name):
 
 
 def check_files(tap, python):
-    """Its name says nothing, and it may be gone or another file by now."""
+    """The name says nothing, and the file may by now be gone or replaced."""
     folder, path = copied(python, "no_snake (1)")
     other = h.Interpreter(python.version, python.kind, python.root, python.inside(path))
     environment = dict(os.environ, PYTHONHOME="/usr")
@@ -53,15 +53,15 @@ def child_of(pid):
 
 
 def check_namespaces(tap, python):
-    """A target with pid and mount namespaces of its own, as in a container."""
+    """A target in its own pid and mount namespaces, as in a container."""
     command = ["unshare", "-mpf", "--kill-child", *python.command(python.target("pairs.py"))]
     with h.Target(command) as target:
         check(tap, python.name + " in namespaces of its own", target, child_of(target.pid))
 
 
 def check_names(tap, python):
-    """The name of the process breaks neither /proc parsing nor lines of output."""
-    # argv[0] is not the name that counts: it is that of the file, or what the process sets.
+    """A process's name breaks neither the parsing of /proc nor lines of output."""
+    # argv[0] does not count; the name is that of the file, or what the process sets.
     script = "import ctypes; ctypes.CDLL(None).prctl(15, %r); import sys; sys.argv = [%r]; " \
              "import runpy; sys.path.insert(0, %r); runpy.run_path(%r, run_name='__main__')"
     target = python.target("pairs.py")
@@ -72,7 +72,7 @@ def check_names(tap, python):
 
 
 def check_all(tap, pythons):
-    """All of them in one recording of the machine."""
+    """All interpreters in one recording of the machine."""
     targets = [h.start(python, "pairs.py") for python in pythons]
     try:
         done = h.record("-a", "-F", "997", "-d", "1s", outputs=("x.folded", "x.script"))
@@ -87,7 +87,7 @@ def check_all(tap, pythons):
 
 
 def check_start(tap, python):
-    """A process that starts while -a records is sampled from its first milliseconds on."""
+    """A process that starts during -a is sampled from its first milliseconds on."""
     line = 'sleep 0.5; exec "$@"'
     krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-a", "-q", "-F", "997", "-d", "2s", "-f",
                               "folded", "-o", "-"], stdout=subprocess.PIPE, encoding="utf-8")
@@ -103,7 +103,7 @@ def main():
     h.need_bpf()
     tap = h.Tap()
     pythons = h.interpreters(tap)
-    # Where the interpreter's file is seen from, not which one it is, is what differs.
+    # What matters is from where the interpreter's file is visible, not which one it is.
     inside, outside = ([p for p in pythons if (p.root != "/") == is_in] for is_in in (True, False))
     for python in inside if h.is_all() else inside[:1]:
         check_files(tap, python)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait doctor: works here, says what is missing where it does not, with the exit code of a recording;
-krait PID records, krait alone on a terminal says what there is."""
+"""krait doctor: works here; elsewhere says what is missing, with a recording's exit code. krait PID records; krait
+alone on a terminal shows what exists."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
@@ -51,7 +51,7 @@ def check_bad(tap):
 
 
 def check_unprivileged(tap, python):
-    """What nobody may do is said, and what mends it; a recording names doctor."""
+    """Says what users may not do and how to fix it; a failing recording mentions doctor."""
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     os.chmod(folder, 0o755)
     krait = os.path.join(folder, "krait")
@@ -92,7 +92,7 @@ def check_terminal(tap):
                     break
                 text += more
         except OSError:
-            pass  # the end of a terminal
+            pass  # the terminal has ended
     os.close(master)
     tap.ok(process.returncode == 0 and b"krait dump PID" in text, "alone on a terminal",
            text[:2000])

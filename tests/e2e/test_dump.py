@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait dump: the stacks of threads that wait and of one that runs are those that the program says of
-itself, on every interpreter; as text and as JSON; nothing is stopped."""
+"""krait dump: the stacks of waiting threads and of a running one match what the program says of itself, on every
+interpreter, as text and as JSON; nothing is stopped."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
@@ -48,7 +48,7 @@ def check_python(tap, python):
             thread = threads.get(tid, {"frames": [], "state": "", "stack": ""})
             frames = frames_of(thread)
             if what == "busy":
-                # Where it is in its loop changes; which functions it is in does not.
+                # Its line within the loop changes; the functions it is in do not.
                 frames, stack = [f[:2] for f in frames], [f[:2] for f in stack]
                 tap.ok(thread["stack"] in ("interrupted", "at rest"), name + ": busy", thread)
             else:
@@ -116,13 +116,13 @@ def check_pause_text(tap, python):
 
 
 def is_stuck(pid):
-    """In vfork(): it has a child, and sleeps uninterruptibly."""
+    """In vfork() the parent sleeps uninterruptibly; tells whether it does."""
     with open("/proc/%d/task/%d/children" % (pid, pid), encoding="utf-8") as f:
         return f.read().split() != [] and h.proc_state(pid) == "D"
 
 
 def check_stuck(tap, python, *ways):
-    """A thread in uninterruptible sleep answers, and so does one that waits for the GIL that it has."""
+    """krait shows a thread in uninterruptible sleep, and one that waits while it holds the GIL."""
     name = python.name + " uninterruptible"
     folder = python.scratch()
     fifo = os.path.join(folder, "fifo")
@@ -138,7 +138,7 @@ def check_stuck(tap, python, *ways):
             tap.ok("could not be paused" in done.stdout, name + ": that it could not be paused is said", done.stdout)
             tap.ok(is_stuck(target.pid), name + ": it has slept all the while", h.proc_state(target.pid))
         finally:
-            # Who opens it to read and write waits for nobody.
+            # Opening for reading and writing does not block.
             with open(fifo, "r+b", buffering=0):
                 said = h.read_line(target.process.stdout, time.monotonic() + h.PATIENCE_SECS)
             shutil.rmtree(folder)
@@ -148,7 +148,7 @@ def check_stuck(tap, python, *ways):
 def check_stuck_thread(tap, name, target, args, has_gil):
     said = target.oracle.threads
     deadline = time.monotonic() + 10
-    # Who waits for the GIL wakes every 5 ms, so one look may find it awake.
+    # A thread that waits for the GIL wakes every 5 ms, so one look may find it awake.
     while True:
         done, processes = dumped(*args, str(target.pid))
         threads = {t["tid"]: t for t in processes[0]["threads"]} if processes else {}
@@ -169,7 +169,7 @@ def check_stuck_thread(tap, name, target, args, has_gil):
 
 
 def check_interpreters(tap, python):
-    """Threads stand with their interpreter."""
+    """Threads are listed below their interpreter."""
     script = ("import threading, time\nfrom concurrent import interpreters\n"
               "def run():\n    interpreters.create().exec('import time\\ntime.sleep(1000)')\n"
               "threading.Thread(target=run, daemon=True).start()\ntime.sleep(0.5)\n"
@@ -183,7 +183,7 @@ def check_interpreters(tap, python):
                          % target.pid, text), "grouped", text)
 
 
-# What is not repr()'s: nothing of the target is called.
+# Not from repr(): krait calls nothing in the target.
 SHOWN = {
     "slots": "<Slots a=1 b='two'>",
     "more_slots": "<MoreSlots c=None a=1 b='two'>",
@@ -222,7 +222,7 @@ def check_locals(tap, python):
 
 
 def check_moving(tap, python):
-    """A thread that runs has its variables; what changes while it is read is marked."""
+    """A running thread has its variables; those that change during reading are marked."""
     script = ("def inner(given):\n    n = 0\n    while True:\n        n += 1\n"
               "def outer():\n    kept = 'the same'\n    inner([1, 2])\n"
               "print('READY', flush=True)\nouter()")
@@ -254,12 +254,12 @@ STATES = {
 
 
 def check_gil(tap, python):
-    """Who has the GIL, and who waits for it."""
+    """Shows who holds the GIL and who waits for it."""
     if python.free_threaded:
         return
     with h.start(python, "gilholder.py") as target:
         deadline = time.monotonic() + h.PATIENCE_SECS
-        # The waiting ones wake every 5 ms, so one look may find one of them awake.
+        # Waiting threads wake every 5 ms, so one look may find one awake.
         while True:
             done, processes = dumped(str(target.pid))
             states = sorted(t["state"] for t in processes[0]["threads"])
@@ -283,7 +283,7 @@ def check_text(tap, python):
 
 
 def check_looks(tap, python):
-    """Several looks at whatever has that name: what is as before is said."""
+    """Repeated looks at whatever has that name: unchanged threads are only mentioned."""
     with start(python) as target:
         done, processes = dumped("-n", "3", "-i", "50ms", "--name", "doing.py")
         own = [p for p in processes or [] if p["pid"] == target.pid]

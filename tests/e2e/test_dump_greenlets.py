@@ -1,8 +1,9 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait dump --greenlets lists what greenlet itself says of its greenlets (gr_frame), each below its parent, before and after
-greenlet has linked their frames anew for that; thousands of them, and of a program that switches all the time stacks that
-each of them really has. KRAIT_GREENLETS names more folders with the package: 3.12=/tmp/x,3.8=/tmp/y."""
+"""krait dump --greenlets lists what greenlet itself reports for its greenlets (gr_frame), each below its parent,
+before and after greenlet relinked their frames for that; also thousands of them; and for a program that switches
+all the time, stacks that each of them really has. KRAIT_GREENLETS names more folders with the package:
+3.12=/tmp/x,3.8=/tmp/y."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import glob
@@ -15,7 +16,7 @@ import time
 import harness as h
 
 MANY = 5000
-# What a greenlet of the program's churn can be seen in, by its outermost function.
+# Where a greenlet of the program's churn can be, by its outermost function.
 CHURN = {
     "endless_a": {("endless_a", "endless_a2")},
     "endless_b": {("endless_b", "endless_b2", "endless_b3"), ("endless_b", "<listcomp>", "endless_b2", "endless_b3")},
@@ -33,15 +34,15 @@ def take(pid):
 
 
 def short(frames):
-    """[function, line]; a qualified name's last part."""
+    """Returns [function, line] with the last part of the qualified name."""
     return [[f["name"].rsplit(".", 1)[-1], f["line"]] for f in frames]
 
 
 def with_greenlet():
-    """Interpreters, each with a folder that has the package."""
+    """Returns interpreters, each with a folder that has the package."""
     found = []
     more = [p.split("=") for p in os.environ.get("KRAIT_GREENLETS", "").split(",") if p]
-    # What scripts/wheels has fetched for make check-all.
+    # Fetched by scripts/wheels for make check-all.
     wheels = os.path.join(os.environ.get("KRAIT_CACHE", "/var/cache/krait"), "wheels")
     more.append(("3.12", os.path.join(wheels, "venv/lib/python3.12/site-packages")))
     more += [(path.rsplit("-", 1)[1], path) for path in glob.glob(wheels + "/g*-3.*[0-9]") if h.is_all()]
@@ -76,7 +77,7 @@ def check_tree(tap, name, target):
     for when, got in ("", before), (" once more", after):
         greenlets = by_id(got)
         stacks = sorted(short(g["frames"]) for g in greenlets.values() if g["thread"] == target.pid and g["frames"])
-        # The one within nested() is not among the program's own list.
+        # The one within nested() is missing from the program's own list.
         want = sorted(truth + [[["straight", line_of("straight")], ["leaf", line_of("hub.switch()")]]])
         tap.equal(stacks, want, name + ": what gr_frame says" + when, got.get("error"))
     hubs = [g for g in greenlets.values() if g["name"] == "Hub"]
@@ -98,10 +99,10 @@ def line_of(text):
 
 
 def check_churn(tap, name, target):
-    """Nothing holds still: a stack is one of those, or it is marked."""
+    """Nothing stands still: a stack is one of those, or it is marked."""
     tap.equal(ask(target, "churn"), "CHURN\n", name + ": it switches all the time")
     seen, looks, wrong = 0, 0, []
-    # Most that are read while they run are cut somewhere: as many looks as it takes to see some whole.
+    # Most stacks that are read while they run are cut somewhere: repeat until we have seen some whole.
     while looks < (20 if h.is_all() else 8) or (seen < 3 and looks < 100):
         looks += 1
         r = krait(str(target.pid))
@@ -115,7 +116,7 @@ def check_churn(tap, name, target):
 
 
 def trees(text):
-    """(head, functions) of each greenlet of a tree."""
+    """Returns (head, functions) for each greenlet of a tree."""
     found = []
     for line in text.splitlines():
         match = re.match(r"^[│ ]*(?:├──|└──) (.*)$", line)

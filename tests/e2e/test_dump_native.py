@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait dump --native: native frames of threads that wait and of one that runs lie where they belong between those of
-Python, on every interpreter; variables stay; one without Python has its own; with --pause, too."""
+"""krait dump --native: native frames of waiting threads and of a running one are at their places among Python's, on
+every interpreter; variables remain; a thread without Python has native frames only. Also with --pause."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
@@ -9,7 +9,7 @@ import time
 
 import harness as h
 
-# C code that was called by Python and calls Python, which waits; and threads that wait in C, or run there.
+# C code that Python called and that calls Python, which waits; and threads that wait or run in C.
 PROGRAM = """
 import ctypes, hashlib, socket, threading, time
 libc = ctypes.CDLL(None)
@@ -55,7 +55,7 @@ def check(tap, python, *args):
     name = " ".join((python.name,) + args)
     with h.Target(python.command("-c", PROGRAM)) as target:
         _, plain = dumped(str(target.pid))
-        # On a busy machine symbols and rows of libraries may not come in time, which the stack says.
+        # On a busy machine, libraries' symbols and unwind rows may come late; then the stack says so.
         for _ in range(3):
             done, natives = dumped("--native", "--locals", *args, str(target.pid))
             if natives and not any(f["name"] in ("[truncated]", "[libc.so.6]") for t in natives[0]["threads"]
@@ -86,7 +86,7 @@ def check(tap, python, *args):
                any("crypto" in lib or "hash" in lib or "sha" in lib or "HACL" in lib or "python" in lib for lib in libs),
                name + ": one that runs", known["hashes"])
         foreign = [t for t in threads if t["stack"] == "native"]
-        # All of it is libc's, and how a thread begins is not shown.
+        # All of it is in libc, and krait hides how a thread begins.
         tap.ok(len(foreign) == 1 and [f["name"] for f in foreign[0]["frames"]] == ["[native thread]"],
                name + ": one without Python", foreign)
         tap.ok(target.alive(), name + ": it lives")
@@ -95,7 +95,7 @@ def check(tap, python, *args):
 
 
 def check_paused(tap, name, process, known):
-    """All are of one moment: one that runs, too, has a whole stack with variables, none of which changed."""
+    """All from one moment: even a running thread has a whole stack with variables, and none of them changed."""
     values = {v["name"]: v for f in known["hashes"]["frames"] for v in f.get("locals", [])}
     tap.ok(known["hashes"]["stack"] == "at rest" and values["data"]["value"].startswith("b'xxx") and
            not any("changed" in v for v in values.values()) and
@@ -104,7 +104,7 @@ def check_paused(tap, name, process, known):
 
 
 def check_many(tap, python):
-    """All of 200 threads, and how long that takes."""
+    """All of 200 threads, and the time it takes."""
     script = ("import threading, time\nfor i in range(200):\n"
               "    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()\n"
               "time.sleep(0.5)\nprint('READY', flush=True)\ntime.sleep(1000)")

@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait dump --tasks draws what `python -m asyncio pstree` draws of the same program, which waits: every edge between a task,
-its frames and the tasks that it awaits, with lines. Circles are drawn and said, 10,000 tasks too, and the tasks of threads
-that have ended. Older versions, and programs without asyncio, are told so."""
+"""krait dump --tasks draws what `python -m asyncio pstree` draws of the same waiting program: every edge between a
+task, its frames and the tasks it awaits, with lines. It draws cycles and mentions them, and handles 10,000 tasks
+and tasks of ended threads. For older versions, and programs without asyncio, it says so."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
@@ -21,8 +21,8 @@ def krait(*args):
 
 
 def paths(text):
-    """Every line of a tree with all above it, as names with lines: a set of tuples. A task that was drawn above has no
-    subtree: what it has elsewhere is put in."""
+    """Returns every line of a tree with all lines above it, as names with lines: a set of tuples. A task already
+    drawn has no subtree there: we insert its subtree."""
     found, above, below = set(), [], {}
     for line in text.splitlines():
         match = re.match(r"^((?:│   |    )*)(?:├──|└──) (.*)$", line)
@@ -76,7 +76,8 @@ def check(tap, python):
         ours, theirs = krait("--tasks", target.pid), target.pstree()
         tap.equal(ours.returncode, 0, name + ": exit code", ours.stderr)
         want, got = paths(theirs.stdout), paths(ours.stdout)
-        # 3.14 leaves out threads other than the main one: what it has must be there, and nothing else of the main one.
+        # 3.14 omits threads other than the main one: so its output must be contained in ours, and the main thread
+        # must match.
         tap.ok(len(want) > 20 and not want - got, name + ": all that pstree has", (sorted(want - got), theirs.stderr))
         other = {path[0] for path in got if path[1:2] == (LEAF,) and path[0].startswith("(T) Task-")}
         rest = {path for path in got - want if path[0] not in other}

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait dump of processes in other namespaces, of a deleted executable, of one that gdb traces, of 500 threads: all
-threads are answered."""
+"""krait dump of processes in other namespaces, of a deleted executable, of one traced by gdb, of 500 threads: all
+threads are shown."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
@@ -42,7 +42,7 @@ def dumped(*args):
 
 
 def child_of(pid):
-    """The only child, and its child, as far as there are any."""
+    """Returns the only child, and its child, as far as they exist."""
     while True:
         with open("/proc/%d/task/%d/children" % (pid, pid), encoding="utf-8") as f:
             children = f.read().split()
@@ -112,7 +112,7 @@ def check_traced(tap, python):
 
 
 def check_many(tap, python):
-    """At least 99.9 % of all threads are answered; two never yield."""
+    """At least 99.9 % of all threads are shown; two of them never yield."""
     with h.Target(python.command("-c", MANY % (400, 97))) as target:
         time.sleep(0.5)
         for args in ((), ("--locals",), ("--native",), ("--pause",), ("--pause", "--native", "--locals")):

@@ -1,9 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Interpreters that no table describes: krait works from their debug information, in the file itself
-or from a debuginfod server, and samples on while a server makes it wait. The interpreters are
-tests/targets/fake_unpublished.c and, where scripts/pythons-nogil has built it, CPython 3.11 with
-Py_TRACE_REFS."""
+"""Interpreters that no table describes: krait uses their debug information, in the file itself or from a debuginfod
+server, and keeps sampling while it waits for a server. The interpreters are tests/targets/fake_unpublished.c and,
+if scripts/pythons-nogil has built it, CPython 3.11 with Py_TRACE_REFS."""
 # run-tests: beside others
 import ctypes
 import http.server
@@ -33,7 +32,7 @@ def build_id(path):
 
 
 class Files:
-    """The fake with its debug information, without, and the latter alone."""
+    """The fake with its debug information, without it, and the debug information alone."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="krait-e2e-")
@@ -48,7 +47,7 @@ class Files:
 
     def split(self, whole, stripped):
         subprocess.run(["objcopy", "--only-keep-debug", whole, self.debug], check=True)
-        # The symbols go, too, as distributions do it; those for the dynamic linker stay.
+        # Also strips symbols, as distributions do; those for the dynamic linker stay.
         subprocess.run(["strip", "-o", stripped, whole], check=True)
 
     def clean(self):
@@ -56,7 +55,7 @@ class Files:
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """GET /buildid/ID/debuginfo on a port of this machine. Answers once it may."""
+    """Serves GET /buildid/ID/debuginfo on a local port; waits until it may answer."""
     daemon_threads = True
 
     def __init__(self, files, path, patient=True):
@@ -121,7 +120,7 @@ def check_recorded(tap, name, target, path, env=NO_SERVERS):
 
 
 def check_local(tap, files):
-    """In the file itself; and nowhere."""
+    """Debug information in the file itself, and none at all."""
     with h.Target([files.whole]) as target:
         tap.equal(listed(target.pid)[1]["how"], "DWARF", "debug information in the file: list")
         check_recorded(tap, "debug information in the file", target, files.whole)
@@ -159,7 +158,7 @@ def check_server(tap, files):
 
 
 def check_silent_server(tap, files):
-    """While a server does not answer krait samples what it can, and ends when it is told to."""
+    """While a server does not answer, krait samples what it can, and it ends when told to."""
     with Server(files, files.stripped, patient=False) as server, \
             h.Target([files.stripped]) as odd, h.Target([files.whole]) as good:
         r = h.record("-a", "-F", "997", "-d", h.moment(1.5), outputs=("x.folded", "x.script"),
@@ -181,7 +180,7 @@ def check_silent_server(tap, files):
 
 
 def check_late_server(tap, files):
-    """An answer that comes in the midst of a recording: the process is sampled from then on."""
+    """An answer arrives during a recording: from then on the process is sampled."""
     with Server(files, files.stripped, patient=False) as server, \
             h.Target([files.stripped]) as target:
         krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, *h.OWN_STACKS, "-a", "-q", "-F", "997", "-f", "folded", "-o",
@@ -202,7 +201,7 @@ def pause(seconds):
 
 
 def count_by_pid(recording):
-    """{pid: samples} of its script."""
+    """Returns {pid: samples} of its script."""
     counts = {}
     with open(recording.path("x.script"), encoding="utf-8") as f:
         for line in f:
@@ -214,14 +213,14 @@ def count_by_pid(recording):
 
 
 def check_interpreter(tap, python, files):
-    """A real one, its debug information in the file; then without, from a server."""
+    """A real interpreter: with debug information in the file; then without, from a server."""
     name = python.name + ": names.py"
     with h.start(python, "names.py", env=NO_SERVERS) as target:
         tap.equal(listed(target.pid)[1]["how"], "DWARF", name + ": list")
         r = h.record_work(target.pid, 2, *h.OWN_STACKS, env=NO_SERVERS)
     h.check_accounts(tap, name, r, complete=0.99)
     h.check_stacks(tap, name, r, target.oracle)
-    # Beside the other, where it finds its library.
+    # In the same folder, so that it finds its library.
     stripped = python.path + "-%d" % os.getpid()
     try:
         files.split(python.path, stripped)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Interpreters inside other programs: linked as python3-config --embed says, statically, stripped,
-without PIE, and run from a virtual environment. The stacks must be right each time."""
+"""Interpreters inside other programs: linked as python3-config --embed says, statically, stripped, without PIE, and
+run from a virtual environment. The stacks must be right each time."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import glob
@@ -18,7 +18,7 @@ SOURCE = os.path.join(h.TARGETS, "embed.c")
 
 
 def static_library(ending):
-    """libpython3.X of the interpreter that runs this, and what must be linked with it."""
+    """Returns libpython3.X of the interpreter that runs this, and what must be linked with it."""
     folder = sysconfig.get_config_var("LIBPL") or ""
     found = glob.glob(os.path.join(folder, "libpython3*[0-9]" + ending))
     libraries = [word for name in ("LIBS", "SYSLIBS", "MODLIBS")
@@ -27,7 +27,7 @@ def static_library(ending):
 
 
 def variants():
-    """Name, flags for the compiler, strip or not."""
+    """Yields name, compiler flags, and whether to strip."""
     config = shutil.which("python%d.%d-config" % sys.version_info[:2])
     if config:
         flags = subprocess.run([config, "--embed", "--ldflags"], capture_output=True,
@@ -62,7 +62,7 @@ def check_built(tap, folder, name, flags, stripped):
 
 
 def check_venv(tap, folder, python):
-    """Its python is a link: the file that holds the interpreter is another."""
+    """Its python is a link: another file contains the interpreter."""
     name = python.name + " in a virtual environment"
     made = subprocess.run([python.path, "-m", "venv", "--without-pip", folder],
                           capture_output=True, check=False)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait record -- COMMAND that ends before its command: nothing is left behind, and nobody's work is
-ended without a word."""
+"""krait record -- COMMAND ends before its command: it leaves nothing behind and never kills anybody's work
+silently."""
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
 import signal
@@ -14,7 +14,7 @@ WORK = "import os, signal, sys, time\n%sprint(os.getpid(), flush=True)\nwhile Tr
 OTHER = "os.setresuid(65533, 65533, 65533)\n"
 IGNORES = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
 SAYS = "signal.signal(signal.SIGINT, lambda *a: (print('interrupted', flush=True), sys.exit(5)))\n"
-# 150 processes that work until it is told to end.
+# 150 processes that work until told to end.
 STARTS = """import subprocess
 running = []
 def end(*args):
@@ -29,7 +29,7 @@ for i in range(150):
 
 
 class Run:
-    """krait with a command that says its pid and works on for ever."""
+    """krait with a command that prints its pid and works for ever."""
 
     def __init__(self, python, before, *args):
         folder = h.tempfile.mkdtemp(prefix="krait-e2e-")
@@ -50,7 +50,7 @@ class Run:
             return False
 
     def end(self, patience=20):
-        """Until krait itself has ended; the command has what it says, too, as long as it lives."""
+        """Waits until krait itself has ended; the command shares its output and may live on."""
         deadline = time.monotonic() + patience
         while self.krait.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -73,7 +73,7 @@ def check(tap, name, run, alive):
 
 
 def check_many(tap, python):
-    """More start during the recording than there are processors: it ends when it should."""
+    """More processes start during the recording than there are processors: it still ends in time."""
     run = Run(python, STARTS, "-d", "3s")
     alive = run.end(60)
     tap.ok(not alive and run.secs < 6, "-d 3s with 150 started processes", "%.1f s" % run.secs, run.err)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""An interrupt in the first instructions of the interpreter's loop, where CPython 3.11 and 3.12 have made an activation
-known and not filled it yet (bpf/activation.h): its stack is there, and it is one that the target can have."""
+"""An interrupt in the first instructions of the interpreter's loop, when CPython 3.11 and 3.12 have published an
+activation but not yet filled it (bpf/activation.h): the stack is complete and is one that the target can have."""
 # run-tests: beside others
 import collections
 import re
@@ -9,7 +9,7 @@ import re
 import harness as h
 
 CHAIN = ["<module>", "main", "outer", "middle", "inner", "leaf"]
-# Where rows of a library are not known yet, or memory is not there, nothing can be done.
+# Nothing can be done while a library's unwind rows are not known yet or memory is missing.
 LOST_MAX = 0.001
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""-e and -c: counts of page faults and context switches are the kernel's own, each event apart from
-the others in every output; stacks taken where the kernel switches tasks are those of the oracle."""
+"""-e and -c: counts of page faults and context switches equal the kernel's, each event is separate in every output,
+and stacks taken at task switches are those of the oracle."""
 # run-tests: beside others; takes long
 # run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import collections
@@ -19,7 +19,7 @@ BOTH = ("-e", "page-faults,context-switches", "-c", "1")
 
 
 def near(got, want):
-    """The calls that read the kernel's counters are in what they count."""
+    """The calls that read the kernel's counters are counted themselves, so allow for them."""
     return abs(got - want) <= 0.02 * want + 5
 
 
@@ -28,7 +28,7 @@ def of_function(stacks, name):
 
 
 def stats_of(recording, event):
-    """The accounts of one event of several."""
+    """Returns the accounts of one of several events."""
     rest = {}
     for line in recording.err.splitlines():
         match = re.match(re.escape(event) + r"\.(.*) (-?\d+)$", line)
@@ -46,7 +46,7 @@ def check_accounts(tap, name, recording, event):
 
 
 def perf_events(path):
-    """{event: samples} as perf script has them; None without perf."""
+    """Returns {event: samples} as perf script has them; None without perf."""
     if not shutil.which("perf"):
         return None
     done = subprocess.run(["perf", "script", "-i", path, "-F", "comm,tid,time,event"],
@@ -80,7 +80,7 @@ def check_counts(tap, python):
 
 
 def check_outputs(tap, r, samples):
-    """Every output has each event apart, or says which one it has."""
+    """Every output has each event separately, or says which one it has."""
     counts = perf_events(r.path("x.data"))
     if counts is None:
         tap.skip("perf script has both events", "no perf")
@@ -119,14 +119,14 @@ def check_outputs(tap, r, samples):
 
 
 def check_oracle(tap, python, script, event):
-    """Stacks at task switches and page faults, of which some hit the kernel: all are legal."""
+    """Stacks at task switches and page faults, some of which hit the kernel: all are legal."""
     name = "%s: %s at %s" % (python.name, script, event)
     with h.start(python, script) as target:
         r = h.record("-p", str(target.pid), "-d", h.moment(0.3), "-e", event + ",cpu-clock", "-c", "1",
                      *h.OWN_STACKS)
     for part in (event, "cpu-clock"):
         check_accounts(tap, name, r, part)
-    # Where memory is short, the page that is missing may be one that the walk would read: a stack that says so.
+    # If memory is short, the missing page may be one that the walk would read; then the stack says so.
     stacks = [(s, n) for s, n in r.stacks if event != "page-faults" or s[1] != "[truncated: frame fault]"]
     tap.ok(sum(n for _, n in stacks) >= 0.99 * r.samples(), name + ": next to none is cut", h.show(r.stacks))
     illegal, _ = target.oracle.judge(stacks)
@@ -152,7 +152,7 @@ def check_frequency(tap, python):
 
 
 def check_leaf(tap, python):
-    """The native and kernel part of a task switch goes from sleep() down to the scheduler."""
+    """A task switch's native and kernel part goes from sleep() down to the scheduler."""
     r = h.record("-n", "-k", *BOTH, "-e", "cpu-clock", lines=False,
                  command=python.command(python.target("events.py")), outputs=("x.data",))
     h.run_krait("convert", "--event", "context-switches", "-q", "-o", r.path("cs.folded"),
@@ -169,7 +169,7 @@ def check_leaf(tap, python):
 
 
 def check_refusals(tap, python):
-    """An event that the machine lacks is one line and 5, one that is none is 2."""
+    """An event that the machine lacks gives one line and code 5; an invalid one gives code 2."""
     command = python.command("-c", "pass")
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     path = os.path.join(folder, "x.folded")
@@ -193,7 +193,7 @@ def main():
         tap.skip("all", "no interpreter (make pythons)")
         return tap.done()
     results = None
-    # How a layout is walked does not depend on the event: one of each kind of walk is enough.
+    # How a layout is walked does not depend on the event: one of each kind of walk suffices.
     some = [next((p for p in pythons if p.minor == minor), None) for minor in ("3.15", "3.14", "3.12", "3.11", "3.8")]
     for python, check in h.covering([p for p in some if p], [check_counts, check_oracle]):
         if check == check_counts:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait exec: code runs in the thread that is meant, and krait says what became of it; a krait that is killed leaves
-the process well. Who is refused: test_exec_refused.py."""
+"""krait exec: code runs in the intended thread, and krait reports the result; killing krait does not harm the
+process. For refusals see test_exec_refused.py."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
@@ -85,7 +85,7 @@ def check_timeout(tap, python):
 
 
 def check_interrupted(tap, python):
-    """Ctrl-C withdraws."""
+    """Ctrl-C withdraws the request."""
     with ex.start(python, "lock") as target:
         with subprocess.Popen([h.KRAIT, "exec", str(target.pid), "-c", "print('LATE', flush=True)"],
                               stderr=subprocess.PIPE, encoding="utf-8") as krait:
@@ -115,7 +115,8 @@ def check_disabled(tap, python):
 
 
 def check_turned_off(tap, python):
-    """Neither the environment nor an option says so: as a build without it, or a program that embeds Python."""
+    """Turned off with no trace in environment or options, as in a build without it or a program that embeds
+    Python."""
     with ex.start(python) as target:
         done = ex.run(target, "--capture", code="""
 import ctypes, struct
@@ -150,7 +151,7 @@ def check_old(tap, pythons):
 
 
 def check_pending(tap, python):
-    """A request of another debugger waits for that thread: it stays, and is what runs."""
+    """Another debugger's request is already waiting for that thread: it stays, and it is what runs."""
     with ex.start(python, "lock") as target:
         with subprocess.Popen([h.KRAIT, "exec", "--timeout", "60s", str(target.pid), "-c", "print('FIRST', flush=True)"],
                               stderr=subprocess.PIPE, encoding="utf-8") as first:
@@ -175,7 +176,7 @@ def check_pending(tap, python):
 
 
 def check_prerelease(tap, pythons):
-    """A copy of the interpreter whose table says that it is no release yet."""
+    """A copy of the interpreter whose table claims to be a pre-release."""
     python = next((p for p in pythons if p.kind == "exe"), None)
     if not python:
         tap.skip("a pre-release", "no interpreter that is one file")
@@ -201,7 +202,7 @@ def check_prerelease(tap, pythons):
 
 
 def check_stopped(tap, python):
-    """One that is stopped stays so."""
+    """A stopped process stays stopped."""
     with ex.start(python) as target:
         os.kill(target.pid, signal.SIGSTOP)
         time.sleep(0.1)
@@ -214,7 +215,7 @@ def check_stopped(tap, python):
 
 
 def check_killed(tap, python):
-    """At whatever moment krait is killed."""
+    """krait is killed at arbitrary moments."""
     with ex.start(python) as target:
         cnt = 40 if h.is_all() else 20
         worse = []

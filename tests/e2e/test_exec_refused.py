@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait exec of those who cannot be asked, or may not be: it is refused, with the reason, and nothing is written; what
+"""krait exec of processes that cannot be asked or may not be: it refuses with a reason and writes nothing. Also what
 other users, containers and a hostile process can do to it."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
@@ -36,7 +36,7 @@ def check_refused(tap, python):
 
 
 def children_of(pid):
-    """What gdb's shell is, and what that runs."""
+    """Returns gdb's shell, and what that runs."""
     return [int(child) for child in subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True,
                                                    encoding="utf-8").stdout.split()]
 
@@ -48,7 +48,7 @@ def check_traced(tap, python):
     with ex.start(python) as target:
         with subprocess.Popen(["gdb", "-q", "-batch", "-p", str(target.pid), "-ex", "shell sleep 600"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as gdb:
-            # Before it waits in its shell it reads symbols, and writes breakpoints of its own.
+            # Before gdb waits in its shell, it reads symbols and writes its own breakpoints.
             h.wait_until(lambda: children_of(gdb.pid) and {t for _, t in ex.states_of(target.pid)} != {0}, gdb)
             with ex.Untouched(tap, "a process that gdb traces", target.pid):
                 done = ex.run(target, code="1")
@@ -67,7 +67,7 @@ def check_other_user(tap, python):
     for tmpdir in (None, "/tmp", "/nonexistent"):
         before = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
         if python.root != "/":
-            # The whole of it is run as that user: chroot comes first.
+            # All of it runs as that user: chroot comes first.
             command = ["chroot", python.root, *before, python.path, "-B", python.target("asked.py")]
         else:
             command = [*before, *python.command(python.target("asked.py"))]
@@ -82,7 +82,7 @@ def check_other_user(tap, python):
 
 
 def check_rights(tap, python):
-    """What krait's file may do, and its caller may not, does not count."""
+    """Rights of krait's file that the caller lacks do not count."""
     if not shutil.which("setcap"):
         tap.skip("krait with capabilities of its file", "no setcap")
         return
@@ -113,7 +113,7 @@ def check_rights(tap, python):
 
 
 def check_folders(tap, python):
-    """Folders where others could put another script, and links, are not used."""
+    """krait does not use links, or folders in which others could put another script."""
     folder = python.scratch()
     try:
         os.chmod(folder, 0o755)
@@ -135,7 +135,7 @@ def check_folders(tap, python):
 
 
 def check_container(tap, python):
-    """Mounts, pids and a /tmp of its own."""
+    """Its own mounts, pids and /tmp."""
     root = python.root
     script = ("mount -t tmpfs none %s/tmp && exec chroot %s %s -B %s" %
               (root.rstrip("/"), root, python.path, python.target("asked.py")))
@@ -156,7 +156,7 @@ def check_container(tap, python):
 
 
 def check_hostile(tap, python):
-    """A process that writes whatever it likes into the report."""
+    """A process that writes arbitrary data into the report."""
     with ex.start(python) as target:
         done = ex.run(target, "--capture", "--timeout", "3s", code="""
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent's exporter and servers that answer as servers do when things go wrong: each window arrives once or is counted, no
-secret is said, and what a kill -9 leaves in the spool is sent in its order and with its times."""
+"""krait agent's exporter against servers that fail in the usual ways: each window arrives once or is counted, no
+secret is printed, and what a kill -9 leaves in the spool is sent in order and with its times."""
 # run-tests: second try: windows are late where the machine has no time
 # run-tests: beside others
 import contextlib
@@ -30,7 +30,7 @@ PATH = "/v1development/profiles"
 
 
 def fields(data):
-    """[(number, value)]: bytes, or an int."""
+    """Returns [(number, value)]: bytes or an int."""
     at, found = 0, []
 
     def varint():
@@ -60,7 +60,7 @@ def fields(data):
 
 
 def profiles(body):
-    """[(profile_id, time_unix_nano)] of a request."""
+    """Returns [(profile_id, time_unix_nano)] of a request."""
     found = []
     for number, resource in fields(body):
         for n, scope in fields(resource) if number == 1 else ():
@@ -75,8 +75,8 @@ def profiles(body):
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """What it answers is in the first part of the path; only the first times, where that says so. taken: what it has said it
-    would keep, by that part."""
+    """The path's first part says what to answer, and possibly how often. taken: what it has accepted, by that
+    part."""
     daemon_threads = True
 
     def __init__(self, port=0, context=None):
@@ -89,7 +89,7 @@ class Server(http.server.ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def handle_error(self, request, client_address):
-        pass  # those who do not like our certificate, or do not wait
+        pass  # clients that reject our certificate or do not wait
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -163,7 +163,7 @@ class Agent:
             return f.read()
 
     def metrics(self):
-        """{name{labels}: value}"""
+        """Returns {name{labels}: value}."""
         with socket.socket(socket.AF_UNIX) as s:
             s.settimeout(10)
             s.connect(self.socket)
@@ -173,7 +173,7 @@ class Agent:
             answer = connection.getresponse()
             text = answer.read().decode()
         if answer.status != 200:
-            raise OSError(text)  # no window is over yet
+            raise OSError(text)  # no window has ended yet
         return {k: float(v) for k, v in (line.rsplit(" ", 1) for line in text.splitlines() if line and line[0] != "#")}
 
     def metric(self, name, way):
@@ -183,7 +183,7 @@ class Agent:
             return -1
 
     def children(self):
-        """{role: pid}"""
+        """Returns {role: pid}."""
         found = {}
         for path in glob.glob("/proc/%d/task/*/children" % self.process.pid):
             with open(path, encoding="ascii") as f:
@@ -205,14 +205,14 @@ def wait_for(condition, seconds=h.PATIENCE_SECS):
 
 
 def certificate(folder):
-    """Signed by itself, its key, and a server that shows it and wants to be shown it."""
+    """Makes a self-signed certificate, its key, and a server that presents it and requires it from clients."""
     cert, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                     "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=localhost", "-addext",
                     "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(cert, key)
-    context.verify_mode = ssl.CERT_REQUIRED  # the client shows the same one
+    context.verify_mode = ssl.CERT_REQUIRED  # the client presents the same one
     context.load_verify_locations(cert)
     return cert, key, context
 
@@ -260,7 +260,7 @@ def check_trouble(tap, folder):
         check_rights(tap, agent)
         commands = subprocess.run(["ps", "axeww", "-o", "args"], capture_output=True, check=True).stdout
         tap.ok(TOKEN.encode() not in commands, "trouble: no token in ps")
-        # The numbers that it gives are of windows that are over: ask until they agree.
+        # Its numbers are of finished windows: ask until they agree.
         tap.ok(wait_for(lambda: agent.metric("krait_export_rejected_batches_total", "never") >= 2),
                "trouble: refusals are counted", agent.said()[-500:])
         tap.ok(wait_for(lambda: agent.metric("krait_export_failed_tries_total", "down") == 2),
@@ -295,7 +295,7 @@ def check_trouble(tap, folder):
 
 
 def check_kill(tap, folder):
-    """Nobody listens; krait is killed, and started again when somebody does."""
+    """Nobody listens; krait is killed, and restarted once somebody listens."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]

@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Extensions that work in CPython's own functions: their time is never that of the Python function that has
-called them, and where they call Python they are between caller and callee. By hand (on every
-interpreter), and made by Cython; in a thorough run by mypyc and pybind11, too."""
+"""Extensions that work inside CPython's own functions: their time never counts as that of the Python function that
+called them, and if they call Python, they appear between caller and callee. Handwritten (on every interpreter),
+and made by Cython; in a thorough run also by mypyc and pybind11."""
 # run-tests: beside others
 # run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import os
@@ -14,8 +14,9 @@ import sys
 import harness as h
 
 LEAST = 0.99
-# A call takes milliseconds, so the interpreter's own part in it is far below a thousandth; on a machine with eighty
-# programs to each CPU 3 samples of 188 were there. What this is to find was 41 % (trial.md, N1).
+# A call takes milliseconds, so the interpreter's own share in it is far below a thousandth; on a machine with
+# eighty programs per CPU, 3 samples of 188 were its own. The defect that this test must detect was 41 % (trial.md,
+# N1).
 OWN_AT_MOST = 0.05
 SYSTEM_PYTHON = "/usr/bin/python3"
 
@@ -25,7 +26,7 @@ def run(folder, *command):
 
 
 def include_of(python):
-    """Where this interpreter's headers are; None without."""
+    """Returns the folder of this interpreter's headers; None without them."""
     if python.root != "/":
         return None
     code = "import sysconfig; print(sysconfig.get_path('include'))"
@@ -51,7 +52,7 @@ def build_cython(python, folder):
     run(folder, cython, "-3", os.path.join(h.TARGETS, "crunch_cython.pyx"), "-o", "crunch_cython.c")
     done = run(folder, compiler(), "-O2", "-w", "-fPIC", "-shared", "-I" + include, "crunch_cython.c", "-o",
                "crunch_cython.so")
-    # The Cython that is here may be older than this interpreter.
+    # The installed Cython may be older than this interpreter.
     return None if done.returncode == 0 else "this Cython does not know it"
 
 
@@ -82,13 +83,13 @@ def plain(frame):
 
 
 def below(stack, function):
-    """What is on the leaf's side of the Python function; None where it is not there."""
+    """Returns what is on the leaf's side of the Python function; None if the function is missing."""
     names = [plain(f) if f.endswith(".py)") else "" for f in stack]
     return stack[names.index(function) + 1:] if function in names else None
 
 
 def judge(tap, name, stacks, function, is_good, least=LEAST):
-    """Of the samples below the function, so many are as they must be."""
+    """Checks how many of the samples below the function are as they must be."""
     mine = [(below(s, function), n) for s, n in stacks if below(s, function) is not None]
     total, good = sum(n for _, n in mine), sum(n for s, n in mine if is_good(s))
     tap.ok(total > 20 and good >= least * total, "%s: %d of %d" % (name, good, total),

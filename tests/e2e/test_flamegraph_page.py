@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The flame graph page in a real browser: numbers, zoom, search, keyboard, no network, no errors.
 
-The pages are made by tests/unit/test_html, which needs no recording and no root.
-With KRAIT_SHOTS=DIR a screenshot of each page is left there, to be looked at.
+tests/unit/test_html makes the pages, which needs no recording and no root. KRAIT_SHOTS=DIR keeps a screenshot of
+each page for inspection.
+
 """
 # run-tests: beside others; takes long
 # run-tests: second try: a browser that gets no CPU in time answers late
@@ -51,7 +52,7 @@ class Page:
         return self.browser.run(f"document.getElementById('{element}').textContent")
 
     def box(self, name):
-        """The widest box of that name: {node, x, y, w, h, total, ...}, from the canvas' corner."""
+        """Returns the widest box of that name: {node, x, y, w, h, total, ...}, from the canvas's corner."""
         return self.browser.run(
             "krait.boxes().filter(b => b.name === %r).sort((a, b) => b.w - a.w)[0]" % name)
 
@@ -65,7 +66,7 @@ class Page:
         self.browser.click(*self.at(name))
 
     def state(self):
-        """Names of the zoomed and of the focused frame."""
+        """Returns the names of the zoomed and of the focused frame."""
         return self.browser.run(
             "(b => [b[krait.state.zoom].name, b[krait.state.focus].name])(krait.boxes())")
 
@@ -301,7 +302,7 @@ def large_pages(browser, folder):
     page.clean("empty")
 
 
-# Each box has at least what those below it have, and the rest is its self.
+# Each box has at least what those below it have; the rest is its self.
 SUMS = """(t => { const sum = new Float64Array(t.cnt);
     for (let i = t.cnt - 1; i > 0; i--) sum[t.parent[i]] += t.total[i];
     return [...sum].every((s, i) => !t.opened[i] || Math.abs(s + t.self[i] - t.total[i]) < 1e-6); })(krait.state.tree)"""
@@ -369,7 +370,7 @@ def views_page(browser, folder):
 
 
 def look_for(browser, page, text):
-    """The share that is said to match, and what else is said."""
+    """Returns the share that is said to match, and the rest of the message."""
     browser.run("(s => { s.value = %r; s.dispatchEvent(new Event('input')); })(document.getElementById('search'))" % text)
     browser.run("krait.settled()")
     browser.settle()
@@ -418,7 +419,7 @@ def search_page(browser, folder):
 
 
 def narrow_matches(browser, folder):
-    """What is too narrow to be drawn is found, has a stub of its own, and is zoomed to."""
+    """The search finds matches that are too narrow to draw, gives them a stub and zooms to them."""
     name = "needle"
     with open(os.path.join(folder, "hay.folded"), "w", encoding="utf-8") as file:
         file.writelines(f"main (a.py);{what} 1\n" for what in ("calls (a.py);needle (b.py)", "one (a.py)", "two (a.py)"))
@@ -460,7 +461,7 @@ def many_page(browser, folder):
     page.clean("many")
 
 
-# What is drawn from now on.
+# Records what is drawn from now on.
 DRAWN = """(async () => {
     const texts = [], { fillText } = CanvasRenderingContext2D.prototype;
     CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { texts.push(text); fillText.call(this, text, ...rest); };
@@ -583,7 +584,7 @@ def waits_page(browser, folder):
     check(not browser.run(shown), "a recording of one event has no choice")
 
 
-# Of some ranges without a gap, and of all lanes, the sums by node and measure, less those of the tree: nothing.
+# Sums over adjoining ranges, or over all lanes, minus the tree's, by node and measure: all zero.
 PARTS = """((s, measures, cuts) => measures.map(m => {
     const whole = KraitStacks.selfOf(DATA, m), sum = new Float64Array(whole.length);
     for (let i = 0; i + 1 < cuts.length; i++) {
@@ -725,7 +726,8 @@ def source_page(browser, folder):
 
 
 def colors_apart(browser, folder):
-    """Kinds of code and states of threads are told apart by anybody, and native code and the kernel without any colour."""
+    """Everybody can distinguish kinds of code and states of threads, and native code and the kernel even without
+    colour."""
     page = Page(browser, folder, "waits")
     swatch = """(() => { const c = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
         return fill => { c.fillStyle = fill; c.fillRect(0, 0, 1, 1);
@@ -778,7 +780,7 @@ def accessible_pages(browser, folder):
         return
     looks = [(width, dark) for dark in (False, True) for width in (1280, 390)]
     pages = ("sources", "waits", "diff")
-    # Each width, each theme and each page; all with all in make check-all.
+    # Each width, each theme and each page at least once; all combinations in make check-all.
     for width, dark, names in [(*look, pages) for look in looks] if IS_ALL else [(*looks[0], pages[1:]), (*looks[-1], pages[:1])]:
         browser.size(width, 800)
         browser.dark(dark)
@@ -807,15 +809,15 @@ def accessible_pages(browser, folder):
     equal(color(), light, "auto is as the system has it")
 
 
-PAPER = {True: 8.5, False: 11.0}  # inches, of a sheet of Letter, by how it lies; 0.4 of them are margins, twice
+PAPER = {True: 8.5, False: 11.0}  # inches: a sheet of Letter by orientation; margins are 0.4 on both sides
 
 
 def paper(browser, folder):
-    # Each page, and either way to lay a sheet; all with all in make check-all.
+    # Each page and each orientation at least once; all combinations in make check-all.
     for number, name in enumerate(("small", "deep", "large", "timed", "waits", "diff")):
         page = Page(browser, folder, name)
         for landscape in (True, False) if IS_ALL else (not number % 2,):
-            # What the page is high as it is printed, with its boxes up to 4,000 pixels of them.
+            # The page's height in print, with up to 4,000 pixels of boxes.
             browser.call("Emulation.setEmulatedMedia", media="print")
             browser.size(round(96 * (PAPER[not landscape] - 0.8)), 720)
             browser.run("dispatchEvent(new Event('beforeprint'))")
@@ -861,7 +863,7 @@ def main():
                          colors_apart, accessible_pages, paper):
                 try:
                     part(browser, folder)
-                except Exception as error:  # one page that fails must not hide the others
+                except Exception as error:  # one failing page must not hide the others
                     check(False, part.__name__, repr(error))
             if target := os.environ.get("KRAIT_SHOTS"):
                 os.makedirs(target, exist_ok=True)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Several outputs of one recording agree with each other, sample for sample; perf script text is
-read with the rules of stackcollapse-perf.pl."""
+"""Several outputs of one recording agree sample for sample; perf script text is read by the rules of
+stackcollapse-perf.pl."""
 # run-tests: beside others; takes long
 import collections
 import os
@@ -17,7 +17,7 @@ SOURCE_LINE = re.compile(r"  (\S+):(\d+)$")
 
 
 def read_script(path):
-    """[(comm, pid, tid, time, period, [(symbol, dso, line)] root first)], and problems."""
+    """Returns [(comm, pid, tid, time, period, [(symbol, dso, line)] root first)], and problems."""
     samples, problems, current = [], [], None
     with open(path, encoding="utf-8") as f:
         for text in f.read().split("\n"):
@@ -43,13 +43,13 @@ def read_script(path):
 
 
 def as_folded(samples):
-    """The counts of the folded file as the script has them, for names of ordinary letters."""
+    """Converts the script's counts to the form of the folded file, for names of ordinary letters."""
     counts = collections.Counter()
     for comm, _, _, _, _, frames in samples:
-        # What krait says of a stack is no code: it has no file.
+        # krait's own remarks about a stack are not code: they have no file.
         labels = [h.label(symbol, "" if dso == "krait" else dso, line)
                   for symbol, dso, line in frames]
-        # The command alone is what perf knows of a process.
+        # perf knows only a process's command name.
         counts[";".join([comm + "_[pairs.py]", *labels])] += 1
     return counts
 
@@ -98,7 +98,7 @@ def check_choices(tap, python):
 
 
 def check_owner(tap, python):
-    """Behind sudo the file is made as the user, so the folder must be his."""
+    """Under sudo the file is made as the user, so the folder must be the user's."""
     environment = dict(os.environ, SUDO_UID="61234", SUDO_GID="62345")
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     h.folders.append(folder)

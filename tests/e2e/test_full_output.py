@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""A standard output to which nothing can be written: on a full disk each command says so and has code 7, as it has
-where its standard output is closed; a reader that has gone is no failure. No command is left out: krait --help names them."""
+"""A standard output that cannot be written: on a full disk each command reports that with code 7, as with a closed
+standard output; a reader that has left is no failure. Covers every command that krait --help lists."""
 # run-tests: beside others
 import os
 import re
@@ -12,7 +12,7 @@ import harness as h
 
 OUTPUT = 7
 FULL, CLOSED = "No space left on device", "Bad file descriptor"
-# There is more of these than the buffer of a stream holds, or less; of --version one line.
+# Some exceed a stream's buffer, others do not; --version is one line.
 HELPS = ["--help"], ["help"], ["--version"], ["agent", "snapshot", "--help"]
 
 
@@ -53,9 +53,9 @@ def check_texts(tap, names):
 
 
 def check_captures(tap, seen, folder):
-    """What reads a capture."""
+    """Commands that read a capture."""
     path = os.path.join(folder, "x.folded")
-    # More than a stream's buffer holds: what cannot be written is known before the end.
+    # More than a stream's buffer holds: the failure is known before the end.
     with open(path, "w", encoding="utf-8") as f:
         f.writelines("a;b;function_%d 1\n" % n for n in range(3000))
     golden = os.path.join(os.environ.get("KRAIT_ROOT", "."), "tests/golden/capture-0.1.0/old.data")
@@ -78,7 +78,7 @@ def check_live(tap, seen, python, folder):
             seen.add(arguments[0])
             judge(tap, arguments, " ".join("PID" if a == pid else a for a in arguments), codes)
         check_summary(tap, pid, folder)
-    seen.add("exec") # it prints what the process prints: --capture
+    seen.add("exec")  # it prints what the process prints: --capture
     if python.minor in ("3.14", "3.15"):
         with h.start(python, "pairs.py") as target:
             arguments = ["exec", "--capture", str(target.pid), "-c", "print('there')"]
@@ -86,7 +86,7 @@ def check_live(tap, seen, python, folder):
 
 
 def check_summary(tap, pid, folder):
-    """The file is what record is for: it is whole, whatever became of the summary."""
+    """The file is what matters to record: it is complete, whatever happened to the summary."""
     path = os.path.join(folder, "x.data")
     for where, code, said in (("full", OUTPUT, "the summary could not be printed: " + FULL), ("closed", 0, None), ("gone", 0, None)):
         done = run(["record", "-p", pid, "-d", h.moment(0.5), "-o", path], where)
@@ -101,7 +101,7 @@ def main():
         tap.skip("all", "no /dev/full")
         tap.done()
         return
-    names, seen = commands(), {"version", "agent"} # agent prints nothing there
+    names, seen = commands(), {"version", "agent"}  # agent prints nothing there
     tap.ok({"record", "report", "agent", "version"} <= set(names), "krait --help names the commands", names)
     check_texts(tap, names)
     with tempfile.TemporaryDirectory(prefix="krait-e2e-") as folder:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """krait report --by gil: which function waited for the interpreter's lock while which other one held it, and which
-thread handed it to which, of a program that knows: one thread alone waits for nobody, two wait for each other."""
+thread handed it to which, for a program that knows: a single thread waits for nobody; two wait for each other."""
 # run-tests: beside others
 # run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import json
@@ -11,8 +11,8 @@ import subprocess
 import harness as h
 
 SECONDS = 0.3
-# Of the time that a function waits, what may be of nobody known: on a busy machine the lock is free while the thread
-# that was woken to take it waits for a CPU (tests/truth/test_holders.py knows better, on a quiet one).
+# The share of a function's waiting time that may have an unknown holder: on a busy machine the lock is free while
+# the woken thread waits for a CPU (tests/truth/test_holders.py is stricter, on an idle one).
 UNKNOWN = 0.6
 
 
@@ -21,7 +21,7 @@ def krait(*args):
 
 
 def read(text):
-    """{tid: (waits, holds)}, {(waiter, holder): ms}, {(tid, tid): times}"""
+    """Returns {tid: (waits, holds)}, {(waiter, holder): ms}, {(tid, tid): times}."""
     threads = {int(m[3]): (float(m[1]), float(m[2])) for m in
                re.finditer(r"^ +([\d.]+)% +([\d.]+)% +[\d.]+% +(\d+)  ", text, re.M)}
     pairs = {(re.sub(r" \(.*", "", m[2]), re.sub(r" \(.*", "", m[3])): float(m[1]) for m in

@@ -1,9 +1,10 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""The stack of a greenlet begins with its parents: each function of tests/targets/greenwork.py that burns CPU is at the end of one
-chain, which the program says itself. No sample says another, at 10 kHz; the capture says what the recording says; a greenlet's own
-stack is there where that is asked for. A program that begins with greenlets late has few samples of before krait knew of them, one
-that only imports greenlet none, and greenlet 1.x a mark in each. KRAIT_GREENLETS names more folders with the package, as for test_dump_greenlets.py."""
+"""A greenlet's stack begins with its parents: each function of tests/targets/greenwork.py that burns CPU ends exactly
+one chain, which the program prints. At 10 kHz no sample contradicts it; the capture agrees with the recording; on
+request, a greenlet has only its own stack. A program that starts using greenlets late has few samples from before
+krait knew of them, one that only imports greenlet has none, and with greenlet 1.x each has a mark. KRAIT_GREENLETS
+names more folders with the package, as for test_dump_greenlets.py."""
 # run-tests: beside others
 # run-tests: second try: at 10 kHz, what is judged are shares of some tenths of a second while others use the machine
 import json
@@ -20,7 +21,7 @@ from test_dump_greenlets import with_greenlet
 SECONDS = 2 if h.is_all() else 1
 LATE = "[greenlets not known yet]"
 UNKNOWN = "[parents of greenlets not known]"
-# Between two greenlets nobody can tell whose parents are meant.
+# Between two greenlets nobody can tell which parents apply.
 TORN = "[truncated: greenlets that were changing]"
 
 
@@ -31,7 +32,7 @@ def start(python, folder, script="greenwork.py", *args):
 
 
 def truth(target):
-    """Chains, by the function at their end."""
+    """Returns chains by the function at their end."""
     said, end = {}, time.monotonic() + h.PATIENCE_SECS
     while True:
         line = h.read_line(target.process.stdout, end)
@@ -46,12 +47,13 @@ def last(frame):
 
 
 def own(frames, script="greenwork.py"):
-    """The program's own functions."""
+    """Returns the program's own functions."""
     return [last(f) for f in frames if f.endswith("(%s)" % script)]
 
 
 def judge(stacks, said):
-    """Samples by the function at their end: right, and before the greenlets were known; wrong and torn ones as stacks."""
+    """Counts samples by the function at their end: right ones, and those from before the greenlets were known; wrong
+    and torn ones as stacks."""
     right, late, torn, wrong = {}, 0, [], []
     for frames, n in stacks:
         names = own(frames)
@@ -108,11 +110,12 @@ print(json.dumps(found))
 
 
 def check_opcodes(tap, name, python, target):
-    """Instructions of the parents' frames, too: each is one that dis has there, but for its form; few are not known."""
+    """Instructions of parents' frames, too: each is one that dis has there, apart from its form; few are
+    unknown."""
     done = subprocess.run(python.command("-c", DIS, python.target("greenwork.py")), capture_output=True, encoding="utf-8",
                           timeout=h.PATIENCE_SECS)
     truth = {}
-    for line, offset, op in json.loads(done.stdout or "[]"):  # a line's offset that two functions have is either's
+    for line, offset, op in json.loads(done.stdout or "[]"):  # two functions may share an offset on a line: accept either
         truth.setdefault((line, offset), set()).add(op)
     r = h.record_work(target.pid, SECONDS / 2, "-F", "9973", "--opcodes", outputs=("x.data",), lines=False)
     _, rows, said = opcodes.annotate(r.path("x.data"), what="greenwork.py")
@@ -121,7 +124,7 @@ def check_opcodes(tap, name, python, target):
     wrong = {key: value for key, value in rows.items() if bases.get(key[2], key[2]) not in truth.get(key[:2], ())}
     tap.ok(len(rows) > 60 and not wrong, name + ": %d instructions, each where dis has it" % len(rows), list(wrong.items())[:8],
            [(key[:2], sorted(truth.get(key[:2], ()))) for key in list(wrong)[:8]], said.stderr[-500:])
-    # Where they wait: what is below such a call has it on its stack and not for its own.
+    # Frames that wait: the time below such a call is in its total, not in its self.
     calls = {key[0] for key in rows if "CALL" in key[2]}
     with open(os.path.join(h.TARGETS, "greenwork.py"), encoding="utf-8") as f:
         switches = {n for n, line in enumerate(f, 1) if re.match(r" +(g|one|two)\.switch\(\)$", line)}
@@ -140,7 +143,7 @@ def check_off(tap, name, target):
 
 
 def check_without(tap, python):
-    """Who has not mapped greenlet's module has no greenlets, also while krait has not looked yet."""
+    """A process that has not mapped greenlet's module has no greenlets, even before krait has looked."""
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     h.folders.append(folder)
     path = os.path.join(folder, "short.folded")
@@ -152,7 +155,7 @@ def check_without(tap, python):
 
 
 def check_late(tap, name, python, folder):
-    """Looks are a second apart by then, unless a sample asks for one."""
+    """By then krait looks once a second, unless a sample asks for a look."""
     with start(python, folder, "greenlate.py", "late", "1.5") as target:
         r = h.record_work(target.pid, 2.5, "-F", "997", lines=False)
     below = [(frames, n) for frames, n in r.stacks if "task" in own(frames, "greenlate.py")]
@@ -164,7 +167,8 @@ def check_late(tap, name, python, folder):
 
 
 def check_none(tap, name, python, folder):
-    """The thread's first function is not among those that threads begin with: it may be a greenlet's, until krait has looked."""
+    """The thread's first function is not one that threads usually begin with: until krait has looked, it may be a
+    greenlet's."""
     with start(python, folder, "greenlate.py", "none", "1") as target:
         time.sleep(0.3)
         r = h.record_work(target.pid, 1.5, "-F", "997", lines=False)
@@ -174,7 +178,7 @@ def check_none(tap, name, python, folder):
 
 
 def check_unknown(tap, name, target):
-    """greenlet 1.x: of each greenlet its own stack, and that this is so."""
+    """greenlet 1.x: each greenlet has its own stack and a mark that says so."""
     r = h.record_work(target.pid, 5, "-F", "997", lines=False)
     inner = [(frames, n) for frames, n in r.stacks if own(frames)[:1] not in ([], ["<module>"])]
     bare = [(frames, n) for frames, n in inner

@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that claim to be CPython and are not (tests/targets/fake_runtime.c): what is known to be
-wrong is refused by name; what turns out to be wrong is counted as that, and never shown as a
-stack. Recorded as root, krait must neither crash nor hang nor believe anything."""
+"""Programs that falsely claim to be CPython (tests/targets/fake_runtime.c): what is recognisably wrong is refused by
+name; what turns out wrong later is counted as such and never shown as a stack. Recorded as root, krait must
+neither crash nor hang nor believe anything."""
 # run-tests: beside others; takes long
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
@@ -15,10 +15,10 @@ import harness as h
 
 SOURCE = os.path.join(h.TARGETS, "fake_runtime.c")
 TARGET, EMPTY = 3, 6
-# CPU time of a fake in a recording: what it has is the same all the time.
+# CPU time of a fake in a recording: it never changes what it does.
 WORK_SECS = 0.15 if h.is_all() else 0.06
 
-# Compiler options and what the refusal must name.
+# Compiler options, and what the refusal must name.
 REFUSED = {
     "version 3.16": (["-DVERSION=0x031000f0"], "3.16"),
     "version 3.12": (["-DVERSION=0x030c05f0"], "3.12"),
@@ -138,7 +138,7 @@ def check_broken(tap, compiler):
 
 
 def check_depth(tap, program):
-    """More frames than krait follows: the leaf side, and a mark."""
+    """More frames than krait follows: it shows the leaf side and a mark."""
     with h.Target([program, "many-frames"]) as target:
         r = h.record_work(target.pid, WORK_SECS, "--label", "command", *h.OWN_STACKS)
     h.check_accounts(tap, "many-frames", r)
@@ -148,13 +148,13 @@ def check_depth(tap, program):
 
 
 def peak_kib(pid):
-    """Largest memory of a running process so far."""
+    """Returns a running process's peak memory so far."""
     with open("/proc/%d/status" % pid, encoding="utf-8") as f:
         return int(next(line for line in f if line.startswith("VmHWM")).split()[1])
 
 
 def check_bounds(tap, compiler, program):
-    """Lengths that cannot be are not believed: memory stays small."""
+    """Impossible lengths are rejected: memory stays small."""
     for what in ("huge-name", "huge-lines", "many-frames"):
         with h.Target([program, what]) as target:
             krait = subprocess.Popen(
@@ -169,7 +169,7 @@ def check_bounds(tap, compiler, program):
 
 
 def check_scribble(tap, program):
-    """Pointers that change under the reader, at full speed."""
+    """Pointers that change during the read, at full speed."""
     for attempt in range(3):
         name = "scribble %d" % (attempt + 1)
         with h.Target([program, "scribble"]) as target:
@@ -180,7 +180,7 @@ def check_scribble(tap, program):
 
 
 def check_beside(tap, compiler):
-    """One that is refused does not keep -a from recording the others, and is named."""
+    """A refused process is named and does not keep -a from recording the others."""
     program = compiler.build("-DVERSION=0x031000f0")
     sound = compiler.build()
     with h.Target([program, "sound"]) as odd, h.Target([sound, "sound"]) as good:
@@ -195,7 +195,7 @@ def check_beside(tap, compiler):
 
 
 def check_corrupt_files(tap, compiler):
-    """ELF files with bytes overwritten, mapped by a process: krait reads them to find a runtime."""
+    """ELF files with overwritten bytes, mapped by a process: krait reads them to find a runtime."""
     with open(compiler.build("-static"), "rb") as f:
         program = bytearray(f.read())
     section_headers = int.from_bytes(program[40:48], "little")

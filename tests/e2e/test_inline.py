@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Native code as people wrote it: inlined functions, source lines, names of C++, Rust and Cython, whose code it
-is; live, from the capture, and when the library has gone."""
+"""Native code as written: inlined functions, source lines, C++, Rust and Cython names, and the origin of code; live,
+from the capture, and after the library has been removed."""
 # run-tests: beside others
 # run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import os
@@ -70,7 +70,7 @@ TWIST = "work::Mixer::twist<unsigned long> (inlined)"
 
 
 def build(folder):
-    """The library and its source, or None."""
+    """Returns the library and its source, or None."""
     source, path = os.path.join(folder, "mixer.cpp"), os.path.join(folder, "libmixer.so")
     with open(source, "w", encoding="utf-8") as f:
         f.write(SOURCE)
@@ -84,13 +84,13 @@ def build(folder):
 
 
 def folded(data, *options):
-    """{stack: samples} of what convert writes."""
+    """Returns {stack: samples} from convert's output."""
     done = h.run_krait("convert", "-q", "-f", "folded", "-o", "-", "-i", data, *options)
     return dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
 
 
 def count(stacks, *functions):
-    """Samples of the stacks that have these frames in a row; names without their files."""
+    """Counts samples of stacks that contain these frames consecutively; names without files."""
     found = 0
     for stack, n in stacks.items():
         names = [frame.split(" (lib")[0] for frame in stack.split(";")]
@@ -164,7 +164,8 @@ while time.thread_time() < .4:
 
 
 def check_split(tap, python, folder):
-    """Split DWARF: what was inlined is in a file beside, which is used if nobody else could have written it."""
+    """Split DWARF: inlined functions are described in a separate file, which is used only if nobody else could have
+    written it."""
     source, path = os.path.join(folder, "mixer.cpp"), os.path.join(folder, "libsplit.so")
     dwo, data, live = path[:-3] + ".dwo", os.path.join(folder, "s.data"), os.path.join(folder, "s.folded")
     environ = dict(os.environ, CCACHE_DISABLE="1")

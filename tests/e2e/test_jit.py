@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Code that the interpreter makes is its own, in a stack as in what a function has by itself: that of its JIT
+"""Code that the interpreter generates counts as its own, in a stack as well as in a function's self: that of its JIT
 (3.14, 3.15) and the trampolines of -X perf (3.12 and later)."""
 # run-tests: beside others
 # run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
@@ -21,7 +21,7 @@ def plain(frame):
 
 
 def is_own(stack):
-    """Python alone, with the C library that the interpreter calls, and perhaps a mark where JIT's code hides C."""
+    """Only Python, and the C library that the interpreter calls; perhaps a mark if the JIT's code hides C."""
     names = tuple(plain(f) for f in stack if f != "[truncated]" and not re.search(r"[\[(](libc\.so|ld-|vdso)", f))
     return names in STACKS and stack[-1] != "[truncated]"
 
@@ -37,7 +37,7 @@ def check(tap, python, name, target, least):
 
 
 def with_options(python, options, env=()):
-    """As h.start(), with options of the interpreter's, and variables."""
+    """Like h.start(), with interpreter options and variables."""
     command = python.command(*options, python.target("jitted.py"))
     at = command.index(python.path)
     return h.Target(command[:at] + ["/usr/bin/env", *env] + command[at:])
@@ -48,7 +48,7 @@ def main():
     tap = h.Tap()
     for python in h.all_interpreters():
         if python.minor in JIT and python.kind == "exe" and python.path.startswith("/usr/bin/"):
-            # It keeps a frame pointer from 3.15 on; before that its code is read.
+            # It keeps a frame pointer from 3.15 on; for 3.14 krait reads its code.
             check(tap, python, python.name + ": JIT", with_options(python, (), ("PYTHON_JIT=1",)), LEAST)
     for python in h.interpreters(tap):
         if int(python.minor.split(".")[1]) < 12:

@@ -1,7 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""record --jitter: the capture says that its rate changed, and the rate is the one that was asked for on average. That a program
-in step with the timer is seen right, and without --jitter is not, is tests/truth/test_periodic.py's."""
+"""record --jitter: the capture says that its rate varied, and on average the rate is the requested one.
+tests/truth/test_periodic.py checks that a program in step with the timer is shown correctly with it, and wrongly
+without."""
 # run-tests: beside others
 # run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import shutil

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A krait that is killed at any moment leaves a capture that opens, for krait and for perf, in which
-every sample has its names; a long one is in several libraries, which perf archive carries."""
+"""A krait killed at any moment leaves a capture that opens in krait and perf and in which every sample has its names.
+A long one uses several libraries, all of which perf archive takes along."""
 # run-tests: beside others
 import collections
 import glob
@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import consumers  # noqa: E402
 import harness as h  # noqa: E402
 
-# New functions without end, 60 deep: thousands a second find their way into samples.
+# Endlessly new functions, 60 deep: thousands per second get into samples.
 SOURCE = """
 import sys
 print("READY", flush=True)
@@ -41,7 +41,7 @@ def run(*args, **options):
 
 
 def perf_samples(path, *options):
-    """{leaf symbol: samples}, and all symbols, as perf has them."""
+    """Returns {leaf symbol: samples}, and all symbols, as perf has them."""
     done = run("perf", "script", *options, "-F", "comm,ip,sym,dso", "-i", path)
     counts, symbols, fresh = collections.Counter(), set(), False
     for line in done.stdout.splitlines():
@@ -54,10 +54,11 @@ def perf_samples(path, *options):
 
 
 def record_until(target, path, number, enough, turns=1):
-    """Records, and ends krait with that signal once enough() says so, after the first flush. turns: of patience."""
+    """Records, and kills krait with that signal once enough() holds, after the first flush. turns: how many times the
+    usual patience."""
     krait = subprocess.Popen([h.KRAIT, "record", "-q", *h.PYTHON_ONLY, "-p", str(target.pid), "-o", path],
                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8")
-    # What a killed krait has not written yet is not there.
+    # What a killed krait has not written is lost.
     h.wait_until(lambda: os.path.exists(path) and os.path.getsize(path) >= 500, krait)
     for _ in range(turns):
         h.wait_until(enough, krait)
@@ -98,7 +99,7 @@ def check_kill(tap, target, folder, number):
 
 
 def leaf_libraries(path):
-    """The libraries in which innermost frames lie, and all that frames lie in, as perf has them."""
+    """Returns the libraries with innermost frames, and those with any frames, as perf has them."""
     leaves, every, fresh = set(), set(), False
     for line in run("perf", "script", "-F", "comm,ip,sym,dso", "-i", path).stdout.splitlines():
         match = re.match(r"\s+[0-9a-f]+ .* \((.*/python-[0-9a-f]+\.so)\)$", line)
@@ -111,15 +112,15 @@ def leaf_libraries(path):
 
 
 def check_generations(tap, target, folder):
-    """Ended as it should be: several libraries, the older ones as small as they may be."""
+    """With a normal end: several libraries, the older ones as small as possible."""
     path = os.path.join(folder, "long.data")
     for _ in range(4):
-        # So many functions take seconds of CPU time, which on a busy machine is longer than everybody's patience.
+        # So many functions take seconds of CPU time: on a busy machine that is longer than the usual patience.
         code, err = record_until(target, path, signal.SIGTERM,
                                  lambda: len(glob.glob(path + ".krait/python-*.so")) > 1, 5)
         libraries = glob.glob(path + ".krait/python-*.so")
-        # perf 6.1 archives only those in which a sample's innermost frame lies (builtin-buildid-list.c, --with-hits).
-        # One that was begun just before the end may have callers alone.
+        # perf 6.1 archives only those that contain a sample's innermost frame (builtin-buildid-list.c,
+        # --with-hits). One begun just before the end may contain only callers.
         leaves, every = leaf_libraries(path) if shutil.which("perf") else (0, 0)
         if code or leaves == every:
             break
@@ -131,7 +132,7 @@ def check_generations(tap, target, folder):
 
 
 def check_archive(tap, path, folder):
-    """perf archive carries them to another home, where they give all names again."""
+    """perf archive takes them to another home, where they provide all names again."""
     if not shutil.which("perf") or not shutil.which("bzip2"):
         return tap.skip("perf archive", "no perf or no bzip2 (Debian packages linux-perf, bzip2)")
     here, symbols, _ = perf_samples(path)

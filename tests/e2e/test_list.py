@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait list: every interpreter as it is, as a table and as JSON, with and without root; and how
-record refuses what list says cannot be profiled."""
+"""krait list: every interpreter as it is, as a table and as JSON, with and without root; and record refuses what list
+says cannot be profiled."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import contextlib
@@ -54,7 +54,7 @@ def check_each(tap, python):
 
 
 def check_refused(tap):
-    """An interpreter too old to be known, and a process that is no Python, by name."""
+    """An interpreter too old to be supported, and a process that is not Python, by name."""
     old = [p for p in h.all_interpreters() if int(p.minor.split(".")[1]) < 8]
     if not old:
         tap.skip("older than 3.8", "no such interpreter")
@@ -83,13 +83,13 @@ def check_refused(tap):
 
 
 def on_terminal(columns, *args):
-    """What krait list writes to a terminal of that width."""
+    """Returns what krait list writes to a terminal of that width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen([h.KRAIT, "list", *args], stdin=slave, stdout=slave, stderr=slave) as process:
         os.close(slave)
         text = b""
-        with contextlib.suppress(OSError):  # there is no more
+        with contextlib.suppress(OSError):  # the end of the output
             while more := os.read(master, 65536):
                 text += more
         process.wait(h.PATIENCE_SECS)
@@ -98,7 +98,7 @@ def on_terminal(columns, *args):
 
 
 def check_terminal(tap):
-    """80 columns: the script is seen, whatever folder its interpreter lies in."""
+    """80 columns: the script is visible, whatever its interpreter's folder."""
     name = "/a-folder-with-a-long-name" * 4 + "/python3"
     command = ["bash", "-c", 'exec -a "$0" "$@"', name, sys.executable, "-c", WAIT]
     with h.Target(command) as target:
@@ -110,7 +110,7 @@ def check_terminal(tap):
 
 
 def check_namespaces(tap, python):
-    """A process of a pid namespace has two numbers."""
+    """A process in a pid namespace has two numbers."""
     command = ["unshare", "--pid", "--fork", "--kill-child", *python.command("-c", WAIT)]
     try:
         target = h.Target(command)
@@ -124,7 +124,7 @@ def check_namespaces(tap, python):
 
 
 def check_unprivileged(tap, python):
-    """Without root: what one may read, and how many others there are."""
+    """Without root: shows what this user may read, and how many others exist."""
     if python.root != "/" or python.path.startswith("/root/"):
         tap.skip("without root", "nobody cannot run " + python.path)
         return

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""What krait agent remembers: captures under a folder, of which snapshots make one; an agent that was killed has left what it
-had flushed, the next one goes on there; krait, perf and others read it."""
+"""What krait agent keeps: captures in a folder, which snapshots merge into one. A killed agent leaves what it had
+flushed, and the next one continues there; krait, perf and others can read it."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
@@ -44,14 +44,14 @@ def counts(path, *args):
 
 
 def flushed(keep):
-    """Samples of the newest capture that are on disk."""
+    """Returns how many samples of the newest capture are on disk."""
     found = captures(keep)
     numbers = counts(os.path.join(keep, found[-1]))[0] if found and size(keep) else []
     return numbers[0] if numbers else 0
 
 
 def check_killed(tap, keep, folder):
-    """Flushed after 5 s: what came later is not there, all that is there has its names."""
+    """It flushes every 5 s: later samples are lost, but all on disk have their names."""
     process = start_agent(keep)
     deadline = time.monotonic() + h.PATIENCE_SECS
     while time.monotonic() < deadline and process.poll() is None and flushed(keep) <= 20:
@@ -71,7 +71,7 @@ def check_killed(tap, keep, folder):
 
 
 def check_living(tap, keep, folder):
-    """Another agent goes on; what it has is asked for while it runs, and is all there."""
+    """Another agent continues; a snapshot taken while it runs contains everything."""
     process = start_agent(keep)
     out = os.path.join(folder, "both.data")
     try:
@@ -90,7 +90,7 @@ def check_living(tap, keep, folder):
     tap.ok(took < 8, "living: the agent ends its capture when it is asked", took, done.stderr)
     tap.ok(code == 7 and "another krait agent" in refused, "living: a second agent does not write there", code, refused)
     tap.ok(process.returncode == 0, "living: the agent ends", process.returncode, said[-300:])
-    # All that is there now, the last samples of the agent included.
+    # Everything up to now, including the agent's last samples.
     done = snapshot(keep, out)
     parts = [counts(os.path.join(keep, name))[0] for name in captures(keep)]
     whole, report = counts(out)
@@ -99,7 +99,7 @@ def check_living(tap, keep, folder):
 
 
 def check_readers(tap, folder):
-    """One function is one line, whichever capture it is from."""
+    """One function is one line, whatever captures it comes from."""
     out = os.path.join(folder, "both.data")
     script = h.run_krait("script", out).stdout
     tap.ok("hot" in script and "split.py" in script, "krait script reads it", script[:300])
@@ -111,7 +111,7 @@ def check_readers(tap, folder):
     rows = re.findall(r"(?m)^\s*(\d+)\s+\[\.\] py::hot:", done.stdout)
     folded = h.run_krait("convert", out, "-f", "folded").stdout
     hot = sum(int(line.rpartition(" ")[2]) for line in folded.splitlines() if re.search(r";hot \([^;]*\) \d+$", line))
-    # Not one for each capture: two of them would have made three.
+    # Not one per capture: two captures would have made three.
     tap.ok(0 < len(rows) < 3 and sum(map(int, rows)) == hot, "perf report: functions of all captures are one", rows, hot,
            done.stdout[:800], done.stderr[-300:])
 

@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Native and kernel frames between those of Python: five levels of C that calls Python that calls C,
-exact in every sample where the interpreter keeps frame pointers; libraries below the function that
-calls them; and Python that is exact whatever the native part is like."""
+"""Native and kernel frames among Python's: five levels of C that calls Python that calls C, exact in every sample if
+the interpreter keeps frame pointers; libraries below the function that calls them; and exact Python frames
+whatever the native part is like."""
 # run-tests: beside others; takes long
 # run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import os
@@ -22,7 +22,7 @@ LEVELS = 5
 
 
 def build(python):
-    """A folder with the extension, as this machine sees it; None without a compiler."""
+    """Returns a folder with the extension, as this machine sees it; None without a compiler."""
     compiler = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc")
     if not compiler:
         return None
@@ -36,12 +36,12 @@ def build(python):
 
 
 def plain(frame):
-    """A frame without its file."""
+    """Strips a frame's file."""
     return re.sub(r" \([^()]*\)$", "", frame)
 
 
 def legal_stacks():
-    """Every stack of mixed.py, root first: at each level it can be in C or in Python."""
+    """Yields every stack of mixed.py, root first: each level can be in C or in Python."""
     stack, legal = ["<module>", "main"], {("<module>",), ("<module>", "main")}
     for level in range(1, LEVELS + 1):
         stack = stack + ["native%d" % level]
@@ -54,8 +54,8 @@ def legal_stacks():
 
 
 def shown(stack):
-    """The names without what may be at the leaf of any stack: the kernel, the stub of a call, and the
-    C library and the loader, which the interpreter calls, with a mark before them."""
+    """Drops what may be at the leaf of any stack: the kernel, the stub of a call, and the C library and the loader,
+    which the interpreter calls, with a mark before them."""
     stack = list(stack)
     while re.search(r"_\[k\]$|@plt \(|[\[(](libc\.so|ld-)[^()]*[])]$", stack[-1]):
         stack.pop()
@@ -65,7 +65,7 @@ def shown(stack):
 
 
 def is_legal(stack, legal):
-    """At the first instruction of a C function its caller is not to be seen yet."""
+    """At a C function's first instruction its caller is not visible yet."""
     return stack in legal or any(len(c) == len(stack) + 1 and c[-1] == stack[-1] and
                                  c[:-2] == stack[:-1] for c in legal
                                  if stack[-1] in ("work", "call_back"))
@@ -76,8 +76,8 @@ def python_part(stack):
 
 
 def native_mark_fits(stack, legal):
-    """Some legal stack has what is shown, with native frames left out only where a mark, or a
-    Python frame below it, is."""
+    """Tells whether some legal stack matches, with native frames missing only at a mark or if the Python frame below
+    it is missing."""
     names = [f for f in stack if f != TRUNCATED]
     for candidate in legal:
         rest = iter(candidate)
@@ -133,7 +133,7 @@ LIBRARIES = {
 
 
 def check_inside(tap, python):
-    """The Python function is right above the native frames, whatever those are able to say."""
+    """The Python function is directly above the native frames, whatever those can tell."""
     name = python.name + ": inside.py"
     with h.start(python, "inside.py", *LIBRARIES) as target:
         r = h.record_work(target.pid, 0.4, "-F", "4999", "-n", "-k", "-t", lines=False)
@@ -155,7 +155,7 @@ def check_inside(tap, python):
 
 
 def check_kernel(tap, python):
-    """System calls end in frames of the kernel, below the Python function that makes them."""
+    """System calls end in kernel frames, below the Python function that makes them."""
     name = python.name + ": kernel"
     with h.start(python, "inside.py", "in_read") as target:
         r = h.record_work(target.pid, 0.25, "-F", "4999", "-k", lines=False)
@@ -173,12 +173,12 @@ def check_kernel(tap, python):
 
 
 def foreign(stacks, what):
-    """Samples with such a frame."""
+    """Counts samples with such a frame."""
     return sum(n for s, n in stacks if any(re.search(what, f) for f in s))
 
 
 def check_options(tap, python):
-    """Both are there unless they are not wanted, each by itself."""
+    """Both kinds appear unless turned off, each separately."""
     name = python.name + ": options"
     kernel, native = r"_\[k\]$", r"\.so"
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
@@ -198,8 +198,8 @@ def check_options(tap, python):
 
 
 def check_folding(tap, python):
-    """What is left out of a capture afterwards is counted where Python called it: the same stacks as
-    without the frames, the same number."""
+    """Frames left out of a capture afterwards count where Python called them: the same stacks and numbers as in a
+    recording without them."""
     name = python.name + ": folding"
     with h.start(python, "inside.py", "in_zlib", "in_read") as target:
         r = h.record_work(target.pid, 0.25, "-F", "4999", "-n", "-k", lines=False,
@@ -229,7 +229,7 @@ def check_folding(tap, python):
 
 
 def check_perf(tap, python):
-    """perf names the native frames of a capture itself, in the same samples."""
+    """perf itself finds the names of a capture's native frames, in the same samples."""
     name = python.name + ": perf"
     folder = build(python)
     if not shutil.which("perf") or not folder or python.minor not in FRAME_POINTERS:
@@ -256,15 +256,15 @@ def check_perf(tap, python):
 
 
 def check_unknown(tap, python):
-    """Of processes that have come and gone before krait could look: their native frames cannot be
-    told any more, and a mark says so. krait is held still meanwhile."""
+    """For processes that have ended before krait could look (it is stopped meanwhile), native frames can no longer be
+    resolved, and a mark says so."""
     name = python.name + ": unknown"
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     path = os.path.join(folder, "x.folded")
     with h.start(python, "pairs.py"):
         krait = subprocess.Popen([h.KRAIT, "record", "-a", "-F", "997", "--stats", "-q", "-o",
                                   path], stderr=subprocess.PIPE, encoding="utf-8")
-        # It knows the interpreter when it has met the other process, and follows the next from exec.
+        # It knows the interpreter once it has seen the other process, and follows the next from exec on.
         time.sleep(1.5)
         krait.send_signal(signal.SIGSTOP)
         subprocess.run(python.command(python.target("flash.py"), "300", "gone"), check=True)
@@ -284,7 +284,7 @@ def check_unknown(tap, python):
 def main():
     h.need_bpf()
     tap = h.Tap()
-    # Before 3.13 there are no entry frames: nothing to join by.
+    # Before 3.13 there are no entry frames, so nothing to join by.
     pythons = [p for p in h.interpreters(tap) if int(p.minor.split(".")[1]) >= 13]
     minors = [next(p for p in pythons if p.minor == minor) for minor in dict.fromkeys(p.minor for p in pythons)]
     for python, check in h.covering(minors, [check_inside, check_mixed]):

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names of native code in a capture: of a file that has gone since, of one with packed symbols, of one that took another's place in
-the process, and of a process that executes its own program again and again."""
+"""Names of native code in a capture: of a file that has been removed since, one with packed symbols, one that
+replaced another in the process, and a process that repeatedly execs its own program."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import lzma
@@ -18,7 +18,7 @@ import test_dwarf
 SPIN = """
 unsigned long NAME(unsigned long n) { volatile unsigned long s = 0; while (n--) s += n; return s; }
 """
-# The second library lies where the first one lay.
+# The second library is mapped where the first one was.
 IN_TURN = """
 import _ctypes, ctypes, sys, time
 for path, name in zip(sys.argv[1::2], sys.argv[2::2]):
@@ -63,14 +63,14 @@ def record(folder, *command):
 
 
 def samples(data, env=None):
-    """{function: samples} of the leaves."""
+    """Returns {function: samples} of the leaves."""
     done = h.run_krait("convert", "-q", "-f", "folded", "-o", "-", "-i", data,
                        env=env or test_dwarf.NO_SERVERS)
     return leaves(done.stdout)
 
 
 def leaves(folded):
-    """The same of folded stacks."""
+    """Likewise, from folded stacks."""
     found = {}
     for line in folded.splitlines():
         stack, count = line.rsplit(" ", 1)
@@ -106,7 +106,7 @@ def check_files(tap, python, folder):
         tap.equal(after.get(name), before.get(name), name + ": the same when the file has gone", after)
 
 
-# A function that the dynamic symbols do not have.
+# A function that the dynamic symbols lack.
 HIDDEN = """
 static __attribute__((noinline)) unsigned long hidden(unsigned long n)
 { volatile unsigned long s = 0; while (n--) s += n; return s; }
@@ -122,7 +122,7 @@ while time.thread_time() < end:
 
 
 class Hidden:
-    """A stripped library (path) and its symbols (debug): packed in it, or nowhere but there."""
+    """A stripped library (path) and its symbols (debug): packed in it, or only in the separate file."""
 
     def __init__(self, folder, packed):
         self.folder = folder
@@ -140,7 +140,7 @@ class Hidden:
 
 
 def check_fetched(tap, python, folder):
-    """Whoever reads the capture asks a server for the symbols of what has none."""
+    """A command that reads the capture asks a server for missing symbols."""
     if not test_dwarf.has_client():
         tap.skip("debuginfod", "no libcurl.so.4")
         return
@@ -149,7 +149,7 @@ def check_fetched(tap, python, folder):
     tap.equal(done.returncode, 0, "a library without symbols", done.stderr)
     bare = samples(data)
     with test_dwarf.Server(files, files.path) as server:
-        # The clients' folders must be ours, and no server's that is named outside of this test.
+        # The clients' folders must be ours, and no server may be named outside this test.
         found = samples(data, env=server.env)
         tap.ok(found.get("hidden", 0) > .5 * sum(found.values()) and "hidden" not in bare,
                "debuginfod: they are fetched", found, bare)
@@ -157,8 +157,8 @@ def check_fetched(tap, python, folder):
 
 
 def check_fetched_while_recording(tap, python, folder):
-    """krait asks while it records, has the names in the capture and in whatever else it writes, and waits for no silent
-    server for longer than it says."""
+    """krait asks while it records, has the names in the capture and in its other outputs, and waits for a silent
+    server no longer than it says."""
     if not test_dwarf.has_client():
         tap.skip("debuginfod while it records", "no libcurl.so.4")
         return
@@ -216,7 +216,7 @@ def check_exec(tap, python, folder):
     shown = subprocess.run(["perf", "script", "--show-task-events", "-i", data], check=False,
                            capture_output=True, text=True).stdout
     images = len(re.findall(r"PERF_RECORD_COMM exec", shown))
-    # Whoever had no sample has not been there.
+    # An image without samples does not appear.
     tap.ok(IMAGES - 3 <= images <= IMAGES - 1, "each image is announced", images)
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""What only free-threaded interpreters have: threads that run at the same time, and bytecode of which
-each thread has a copy (3.14t, 3.15t). The copies are those of tests/targets/fake_nogil.c, laid out as
-the headers say; what runs at the same time is a real interpreter, where scripts/pythons-nogil has built
-one. (All other end-to-end tests run on that one, too.)"""
+"""Features only of free-threaded interpreters: threads that run at the same time, and a copy of the bytecode per
+thread (3.14t, 3.15t). The copies come from tests/targets/fake_nogil.c, laid out as in the headers; parallel
+threads come from a real interpreter, if scripts/pythons-nogil has built one. (All other end-to-end tests run on
+that one, too.)"""
 # run-tests: beside own recordings
 # run-tests: second try: two threads have to get both CPUs at the same moment
 import os
@@ -18,8 +18,8 @@ SOURCE = os.path.join(h.TARGETS, "fake_nogil.c")
 VERSIONS = {"14": "3.14.10", "15": "3.15.2"}
 TABLE_BYTES = {"14": 95 * 8, "15": 111 * 8}
 LINES = {"first": 10, "second": 11, "third": 12}
-# A thread runs without a pause while its interrupts are this close. Two did so at once for a while:
-# with a GIL the other one sleeps.
+# A thread counts as running without a pause while its interrupts are this close. Two of them must do so at the
+# same time for a while: with a GIL, one would sleep.
 RATE, PAUSE_SECS, AT_ONCE_SECS = 10000, 0.0003, 0.001
 
 
@@ -34,7 +34,7 @@ def build(folder, minor, *options):
 
 
 def build_with_table(folder, minor, *options):
-    """As build(), with the table in the file: where it is in memory only, no anchor is written."""
+    """Like build(), with the table in the file: if it were only in memory, krait would write no anchors."""
     mark = b"in here!"
     program = build(folder, minor, "-DMARK=%d" % int.from_bytes(mark, "little"), *options)
     version = tuple(int(n) for n in VERSIONS[minor].split("."))
@@ -55,7 +55,7 @@ def expected(program, lines, depth=1):
 
 
 def named(stacks):
-    """Without the id of the thread, which is part of its frame."""
+    """Strips the thread's id, which is part of its frame."""
     return sorted([s[0], re.sub(r"/\d+$", "", s[1]), *s[2:]] for s, _ in stacks)
 
 
@@ -74,11 +74,11 @@ def check_copies(tap, program, minor):
 
 
 def check_anchors(tap, folder):
-    """3.15t has last_profiled_frame, too: of deep stacks only what is new is walked."""
+    """3.15t has last_profiled_frame, too: krait walks only the new part of deep stacks."""
     name, depth = "a deep program like 3.15.2t", 100
     program = build_with_table(folder, "15", "-DDEPTH=%d" % depth)
     with h.Target([program, "sound"]) as target:
-        # A thread is given an anchor when it is a second old.
+        # A thread must be a second old to get an anchor.
         r = h.record("-p", str(target.pid), "-t", "--label", "command", "-d", "3s", "--anchors", "on", *h.OWN_STACKS)
     h.check_accounts(tap, name, r, complete=1.0)
     tap.equal(named(r.stacks), expected(program, LINES, depth),
@@ -88,7 +88,7 @@ def check_anchors(tap, folder):
 
 
 def interrupts(recording):
-    """[(seconds, CPU, tid)] of its script, in order."""
+    """Returns [(seconds, CPU, tid)] of its script, in order."""
     line = re.compile(r"^\S.*\s\d+/(\d+)\s+\[(\d+)\]\s+(\d+\.\d+):", re.M)
     with open(recording.path("x.script"), encoding="utf-8") as f:
         found = line.findall(f.read())
@@ -96,7 +96,7 @@ def interrupts(recording):
 
 
 def runs(taken):
-    """{(CPU, tid): [[first, last]]}: when a thread ran on a CPU without a pause."""
+    """Returns {(CPU, tid): [[first, last]]}: when a thread ran on a CPU without a pause."""
     found = {}
     for seconds, cpu, tid in taken:
         own = found.setdefault((cpu, tid), [])
@@ -108,7 +108,7 @@ def runs(taken):
 
 
 def longest_at_once(taken):
-    """Seconds for which two threads ran on two CPUs."""
+    """Returns the seconds for which two threads ran on two CPUs."""
     found, longest = runs(taken), 0
     for (cpu, tid), mine in found.items():
         for (other_cpu, other_tid), theirs in found.items():
@@ -119,13 +119,13 @@ def longest_at_once(taken):
 
 
 def check_parallel(tap, python):
-    """Two threads at once on two CPUs, each with its own exact stacks."""
+    """Two threads run in parallel on two CPUs, each with its own exact stacks."""
     name = python.name + ": two threads"
     with h.start(python, "threads.py", "2") as target:
         r = h.record("-p", str(target.pid), "-d", "2s", "-F", str(RATE),
                      outputs=("x.folded", "x.script"))
         seconds = longest_at_once(interrupts(r))
-        # On a busy machine they may have had their turns one after the other.
+        # On a busy machine they may have taken turns.
         for _ in range(4):
             if seconds < AT_ONCE_SECS:
                 again = h.record("-p", str(target.pid), "-d", "2s", "-F", str(RATE),

@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs compiled by Nuitka: each interrupt is complete, and each stack is one that the program can have. Their frames are
-linked into the current chain, with no activation of their own; what may pass for one is in tests/unit/test_walk_old.c and
-test_walk_ends.c. In make check-all only (scripts/wheels compiles tests/targets/compiled.py)."""
+"""Programs compiled by Nuitka: each interrupt is complete, and each stack is one that the program can have. Their
+frames are linked into the current chain without an activation of their own; tests/unit/test_walk_old.c and
+test_walk_ends.c have look-alikes. Only in make check-all (scripts/wheels compiles tests/targets/compiled.py)."""
 # run-tests: beside own recordings
 import os
 
@@ -12,18 +12,18 @@ import test_wheels
 SECONDS = 2
 MAIN = ("<module> (compiled.py)", "main (compiled.py)")
 DECODER = ("loads (json/__init__.py)", "JSONDecoder.decode (json/decoder.py)", "JSONDecoder.raw_decode (json/decoder.py)")
-# Ways from main() to leaf(): compiled alone, through a generator, and compiled code that interpreted code calls.
+# Ways from main() to leaf(): compiled only, through a generator, and compiled code called by interpreted code.
 WAYS = (
     ("Thing.method (compiled.py)", "leaf (compiled.py)"),
     ("generator (compiled.py)", "middle (compiled.py)", "leaf (compiled.py)"),
     DECODER + ("hook (compiled.py)", "leaf (compiled.py)"),
 )
-# Of what json calls on its way nobody claims more than that it is json's.
+# Of json's internal frames we only require that they are json's.
 JSON = "(json/"
 
 
 def is_possible(stack):
-    """Of the frames of Python, the root first."""
+    """frames: of Python, root first."""
     if stack[:2] != MAIN[:len(stack)]:
         return False
     rest = stack[2:]

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Time off the CPU of threads that sleep through the whole recording: none of them comes back, so all is read from
-outside. Who waits in which function and for what, in the capture as in the recording."""
+"""Off-CPU time of threads that sleep through the whole recording: none of them returns, so everything is read from
+outside. Checks who waits in which function and for what, in the capture as well as in the recording."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
@@ -16,12 +16,13 @@ import harness as h
 WANT = {"in_sleep": "[sleep]", "in_lock": "[lock]", "in_pipe": "[io: read pipe]",
         "in_socket": "[io: recvfrom socket]"}
 SECONDS = 0.3
-# Reading stacks has its time; on a machine where nothing gets any, what is not read is counted as lost.
+# Reading stacks takes time; on an overloaded machine, unread ones count as lost.
 TRIES = 3
 
 
 def waits(text, besides=()):
-    """{function: (leaf, ns)} of folded stacks; a function that is there twice has None. besides: leaves that do not count."""
+    """Returns {function: (leaf, ns)} of folded stacks; None for a function that occurs twice. besides: leaves to
+    ignore."""
     found = {}
     for line in text.splitlines():
         stack, _, ns = line.rpartition(" ")
@@ -41,7 +42,7 @@ def folded(path, *args):
 
 
 def are_asleep(pid):
-    """All threads, twice: there is nothing else to sleep for behind READY."""
+    """Checks all threads, twice: after READY there is nothing else to sleep for."""
     for _ in range(2):
         for tid in os.listdir("/proc/%d/task" % pid):
             with open("/proc/%d/task/%s/stat" % (pid, tid), encoding="utf-8", errors="replace") as f:
@@ -82,7 +83,7 @@ def check(tap, python):
 
 
 def check_killed(tap, python):
-    """Whoever is killed in its wait comes back to a CPU to die: its stack is taken there."""
+    """A thread killed while it waits returns to a CPU to die: its stack is taken there."""
     name = python.name + ": killed"
     with h.start(python, "asleep.py") as target:
         killer = threading.Timer(1 + SECONDS, os.kill, (target.pid, signal.SIGKILL))
@@ -90,7 +91,7 @@ def check_killed(tap, python):
         r = h.record("--off-cpu", "-p", str(target.pid), "-d", "60s", outputs=("x.data",), lines=False)
         killer.join()
     tap.equal(r.code, 0, name + ": that it ended before -d is no error", r.err)
-    # On a busy machine the kernel takes the CPU once more from who has come back to die.
+    # On a busy machine the kernel may preempt a thread that has returned to die.
     found = waits(folded(r.path("x.data")).stdout, besides=["[runnable]"])
     tap.equal({f: leaf and leaf[0] for f, leaf in found.items()}, WANT, name + ": waits have their stacks", r.err)
     tap.ok(all(w and w[1] >= 0.5 * SECONDS * 1e9 for w in found.values()), name + ": up to then", found)

@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Exact stacks with time off the CPU recorded as well: interrupts and switches take turns with one thread that has to share
-its CPU, so it leaves at any instruction, and the target's own trace knows every stack that it can have. And what is not
-asked for is not loaded."""
+"""Exact stacks while off-CPU time is recorded, too: interrupts and switches alternate on a thread that has to share
+its CPU, so it can leave at any instruction; the target's own trace knows every possible stack. Also: features not
+requested are not loaded."""
 # run-tests: beside others
 import os
 import subprocess
@@ -18,7 +18,7 @@ BURN = "while True: pass"
 
 
 class Competitor:
-    """A process that wants the CPU of another one all the time."""
+    """A process that constantly competes for another one's CPU."""
 
     def __init__(self, pid):
         cpu = {min(os.sched_getaffinity(0))}
@@ -34,7 +34,7 @@ class Competitor:
 
 
 def off_stacks(path):
-    """[(frames without the state, ns)] of an event that has the state at its leaf."""
+    """Returns [(frames without the state, ns)] for an event that has the state at its leaf."""
     done = subprocess.run([h.KRAIT, "convert", "-q", "-f", "folded", "--event", "offcpu-time", "--lines", "-o", "-", "-i",
                            path], capture_output=True, encoding="utf-8", timeout=h.PATIENCE_SECS)
     found = []
@@ -61,7 +61,7 @@ def check_target(tap, python, script, rate):
 
 
 def programs_of(python, *args):
-    """The names of the BPF programs that a recording holds."""
+    """Returns the names of a recording's BPF programs."""
     with h.start(python, "flow.py") as target:
         with subprocess.Popen([h.KRAIT, "record", "-q", *args, "-p", str(target.pid), "-f", "folded", "-o", os.devnull],
                               stderr=subprocess.DEVNULL) as krait:
@@ -77,7 +77,7 @@ def main():
     h.need_bpf()
     tap = h.Tap()
     found = h.interpreters(tap)
-    # How a stack is walked does not depend on what asks for it: where the run is short, one new and one old layout.
+    # How a stack is walked does not depend on what requests it: a short run takes one new and one old layout.
     some = found if h.is_all() else found[:1] + [p for p in found if p.minor < "3.13"][:1]
     for python, (script, rate) in h.covering(some, list(TARGETS.items())):
         check_target(tap, python, script, rate)

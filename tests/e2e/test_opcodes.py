@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""record --opcodes: what a sample says of an instruction is what dis says of the live code in the target
-(tests/targets/opcodes.py), offset and specialised form, in leaves and callers. Reports and annotations say the same of it;
-without the option nothing is there. The tables of names are those of the interpreters, for the standard library's code."""
+"""record --opcodes: what samples say of instructions matches dis on the live code in the target
+(tests/targets/opcodes.py), in offset and specialised form, for leaves and callers. Reports and annotations agree;
+without the option there is nothing. The name tables match the interpreters, for the standard library's code."""
 # run-tests: beside others
 # run-tests: second try: an anchor is there in time only if a prober gets a CPU within the seconds that are recorded
 import itertools
@@ -24,7 +24,7 @@ def version(python):
 
 
 def pairs(text):
-    """{(line, offset, name): (self, form)} of the output of annotate --instructions."""
+    """Returns {(line, offset, name): (self, form)} from annotate --instructions."""
     found, line = {}, 0
     for row in text.splitlines():
         if at := ROW.match(row):
@@ -35,7 +35,7 @@ def pairs(text):
 
 
 def live(document):
-    """{(line, offset): names}; a name of a line's offset that two functions have is either's."""
+    """Returns {(line, offset): names}; if two functions share an offset on a line, both names are accepted."""
     found = {}
     for places in document.values():
         for offset, (line, names) in places.items():
@@ -57,13 +57,13 @@ def record(python, *args, env=None):
 
 
 def check_listing(tap, name, text, document):
-    """Of functions that have samples all instructions are there, those without samples, too."""
+    """Functions with samples list all instructions, including those without samples."""
     listed = {key[:2] for key in pairs(text)}
     bare = len(re.findall(r"^ +@\d+ ", text, re.M))
     lacking = {}
     for function in ("attributes", "calls", "containers", "flow"):
         places = next(places for key, places in document.items() if key.startswith(function + ":"))
-        # What has no line of its own is in none of the source.
+        # Instructions without a line of their own are missing from the source.
         missing = [(line, int(at), names) for at, (line, names) in places.items() if line and (line, int(at)) not in listed]
         if missing:
             lacking[function] = missing[:4]
@@ -77,11 +77,11 @@ def check(tap, python, *args, env=None):
     code, found, done = annotate(r.path("x.data"))
     tap.equal(code, 0, name + ": annotated", done.stderr)
     lines = {line for name, places in document.items() if not name.startswith("<module>") for line, _ in places.values()}
-    # The module's own lines and those of functions that nobody dumps are not compared.
+    # The module's own lines, and functions that nobody dumps, are not compared.
     known = {key: value for key, value in found.items() if key[0] in lines}
     wrong = {key: value for key, value in known.items() if key[2] not in truth.get(key[:2], ())}
     samples = sum(own for own, _ in known.values())
-    # What was specialised anew between two looks of the target's own is another form of the same.
+    # An instruction respecialised between two looks at the target is another form of the same one.
     base = {row[0]: row[1] for row in tables()[version(python)[1]].values()}
     anew = {key for key in wrong if base[key[2]] in {base[name] for name in truth.get(key[:2], ())}}
     wrong = {key: value for key, value in wrong.items()
@@ -92,7 +92,7 @@ def check(tap, python, *args, env=None):
     if not args and not env:
         whole = h.run_krait("annotate", "--instructions", "-C", "0", "-i", r.path("x.data"), "opcodes.py")
         check_listing(tap, name, whole.stdout, document)
-    # Who calls is at the call: what has no own samples is there for its callees.
+    # A caller is at a call: it appears because of its callees, without samples of its own.
     callers = [key for key in known if re.match(r"(INSTRUMENTED_)?(CALL|PRECALL)", key[2])]
     tap.ok(len(callers) >= 8, name + ": callers are at their calls", callers)
     # 3.13 specialises nothing without the GIL (Python/specialize.c).
@@ -169,7 +169,7 @@ def check_deep(tap, python):
 
 
 def tables():
-    """{minor: {opcode: (name, base, caches)}} as krait has them."""
+    """Returns {minor: {opcode: (name, base, caches)}} as krait has them."""
     found, minor = {}, 0
     with open(os.path.join(h.ROOT, "user", "profile", "opcode_tables.c"), encoding="utf-8") as f:
         for line in f:
@@ -224,8 +224,8 @@ print(json.dumps([done, units, wrong[:5]]))
 
 
 def check_tables(tap, python, whole):
-    """Where instructions begin and what they are called, of the standard library: in make check-all of all of it, its tests, too,
-    once for each version."""
+    """Positions and names of instructions in the standard library's code: in make check-all in all of it, including
+    its tests, once per version."""
     table = tables().get(version(python)[1], {})
     done = subprocess.run(python.command("-c", CORPUS, json.dumps(table), "100000" if whole else "25"),
                           capture_output=True, encoding="utf-8", timeout=600)
@@ -252,7 +252,7 @@ while True:
 
 
 def check_traces(tap, python):
-    """A trace of the JIT says that it is one."""
+    """A trace of the JIT is marked as such."""
     with h.Target(python.command("-c", JIT), dict(os.environ, PYTHON_JIT="1")) as target:
         r = h.record_work(target.pid, 0.5, "-F", "4999", "--opcodes", outputs=("x.data",), lines=False)
     text = h.run_krait("report", "--by", "opcode", r.path("x.data")).stdout
@@ -275,7 +275,7 @@ def main():
         whole.add(python.minor)
     for python in [p for p in pythons if p.minor == "3.15"][:1]:
         check_deep(tap, python)
-    # Debian's have a JIT, which has to be asked for. Without one it is what it was.
+    # Debian's builds have a JIT that must be turned on. Otherwise nothing changes.
     for python in [p for p in pythons if version(p) >= (3, 14)]:
         check(tap, python, env={"PYTHON_JIT": "1"})
         check_traces(tap, python)

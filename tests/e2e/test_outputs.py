@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What krait does to files and to a terminal: a command that fails changes nothing, a name that was
-taken stays until the new file is whole, a launched command has its output and its terminal to itself,
-and what limits krait is said."""
+"""What krait does to files and to a terminal: a failing command changes nothing, an existing file stays until the new
+one is complete, a launched command has its output and its terminal to itself, and krait reports what limits it."""
 # run-tests: beside others
 # run-tests: second try: recordings of a moment have samples only if the target gets a CPU in it
 import contextlib
@@ -30,7 +29,7 @@ BUSY = "import time\nend = time.monotonic() + %s\nwhile time.monotonic() < end: 
 
 
 def moment():
-    """Options for a recording that has some samples, and not much more."""
+    """Returns options for a recording with some samples and not many more."""
     return "-F", "997", "-d", h.moment(0.3)
 
 
@@ -54,7 +53,7 @@ def listing(folder):
 
 
 def check_failures(tap, target):
-    """Each fails for a reason of its own; the files that it names are as they were, and alone."""
+    """Each command fails for a different reason; the files that it names are unchanged, and no others appear."""
     folder = scratch()
     capture = os.path.join(folder, "good.data")
     h.run_krait("record", "-q", "-p", str(target.pid), *moment(), "-o", capture)
@@ -99,10 +98,10 @@ def check_failures(tap, target):
 
 
 def check_old(tap, target):
-    """The default name keeps one earlier capture, with its names; a name that is given keeps none."""
+    """The default name keeps one earlier capture, with its names; an explicit name keeps none."""
     folder = scratch()
     for _ in range(3):
-        # Of so few samples one is more than a hundredth.
+        # With so few samples, one is more than a hundredth.
         done = h.run_krait("record", "-q", "--max-loss", "100", "-p", str(target.pid), *moment(), cwd=folder)
         tap.equal(done.returncode, 0, "a recording into the default name", done.stderr)
     tops = sorted(os.listdir(folder))
@@ -155,7 +154,7 @@ def check_special(tap, target):
 
 
 def check_full(tap, target):
-    """A full disk ends the recording, and what fitted can be read with its names."""
+    """A full disk ends the recording, and what fitted is readable with its names."""
     if os.geteuid() or not shutil.which("mount"):
         return tap.skip("full disk", "cannot mount")
     folder = scratch()
@@ -170,7 +169,7 @@ def check_full(tap, target):
         seconds = time.monotonic() - start
         tap.ok(done.returncode == 7 and done.stderr.count("No space left") == 1 and seconds < 30,
                "a full disk is said and ends the recording", seconds, done.returncode, done.stderr)
-        # A page may be small enough for what the recording has left.
+        # A page may be small enough for the room that the recording has left.
         with contextlib.suppress(OSError), open(os.path.join(folder, "filler"), "wb", buffering=0) as f:
             while f.write(bytes(4096)):
                 pass
@@ -250,7 +249,7 @@ def check_stdout(tap, python):
 
 
 def on_terminal(command, columns, seconds, resize=None):
-    """All that it writes to a terminal of that width."""
+    """Returns everything it writes to a terminal of that width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
@@ -315,7 +314,7 @@ def check_terminal(tap, target, python):
 
 
 def check_total(tap):
-    """A line that several functions on a stack share counts a sample once."""
+    """If several functions on a stack share a line, a sample counts once for the line."""
     folder = scratch()
     path = os.path.join(folder, "x.folded")
     with open(path, "w", encoding="utf-8") as f:
@@ -338,13 +337,13 @@ AS_OTHERS = ["setpriv", "--reuid", "61001", "--regid", "61001", "--clear-groups"
 
 
 def runs_as_others(python):
-    """Not where its libraries are below a home that is closed to others."""
+    """Tells whether it runs as other users: not if its libraries are below a closed home."""
     return bool(shutil.which("setpriv")) and not subprocess.run(
         [*AS_OTHERS, *python.command("-c", "")], check=False, stderr=subprocess.DEVNULL).returncode
 
 
 def check_sources(tap, pythons):
-    """Whatever a program says its code is from: what is shown is what it could read itself."""
+    """Whatever source file a program claims, krait shows only what the program itself could read."""
     usable = [] if os.geteuid() else [p for p in pythons if p.root == "/" and runs_as_others(p)]
     if not usable:
         return tap.skip("annotate: whose files", "needs root, setpriv, and a Python that others can run")

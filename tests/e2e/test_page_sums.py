@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every view of the page adds up to the same totals, and a capture of krait 0.1.0 opens in each.
 
-`make check` looks at each choice of each option on each page, and at all combinations of them on PRODUCT;
-`make check-all` at all combinations on all pages.
+`make check` tries each choice of each option on each page, and all combinations on the pages in PRODUCT; `make
+check-all` tries all combinations on all pages.
 
 tests/golden/capture-0.1.0 was recorded by krait 0.1.0 (9e90da3, CPython 3.11): shop.py, 93 samples.
+
 """
 # run-tests: beside others
 import os
@@ -25,10 +26,10 @@ tap = Tap()
 
 CHOOSE = "(s => { s.value = '%s'; s.dispatchEvent(new Event('change')); })(document.getElementById('%s'));"
 
-# Pages whose every combination of options is looked at anyway: threads of several processes, and the old capture.
+# Pages on which all combinations of options are always tried: threads of several processes, and the old capture.
 PRODUCT = ("many", "old")
 
-# What each view has, by the measure and the grouping that are chosen: all of it, and what does not agree.
+# The sum of each view by the chosen measure and grouping, and what does not agree.
 VIEWS = """(async product => {
     const choose = (id, value) => (s => { s.value = value; s.dispatchEvent(new Event('change')); })(document.getElementById(id));
     const near = (a, b) => Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(a)), wrong = [], said = [];
@@ -118,7 +119,7 @@ def check_views(browser, folder, name):
 
 
 def krait(*args):
-    """Without anybody's build-id cache: what is needed lies beside the capture."""
+    """Without any build-id cache: everything needed is beside the capture."""
     env = {**os.environ, "PERF_BUILDID_DIR": "/nonexistent", "LC_ALL": "C.UTF-8"}
     return subprocess.run([os.path.join(BUILD, "krait"), *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           encoding="utf-8", timeout=60, env=env, stdin=subprocess.DEVNULL)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What strangers can bring to the page: names, addresses and expressions; and windows with little room for it.
+"""What strangers can bring to the page: names, addresses and expressions; and windows with little room.
 
-The pages are those of tests/unit/test_html with every text of their data another one, so nothing is owed to what krait has already
-made of it: names of functions and files, lanes, and what the header says. `make check` does so with the page that has most kinds of them.
+The pages are those of tests/unit/test_html with every text in their data replaced, so krait's earlier escaping
+cannot help: names of functions and files, lanes, and the header. `make check` does so with the page that has most
+kinds of them.
+
 """
 # run-tests: beside others
 import csv
@@ -31,10 +33,10 @@ NAMES = ["<script>alert(1)</script>", "</script><script>alert(2)</script>", "<im
          "\x1b[31mred\x07", "\r\nheader: x", "\ufeff", "a\u0300" * 50, "$&$1$`", "\\u003cscript\\u003e", "/" + "a" * 300000, "L" * 1000000,
          "/" + "b/" * 50000, "/" + "/site-packages/" * 5000]
 
-# Each may take for ever, with what a browser does.
+# Each of these could take for ever in a browser.
 ENDLESS = ["(a+)+$", "(a|a)*$", "(.*)*x", r"(\w+\s?)*$", "([a-zA-Z]+)*$", "(x+x+)+y", "((a*)b?)*!", "(?:a?){40}a{40}", "(a|b|ab){2,}!",
            "a*a*a*a*a*a*a*b", r"(?<n>a*)\k<n>*\k<n>*\k<n>*\k<n>*\k<n>*!", "a?" * 40 + "a" * 40, "x" * 2000]
-# As people write them.
+# Typical expressions.
 USUAL = ["encode|dumps", ".*foo.*bar.*", "^get_", r"json/.*\.py:\d+", "[a-z]+_handler$", "(get|set)_value", r"a{2,3}b", r"\[truncated\]", r"c\+\+", "a-b\\-c"]
 
 ADDRESSES = ["view=constructor&roots=__proto__", "of=__proto__&view=callers", "of=-1&view=sandwich", "of=1e9&view=callees", "of=1.5&view=callers",
@@ -42,7 +44,7 @@ ADDRESSES = ["view=constructor&roots=__proto__", "of=__proto__&view=callers", "o
              "lane=0.1.99999.__proto__", "lanes=constructor", "search=%3Cscript%3Ealert(1)%3C/script%3E", "search=%E0%A4%A", "a" * 100000,
              "search=/(a%2B)%2B$/", "measure=<b>", "view=source&of=3"]
 
-# Everything is looked at; whatever takes longer than that hangs. Returns [what, ms] of the slowest.
+# Tries everything; anything that takes longer hangs. Returns [what, ms] of the slowest.
 ALL = """(async () => {
     const choose = (id, value) => (s => { s.value = value; s.dispatchEvent(new Event('change')); })(document.getElementById(id));
     const find = text => (s => { s.value = text; s.dispatchEvent(new Event('input')); })(document.getElementById('search'));
@@ -88,7 +90,7 @@ FOREIGN = "document.querySelectorAll('img, iframe, object, embed, body svg, a, b
 
 
 def hostile(page):
-    """The page with other texts in place of all that come from programs."""
+    """Returns the page with all texts that come from programs replaced."""
     head, data, tail = re.fullmatch(r'(.*<script type="application/json" id="data">)(.*?)(</script>.*)', page, re.S).groups()
     data, used = json.loads(data), iter(range(1 << 30))
 
@@ -164,7 +166,7 @@ def check_lines(browser, folder):
 
 
 def check_phone(browser, folder):
-    """Deep stacks, whose map is beside them in a wide window."""
+    """Deep stacks, with the depth bar beside them in a wide window."""
     for width, height in ((390, 844), (720, 450)):
         browser.size(width, height)
         page = Page(browser, folder, "deep")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""--perf-map: names for the addresses of a capture, where perf looks for those of the process, and
-never through what a hostile process has put there."""
+"""--perf-map: names for a capture's addresses, in the place where perf looks for those of the process, and never
+through anything that a hostile process has put there."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import bisect
@@ -18,14 +18,14 @@ FIRST_LINE = "100000001000 4 [krait: no room]\n"
 
 
 def read_map(path):
-    """[(start, end, name)], in order."""
+    """Returns [(start, end, name)], in order."""
     with open(path, encoding="utf-8") as f:
         lines = [line.rstrip("\n").split(" ", 2) for line in f]
     return [(int(a, 16), int(a, 16) + int(b, 16), name) for a, b, name in lines]
 
 
 def check_names(tap, python):
-    """A map says of each address what the capture's own ELF file says to perf."""
+    """A map names each address as the capture's own ELF file does for perf."""
     name = python.name + ": --perf-map"
     with h.start(python, "pairs.py") as target:
         path = "/tmp/perf-%d.map" % target.pid
@@ -56,7 +56,7 @@ def check_names(tap, python):
 
 
 class Contained:
-    """A target in mount and pid namespaces of its own, with a /tmp that it has prepared."""
+    """A target in its own mount and pid namespaces, with a prepared /tmp."""
 
     def __init__(self, python, prepare):
         script = "mount -t tmpfs none /tmp && %s && exec \"$@\"" % prepare
@@ -98,7 +98,7 @@ def check_namespace(tap, python):
 
 
 def check_traps(tap, python):
-    """Links that lead out of the container, or to files of others, are left as they are."""
+    """Links out of the container, or to other users' files, are left alone."""
     folder = tempfile.mkdtemp(prefix="krait-e2e-", dir="/var/tmp")
     victim = os.path.join(folder, "victim")
     with open(victim, "w", encoding="utf-8") as f:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whatever names, symbols and outputs take: the ring buffer is emptied, anchors are written in time,
--d is as long as asked for, and krait comes first only where it measures."""
+"""However long names, symbols and outputs take: the ring buffer is emptied, anchors are written in time, -d lasts as
+requested, and krait has priority only where it measures."""
 # run-tests: second try: an anchor is there in time only if a prober gets a CPU within the second that is recorded
 import os
 import re
@@ -13,7 +13,7 @@ import harness as h
 
 DEPTH = 300
 RATE = 5000
-# Main stands still for so long: several times what the ring buffer holds of full walks.
+# How long the main thread is blocked: full walks would fill the ring buffer several times over.
 BLOCKED_SECS = 2
 SPINNERS = 120
 SCHED_NAMES = {os.SCHED_OTHER: "SCHED_OTHER", os.SCHED_RR: "SCHED_RR"}
@@ -24,7 +24,7 @@ def scheduling(pid):
 
 
 def comm(pid):
-    """Of one that has ended meanwhile: nothing."""
+    """Returns "" if the process has ended."""
     try:
         with open("/proc/%d/comm" % pid, encoding="ascii") as f:
             return f.read().strip()
@@ -45,8 +45,8 @@ def children_of(pid, tid):
 
 
 def check_slow_reader(tap, python):
-    """Nobody reads the output for a while, so that the main thread waits: nothing is lost, and anchors
-    do not wait. The end of -d does not move either."""
+    """Nobody reads the output for a while, so the main thread blocks: nothing is lost, anchors do not wait, and -d
+    does not end later."""
     name = python.name + ": an output that is not read"
     anchors = python.minor == "3.15"
     with h.start(python, "depth.py", str(DEPTH)) as target:
@@ -72,19 +72,19 @@ def check_slow_reader(tap, python):
            "%s s" % (times and max(times) - min(times)), err[0])
     tap.ok(0.9 < stats.get("seconds", 0) < 1.1, name + ": it took as long as was asked for", err[0])
     if anchors:
-        # 40 ms, audits, and what a busy machine needs to let a prober run.
+        # 40 ms, audits, and what a busy machine needs before a prober runs.
         tap.ok(stats.get("full", 0) < stats.get("interrupts", 0) / 4,
                name + ": the anchor was there in time", err[0])
 
 
 def has_bound(pid):
-    """Whether the kernel takes the priority away from who uses the CPU for long (RLIMIT_RTTIME)."""
+    """Tells whether the kernel lowers the process's priority after long use of the CPU (RLIMIT_RTTIME)."""
     with open("/proc/%d/limits" % pid, encoding="ascii") as f:
         return bool(re.search(r"^Max realtime timeout +\d", f.read(), re.M))
 
 
 def is_like_others(pid, want):
-    """Probers, and the parsers that they wait for, come first as krait does, but for moments only."""
+    """Probers, and the parsers they wait for, have krait's priority, but only briefly."""
     scheduler, first = scheduling(pid), comm(pid) in ("krait-prober", "krait-parser")
     return os.getpriority(os.PRIO_PROCESS, pid) == 5 and \
         (scheduler == "SCHED_OTHER" or first and scheduler == want and has_bound(pid))
@@ -95,7 +95,7 @@ def workers_of(pid):
 
 
 def check_priority(tap, python):
-    """krait is before all others, other workers and commands are not, and it can be asked not to be."""
+    """krait has priority over all others; other workers and commands do not; an option turns it off."""
     for option, want in ((), "SCHED_RR"), (("--no-realtime",), "SCHED_OTHER"):
         name = "%s: record %s" % (python.name, " ".join(option))
         with h.start(python, "depth.py", "5") as target:
@@ -104,7 +104,7 @@ def check_priority(tap, python):
             krait = subprocess.Popen([h.KRAIT, "record", "-q", *option, "-o", os.path.join(folder, "x.data"),
                                       "-p", str(target.pid)], preexec_fn=lambda: os.nice(5))
             h.wait_until(lambda: h.is_sampling(krait), krait)
-            # One that is just being started has no name of its own yet, and no bound.
+            # A process that is just starting has no name of its own yet, and no bound.
             h.wait_until(lambda: all(comm(w).startswith("krait-") for w in workers_of(krait.pid)), krait)
             threads = [scheduling(t) for t in all_threads(krait.pid)]
             workers = [(comm(w), scheduling(w), is_like_others(w, want)) for w in workers_of(krait.pid)]
@@ -121,7 +121,7 @@ def check_priority(tap, python):
 
 
 def check_overload(tap, python):
-    """More to run than there are CPUs for: -d is what it says, and the start and the end are short."""
+    """More work than CPUs: -d lasts as requested, and start and end are short."""
     name = "%s: beside %d busy processes" % (python.name, SPINNERS)
     spinners = []
     try:

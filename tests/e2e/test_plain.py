@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""An executable whose processes are never Python is remembered, and its next ones are looked at later. One in which a
-library then begins an interpreter all the same is found, counted, and never remembered again. What a user's processes
-show is for that user alone; what root's show, for all."""
+"""krait remembers an executable whose processes are never Python and looks at its later processes with delay. If a
+library then starts an interpreter in one after all, krait finds it, counts it, and never remembers that executable
+again. What a user's processes show counts only for that user; what root's show counts for all."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
@@ -28,14 +28,14 @@ def bpftool(*args):
 
 
 class Plain:
-    """The map plain of a krait."""
+    """A krait's map "plain"."""
 
     def __init__(self, pid):
         mine = {int(number) for kind, number in bpf_objects.held_by(pid) if kind == "map"}
         self.number, = (m["id"] for m in bpftool("map") if m["id"] in mine and m.get("name") == "plain")
 
     def says(self, path, uid):
-        """1: plain, 2: Python at times, None: nothing, of what that user's processes have shown."""
+        """Returns what that user's processes have shown: 1: plain, 2: sometimes Python, None: nothing."""
         inode = os.stat(path).st_ino
         for e in bpftool("map", "dump", "id", str(self.number)):
             key, value = (bytes(int(x, 16) for x in e[part]) for part in ("key", "value"))
@@ -55,7 +55,7 @@ def metric(port, name):
 
 
 def library_for_it(python, program):
-    """What it can load: of the same root, and a file of its own, which no probe knows."""
+    """Makes a library for it to load: from the same root, and a new file that no prober knows."""
     copy = os.path.join(os.path.dirname(program), "libpython-of-its-own.so")
     shutil.copy(os.path.join(python.root, library_of(python).lstrip("/")), copy)
     return python.inside(copy)
@@ -73,7 +73,7 @@ def check_sleep(tap, plain, folder):
 
 
 def check_users(tap, plain, folder):
-    """Each lives a twentieth of a second, so one that is looked at later is never looked at, and shows nothing."""
+    """Each lives a twentieth of a second, so a delayed look never sees it, and it shows nothing."""
     held, quiet = os.path.join(folder, "held"), os.path.join(folder, "quiet")
     shutil.copy("/bin/sleep", held)
     os.chmod(folder, 0o755)
@@ -104,7 +104,7 @@ def check_late(tap, agent, plain, port, python):
     done = subprocess.run(run + [library_for_it(python, program)], stderr=subprocess.PIPE, check=False)
     tap.equal(done.returncode, 0, name + ": it runs", done.stderr)
     tap.ok(wait_for(lambda: program not in plain), name + ": when it is Python, it is no longer")
-    # What the endpoint says may be some tenths of a second old.
+    # The endpoint's numbers may be some tenths of a second old.
     tap.ok(wait_for(lambda: metric(port, "krait_late_processes_total") > late and
                     metric(port, "krait_late_cpu_seconds_total") > late_cpu),
            name + ": what was missed is counted")

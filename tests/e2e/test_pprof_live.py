@@ -1,7 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Profiles of krait agent as pprof: "go tool pprof" asks a running agent for some seconds, with its token or not at all; a
-socket in the file system needs none; and each window goes to a server that takes Pyroscope's /ingest, by service."""
+"""Profiles of krait agent as pprof: "go tool pprof" asks a running agent for some seconds, and is refused without the
+token; a socket in the file system needs none; and each window goes to a server that accepts Pyroscope's /ingest,
+by service."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import gzip
@@ -26,7 +27,7 @@ PATH = "/debug/pprof/profile"
 
 
 class Ingest(http.server.BaseHTTPRequestHandler):
-    """A server that keeps what it is sent."""
+    """A server that keeps what it receives."""
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -47,7 +48,7 @@ def pprof(folder, *args):
 
 
 def share_of_hot(top):
-    """Of what hot and warm have of "pprof -top -sample_index=samples", and how many samples that is."""
+    """Returns hot's share of hot and warm in "pprof -top -sample_index=samples", and the number of samples."""
     found = {name: int(flat) for flat, name in re.findall(r"(?m)^\s*(\d+)\s+\S+%.*\s(hot|warm)(?: |$)", top)}
     both = sum(found.values())
     return (found.get("hot", 0) / both if both else 0), both

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A recording that logs its inputs is made again from the log, with the same stacks: forks, an exec and
-threads, on interpreters known by fingerprints and by generations. On all interpreters (check-all) native and
-kernel frames as well: which mappings were known when is a matter of moments, and of one in some dozen recordings
-the replay knows them sooner or later; what is named and joined is tested from a recorded log in every run
-(tests/unit/test_replay_recorded.c)."""
+"""A replay of a recording's input log gives the same stacks: forks, an exec and threads, on interpreters known by
+fingerprints and by generations. On all interpreters (check-all) also with native and kernel frames: those depend
+on when mappings became known, and in about one in a dozen recordings the replay knows them sooner or later than
+the recording did. Every run tests naming and joining with a recorded log (tests/unit/test_replay_recorded.c)."""
 # run-tests: beside others
 import os
 import re
@@ -17,7 +16,7 @@ import harness as h  # noqa: E402
 
 REPLAY = os.path.join(h.BUILD, "tests/unit/test_replay_log")
 
-# Only on all interpreters.
+# Only in a run on all interpreters.
 NATIVE = () if "KRAIT_MATRIX" in os.environ else ("--native", "--kernel")
 
 SOURCE = """

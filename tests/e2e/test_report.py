@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait report: its text, its exit codes, and that it pipes cleanly."""
+"""krait report: its text, its exit codes, and that it works in pipes."""
 # run-tests: beside others
 import os
 import pty
@@ -41,7 +41,7 @@ check(code == 0 and out.splitlines()[1].endswith("server.py") and "13 more" in o
 
 
 def on_terminal(command, *args, env=None):
-    """What a command writes to a terminal, and how it ends."""
+    """Returns what a command writes to a terminal, and how it ends."""
     master, slave = pty.openpty()
     with subprocess.Popen([KRAIT, command, *args], stdin=slave, stdout=slave, stderr=slave,
                           env={**os.environ, "TERM": "xterm", **(env or {})}) as process:

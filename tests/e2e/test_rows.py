@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Native stacks go down to where the thread began, also through code that came while krait watched: a
-library that was loaded, machine code that the process has written, CPython's trampolines (-X perf)."""
+"""Native stacks reach the thread's beginning, even through code that appeared during the recording: a loaded library,
+machine code written by the process, CPython's trampolines (-X perf)."""
 # run-tests: beside others; takes long
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import glob
@@ -14,7 +14,7 @@ import tempfile
 
 import harness as h
 
-# Of 0.4 s of CPU time and more at 997 Hz: some stacks come before the rows are there, more where what reads them
+# For 0.4 s of CPU time or more at 997 Hz: some stacks come before the unwind rows exist, more if their reader
 # waits for a CPU.
 WHOLE = 0.8
 
@@ -32,7 +32,7 @@ def check(tap, name, python, *args, options=()):
 
 
 def through(recording, text):
-    """Samples with such a frame, and how many of them have a mark."""
+    """Returns samples with such a frame, and how many of them have a mark."""
     found = [(stack, count) for stack, count in recording.stacks if any(text in f for f in stack)]
     marked = sum(c for stack, c in found if any(f.startswith("[truncated") for f in stack))
     return sum(c for _, c in found), marked

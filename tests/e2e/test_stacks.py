@@ -1,19 +1,19 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Exact stacks of one thread, on every interpreter: unusual names, every kind of call, very short
-calls. The oracle is the target's own trace (tests/targets/oracle.py). `make check` runs all targets on the newest
-interpreter and one on each other."""
+"""Exact stacks of one thread, on every interpreter: unusual names, every kind of call, very short calls. The oracle
+is the target's own trace (tests/targets/oracle.py). `make check` runs all targets on the newest interpreter and
+one on each other."""
 # run-tests: beside others; takes long
 import harness as h
 
-# Each at a rate at which every hot function of it is met some twenty times and more.
+# Each with a rate at which every hot function gets at least some twenty samples.
 TARGETS = {"names.py": 4999, "flow.py": 4999, "pairs.py": 19997}
 SECONDS = 0.35
 
 
 def check_target(tap, python, script, rate):
     name = "%s: %s" % (python.name, script)
-    # 3.13's free-threaded one does not specialise: some rounds take longer than that.
+    # 3.13's free-threaded build does not specialise, so some rounds take longer.
     seconds = SECONDS * (2 if python.free_threaded else 1)
     with h.start(python, script) as target:
         recording = h.record_work(target.pid, seconds, "-F", str(rate), *h.OWN_STACKS)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Many processes, short lives: krait keeps its accounts, its memory and the names apart (test_sudden_ends.py has what
-ends suddenly). KRAIT_FULL=1 runs the long forms."""
+"""Many short-lived processes: krait keeps accounts, memory and names straight (test_sudden_ends.py covers sudden
+ends). KRAIT_FULL=1 runs the long forms."""
 # run-tests: second try: processes that live for 30 ms need a CPU at once to be seen at work
 import os
 import subprocess
@@ -12,13 +12,13 @@ import time
 import harness as h
 from background import Krait, scale
 
-MIB = 1024  # kB, as /proc has it
-# By which many processes may delay the end of a recording.
+MIB = 1024  # kB, as in /proc
+# How much later many processes may make a recording end.
 ENDS_SECS = 2
 
 
 def run_storm(commands, at_once, seconds=0):
-    """Starts them all, so many at a time, not sooner than evenly in so many seconds."""
+    """Starts them all, at most so many at a time, spread over at least so many seconds."""
     running, begin = [], time.monotonic()
     for i, command in enumerate(commands):
         time.sleep(max(0, begin + seconds * i / len(commands) - time.monotonic()))
@@ -36,7 +36,7 @@ def share(part, whole):
 
 
 def check_storm(tap, python):
-    """Each lives for 30 to 100 ms: they are sampled, complete and with names."""
+    """Each lives for 30 to 100 ms: all are sampled, complete and named."""
     count = scale(80, 2000)
     name = "%s: %d short processes" % (python.name, count)
     commands = [python.command("-S", python.target("flash.py"), str(10 + i % 8 * 8))
@@ -63,8 +63,8 @@ def check_storm(tap, python):
 
 
 def record_storm(seconds, commands):
-    """A recording of so many seconds in which these are started, and for how long krait ran. It has names of
-    native functions, too: the last of them are found when the time is over."""
+    """Records for so many seconds while these are started. Returns also how long krait ran. Includes names of native
+    functions, the last of which are found after the recording."""
     began = time.monotonic()
     krait = Krait("-a", "-F", "997", "--native", "--kernel", "-d", "%ds" % seconds)
     h.wait_until(lambda: h.is_sampling(krait), krait.process)
@@ -77,12 +77,12 @@ def record_storm(seconds, commands):
 
 
 def check_ends(tap, python):
-    """krait ends when it should, however many processes start: at most ENDS_SECS later than where none does. What
-    else the machine has to do delays both."""
+    """krait ends in time however many processes start: at most ENDS_SECS later than without any. Other load on the
+    machine delays both."""
     seconds, count = scale(3, 20), 300
     name = "%s: -d %ds while %d processes start" % (python.name, seconds, count)
     short = python.command("-I", "-S", python.target("flash.py"), "2")
-    # What it takes to begin and to end does not depend on how long it records.
+    # The time to begin and end does not depend on the recording's length.
     quiet, quiet_took = record_storm(1, [])
     quiet_took += seconds - 1
     r, took = record_storm(seconds, [short, ["true"]] * (count // 2))
@@ -115,18 +115,19 @@ def check_many(tap, python):
     h.check_accounts(tap, name, r, complete=0.95)
     tap.ok(r.stats["processes"] >= count, name + ": all are known", r.err)
     tap.ok(peak < 64 * MIB, name + ": krait takes less than 64 MiB", "%d kB" % peak)
-    # Of each its folder in /proc, its memory and the file of its interpreter; of those of others, too.
+    # For each process its folder in /proc, its memory and its interpreter's file; other users' processes count as
+    # well.
     tap.ok(descriptors < 3 * r.stats["processes"] + 200, name + ": descriptors", descriptors)
 
 
 def next_pid(pid):
-    """The next fork of this machine gets that pid, if it is free."""
+    """Makes the next fork on this machine get that pid if it is free."""
     with open("/proc/sys/kernel/ns_last_pid", "w", encoding="utf-8") as f:
         f.write(str(pid - 1))
 
 
 def check_reuse(tap, python):
-    """Two programs by turns under the same pids: their names never mix."""
+    """Two programs alternate under the same pids: their names never mix."""
     name = python.name + ": pids that are used again"
     names, base, used = ("alpha", "beta"), 0, {}
     krait = Krait("-a", "-F", "997")
@@ -152,8 +153,8 @@ def check_reuse(tap, python):
 
 
 def check_reborn(tap, python):
-    """One pid for all children of a process, many in each tick of the clock that /proc has. None is
-    taken for another: all their CPU time is sampled, and named."""
+    """One pid for all children of a process, many within one tick of /proc's clock. None is taken for another: all
+    their CPU time is sampled and named."""
     for mode, count, milliseconds in ("fork", 200, 2), ("exec", 60, 30):
         name = "%s: children under one pid (%s)" % (python.name, mode)
         r = h.record("-F", "10000", lines=False, timeout=scale(60, 600), command=python.command(
@@ -169,7 +170,7 @@ def check_reborn(tap, python):
 
 
 def check_soak(tap, python):
-    """Code and processes that come and go: krait's memory does not grow with them."""
+    """Code and processes come and go: krait's memory does not grow."""
     seconds = scale(6, 300)
     name = python.name + ": churn of code and processes"
     krait = Krait("-a", "-F", "997")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Calls from one library to another go through stubs without symbols: named after the function, below
-the function that calls, however the library was linked."""
+"""Calls between libraries go through stubs without symbols: krait names them after the called function, below the
+calling one, however the library was linked."""
 # run-tests: beside others
 import os
 import shutil
@@ -18,7 +18,7 @@ LINKED = {
 
 
 def build(compiler, folder, options):
-    """Path of the library in folder."""
+    """Builds the library in folder. Returns its path."""
     path = os.path.join(folder, "libstubs.so")
     done = subprocess.run([compiler, "-O1", "-fno-builtin", "-fplt", "-fPIC", "-shared",
                            "-fno-omit-frame-pointer", *options,
@@ -40,9 +40,9 @@ def check_stubs(tap, python, compiler, linked, options):
     finally:
         shutil.rmtree(folder)
     h.check_accounts(tap, name, r, complete=0.99)
-    # Other libraries, of the interpreter, have stubs of their own.
+    # Other libraries of the interpreter have stubs, too.
     stubs = [(s, n) for s, n in r.stacks if s[-1].endswith("@plt (libstubs.so)")]
-    # One of the CPU's instructions in a hundred, or less: 20 to 70 of 10,000 samples.
+    # At most one instruction in a hundred: 20 to 70 of 10,000 samples.
     tap.ok(sum(n for _, n in stubs) >= 3, name + ": stubs were seen",
            h.show(r.stacks))
     tap.ok({s[-1] for s, _ in stubs} <= {f + "@plt (libstubs.so)" for f in FUNCTIONS},

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sudden deaths, of targets and of krait, crowds of threads, workers that are recycled, targets that stand still: krait
-keeps its accounts, and leaves nothing behind. KRAIT_FULL=1 runs the long forms."""
+"""Sudden deaths of targets and of krait, crowds of threads, recycled workers, stopped targets: krait keeps its
+accounts and leaves nothing behind. KRAIT_FULL=1 runs the long forms."""
 # run-tests: beside others; takes long
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
@@ -33,7 +33,7 @@ def check_crowd(tap, python):
 
 
 def check_prefork(tap, python):
-    """A child is sampled from its first interrupt, as what its parent was."""
+    """A child is sampled from its first interrupt on, with its parent's identity."""
     seconds = scale(1, 10)
     name = python.name + ": a server that recycles its workers"
     r = h.record("-F", "4000", lines=False,
@@ -49,7 +49,7 @@ def check_prefork(tap, python):
 
 
 def check_kill_target(tap, python):
-    """Death at any moment, start-up included."""
+    """Death at any moment, including start-up."""
     bad = []
     for i in range(scale(8, 60)):
         target = subprocess.Popen(python.command(python.target("flash.py"), "2000"))
@@ -60,7 +60,7 @@ def check_kill_target(tap, python):
         time.sleep(0.1 + random.random() * 0.5)
         h.end_child(target)
         _, err = krait.communicate(timeout=h.PATIENCE_SECS)
-        # 3 and 6: it was not Python yet, or had gone, when krait came.
+        # 3 and 6: it was not Python yet, or had already ended, when krait looked.
         if krait.returncode not in (0, 3, 6) or h.parse_stats(err).get("balance", 0):
             bad.append((krait.returncode, err))
     tap.ok(not bad, python.name + ": killed at random: krait ends in order", *bad[:3])
@@ -97,7 +97,7 @@ def check_kill_krait(tap, python):
 
 
 def check_stopped(tap, python):
-    """A target that is stopped, by a signal and by a tracer, does not stop krait."""
+    """A target that is stopped, by a signal or a tracer, does not stop krait."""
     name = python.name + ": a stopped target"
     with h.start(python, "crowd.py", "2", "1") as target:
         os.kill(target.pid, signal.SIGSTOP)

@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""The stack of an asyncio program is that of its tasks: each function of tests/targets/tasks.py that burns CPU is known
-to be at the end of one chain, whatever the tasks await each other by. No sample says another, at 10 kHz; the capture says
-what the recording says; the event loop's own frames are there where they are asked for."""
+"""An asyncio program's stack is that of its tasks: each function of tests/targets/tasks.py that burns CPU is known to
+be at the end of one chain, however the tasks await each other. At 10 kHz no sample contradicts that; the capture
+agrees with the recording; on request the event loop's own frames appear."""
 # run-tests: beside others
 # run-tests: second try: at 10 kHz, what is judged are shares of some tenths of a second while others use the machine
 import re
@@ -12,7 +12,7 @@ import harness as h
 
 FIRST = (3, 14)
 SECONDS = 2 if h.is_all() else 1
-# What is before "leaf_NAME", of the functions of the program itself.
+# What precedes "leaf_NAME", counting only the program's own functions.
 CHAINS = {
     "plain": ["main", "plain", "work", "step"],
     "group": ["main", "group", "work", "step"],
@@ -26,10 +26,10 @@ CHAINS = {
     "callback": ["callback.<locals>.call"],
     "storm": ["main", "storm", "victim"],
     "many": ["main", "many", "work", "step"],
-    # The other loop's tasks come behind the frames of the task that runs it.
+    # The other loop's tasks follow the frames of the task that runs it.
     "nested": ["main", "nested", "run_within", "work", "step"],
 }
-# The same on the thread's own stack, where that is not the last one alone.
+# Likewise on the thread's own stack, where that is not only the last one.
 EARLY = {"eager": CHAINS["eager"], "nested": ["main", "nested", "run_within", "step"]}
 LATE = "[tasks not known yet]"
 LOOP = ("BaseEventLoop.run_forever", "BaseEventLoop._run_once", "Handle._run")
@@ -40,7 +40,7 @@ def version(python):
 
 
 def stacks(text):
-    """[(own functions and marks, all frames, count)]"""
+    """Returns [(own functions and marks, all frames, count)]."""
     found = []
     for line in text.splitlines():
         stack, _, count = line.rpartition(" ")
@@ -51,11 +51,12 @@ def stacks(text):
 
 
 def judge(found):
-    """(right, begun before the tasks were known, wrong): samples; wrong as a list of stacks. Those of before say so."""
+    """Returns (right, from before the tasks were known, wrong): samples; wrong as a list of stacks. Those from before
+    are marked."""
     right, early, wrong = 0, 0, []
     for own, frames, count in found:
         leaf = next((f for f in own if f.startswith("leaf_")), None)
-        # Tasks that are just being entered or left have no leaf, and their callers all the same.
+        # Tasks that are just being entered or left have their callers but no leaf.
         if "main" in own and own[:3] != ["<module>", "serve", "main"]:
             wrong.append((frames, count))
         if not leaf:
@@ -78,7 +79,8 @@ def convert(path, to):
 
 
 def has_tasks(script):
-    """Of each sample of a task's leaf, in order of time: is it below the tasks, not below the loop?"""
+    """For each sample of a task's leaf in order of time: tells whether it is below the tasks and not below the
+    loop."""
     found = []
     for sample in script.split("\n\n"):
         frames = re.findall(r"^\t *[0-9a-f]+ (\S+)\+0x", sample, re.M)
@@ -95,12 +97,12 @@ def check(tap, python, *args):
     with open(r.path("x.folded"), encoding="utf-8") as f:
         text = f.read()
     right, early, wrong = judge(stacks(text))
-    # Frames that cannot be read for a moment (a page that the kernel moves) end a stack with a mark that says so.
+    # A frame that is unreadable for a moment (the kernel is moving its page) ends a stack with a mark.
     cut = [w for w in wrong if any(f.startswith("[truncated") for f in w[0])]
     wrong = [w for w in wrong if w not in cut]
     tap.ok(not wrong, name + ": no chain that is not", wrong[:3])
     tap.ok(sum(n for _, n in cut) <= 2 + right / 1000, name + ": hardly one is cut", cut[:3])
-    # How long it takes until the tasks are known is up to whoever else uses the CPUs; then they are.
+    # How long krait takes to learn the tasks depends on the other load; after that it knows them.
     known = has_tasks(convert(r.path("x.data"), "script"))
     later = known[known.index(True):] if True in known else []
     tap.ok(right > 30 * len(CHAINS) and later.count(True) > 100 * later.count(False),
@@ -133,7 +135,7 @@ def check_modes(tap, python):
 
 
 def check_top(tap, python):
-    """krait top has the same stacks, as soon as it knows where the tasks are."""
+    """krait top shows the same stacks as soon as it knows the tasks."""
     with h.start(python, "tasks.py", "60", "plain") as target:
         for args in ((), ("--no-async",)):
             r = h.run_krait("top", "--batch", "-n", "4", "-i", "500ms", "-r", "997", "--view", "tree", "-l", "0", *args, "-p", str(target.pid))
@@ -145,7 +147,7 @@ def check_top(tap, python):
 
 
 def check_attached(tap, python):
-    """Of a process that is there already, the tasks are known before the first sample."""
+    """In a process that already exists, krait knows the tasks before the first sample."""
     with h.start(python, "tasks.py", "60", "plain") as target:
         r = h.record_work(target.pid, 0.3, "-F", "997", lines=False)
     late = re.search(r"^tasks\.late (\d+)$", r.err, re.M)
@@ -154,7 +156,7 @@ def check_attached(tap, python):
 
 
 def check_old(tap, python):
-    """Who asks for tasks where there cannot be any is told so, whatever the command; nobody else is."""
+    """A user who asks for tasks where none are possible is told so, by every command; nobody else is."""
     words = "need CPython 3.14 or later"
     with h.start(python, "asleep.py") as target:
         for args in (("--async=tasks",), ("--async=both",), ("--task-names",), ("--tasks",), ()):

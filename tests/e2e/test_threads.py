@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Exact stacks of many threads, of threads without the GIL, of sub-interpreters, and stacks that
-are deeper than what krait follows, and the end of an interpreter, on every interpreter. `make check` runs all of
-that on the newest one, and a part of it on each other."""
+"""Exact stacks on every interpreter: of many threads, of threads without the GIL, of sub-interpreters, of stacks
+deeper than krait follows, and at an interpreter's end. `make check` runs all of that on the newest interpreter,
+and a part of it on each other."""
 # run-tests: beside others; takes long
 import re
 
@@ -10,7 +10,7 @@ import harness as h
 
 
 def check_threads(tap, python):
-    """Each of fifty threads has functions that no other has: a mixture is not in the oracle."""
+    """Each of fifty threads has functions that no other has: a mixed stack is not in the oracle."""
     name = python.name + ": threads.py"
     with h.start(python, "threads.py") as target:
         recording = h.record_turns(target, 0.4, "-F", "9973")
@@ -20,7 +20,8 @@ def check_threads(tap, python):
 
 
 def check_frames(tap, python):
-    """-t: each thread has a frame of its own, although all have one name (3.13 and earlier name none)."""
+    """-t: each thread has its own frame, although all have the same name (3.13 and earlier do not name
+    threads)."""
     name = python.name + ": -t"
     with h.start(python, "threads.py", "6") as target:
         recording = h.record_work(target.pid, 0.6, "-t", lines=False)
@@ -34,7 +35,7 @@ def check_frames(tap, python):
 
 
 def check_release(tap, python):
-    """While a thread has released the GIL, the interpreter knows no current thread state."""
+    """While a thread has released the GIL, the interpreter has no current thread state."""
     name = python.name + ": release.py"
     with h.start(python, "release.py") as target:
         recording = h.record_turns(target, 0.25, "-F", "4999")
@@ -46,8 +47,7 @@ UNKNOWN = "<unknown function>"
 
 
 def is_visit(frames):
-    """A stack of the third interpreter of interps.py. The string that is executed there each time
-    is dropped when it has run."""
+    """A stack in the third interpreter of interps.py. The string executed there is dropped after each run."""
     names = [re.sub(r" \(<(script|string)>:\d+\)$", "", f) for f in frames]
     visit = ["<module>", "visited", "visited_leaf"]
     if frames[:1] == [h.VISITING]:
@@ -57,12 +57,12 @@ def is_visit(frames):
 
 
 def check_interpreters(tap, python):
-    """The stack is that of the interpreter in which the thread is, and no other's. Code objects
-    die there all the time, so at first sight nothing proves that another one has lived on: a few
-    frames may be unknown, but none may have a name that is wrong."""
+    """The stack is that of the thread's present interpreter and no other. Code objects die there all the time, and
+    nothing proves at first sight that another one is still alive: a few frames may be unknown, but none may have a
+    wrong name."""
     name = python.name + ": interps.py"
     with h.start(python, "interps.py") as target:
-        # Some milliseconds of it are from before krait has looked.
+        # The first milliseconds are from before krait has looked.
         recording = h.record_turns(target, 0.8, "-F", "1999")
     h.check_accounts(tap, name, recording)
     illegal, leaves = target.oracle.judge(recording.stacks)
@@ -87,7 +87,7 @@ def check_interpreters(tap, python):
 
 
 def check_deep(tap, python):
-    """What is beyond krait's limit is missing at the root and is said to be missing."""
+    """Frames beyond krait's limit are missing at the root, with a mark."""
     name = python.name + ": deep.py"
     with h.start(python, "deep.py") as target:
         recording = h.record_work(target.pid, 0.3, lines=False)
@@ -101,7 +101,7 @@ def check_deep(tap, python):
 
 
 def check_ending(tap, python):
-    """Freeing everything at the end is no Python code, and has a name."""
+    """Freeing everything at the end is not Python code, and has a name."""
     name = python.name + ": ending.py"
     recording = h.record("-F", "1999", command=python.command(python.target("ending.py")))
     h.check_accounts(tap, name, recording)
@@ -113,7 +113,7 @@ def check_ending(tap, python):
 
 
 def check_cost(tap, python):
-    """A rate at which the walks take much of the program's time is told."""
+    """krait reports a rate at which its walks take much of the program's time."""
     said = []
     with h.start(python, "deep.py") as target:
         for rate in ("10k", "99"):

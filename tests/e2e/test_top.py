@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait top: what it shows of a program whose figures are known, in lines and on a real terminal; keys, sizes,
-files that it writes, how it ends."""
+"""krait top: what it shows of a program with known figures, as lines and on a real terminal; keys, sizes, files that
+it writes, how it ends."""
 # run-tests: beside others; takes long
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
@@ -16,16 +16,16 @@ import time
 import harness as h
 from terminal import Terminal
 
-# Many samples of a target that rests most of the time: what it does has a CPU at once on a busy machine, too.
+# Many samples of a target that rests most of the time: even on a busy machine it gets a CPU at once.
 RATE = ("-F", "997")
 ROUNDS_SECS = 0.4
 TARGET = ("split.py", "rest")
-# A row of functions: self, total now; self, total in seconds since the start; name, file. Blank ones are 0.
+# A row of functions: self, total now; self, total in seconds since the start; name, file. Blank means 0.
 ROW = re.compile(r"^(.{6})(.{7})(.{10})(.{9}) (?:[ .:=+*#@\u2581-\u2588-]{11})?(\S.*?)\s*$")
 
 
 def rows(text):
-    """{name: (self now, total now, self s, total s)} of functions."""
+    """Returns {name: (self now, total now, self s, total s)} of functions."""
     found = {}
     for line in text.splitlines():
         match = ROW.match(line)
@@ -40,26 +40,26 @@ def rows(text):
 
 
 def rounds(text):
-    """The blocks of --batch."""
+    """Returns the blocks of --batch."""
     return [block for block in re.split(r"(?m)^(?=krait top  )", text) if block]
 
 
 def check_split(tap, name, found):
-    """hot has three times as many samples as warm, both below work: each sample is one of the two."""
+    """hot has three times as many samples as warm, both below work: each sample is in one of the two."""
     hot, warm, work = (found.get(f, (0, 0, 0, 0)) for f in ("hot", "warm", "work"))
     both = hot[2] + warm[2]
     tap.ok(both > 0 and abs(hot[2] / both - 0.75) < 0.15, name + ": three quarters are hot's", found)
-    # Each figure is a hundredth of a second.
+    # Each figure has a resolution of a hundredth of a second.
     tap.ok(both > 0 and 0.97 * work[3] - 0.02 <= both <= work[3] + 0.02, name + ": work has what it calls", found)
 
 
 def worked(seconds):
-    """A screen on which work() has had so much."""
+    """A screen that shows so much time for work()."""
     return lambda screen: rows(screen).get("work", (0,) * 4)[3] >= seconds
 
 
 def check_batch(tap, python):
-    # It works without a pause, so that there is much to add up, and only while krait runs.
+    # It works without a pause, so that sums are large, and only while krait runs.
     with h.start(python, "split.py") as target, h.resting(target):
         ran, stolen = h.cpu_seconds(target.pid), h.stolen_seconds()
         done = h.run_krait("top", "--batch", *RATE, "-p", str(target.pid), "-n", "4", "-i", "%dms" % (1000 * ROUNDS_SECS))
@@ -70,13 +70,13 @@ def check_batch(tap, python):
         tap.ok("with the GIL)" in done.stdout, "how much of it with the GIL", done.stdout)
         found = rows(blocks[-1]) if blocks else {}
         check_split(tap, "--batch", found)
-        # 1 ms a sample; what it ran before and after the rounds is not among it.
+        # 1 ms per sample; excludes what ran before and after the rounds.
         total = found.get("work", (0,) * 4)[3]
-        # By chance, too, where others share the CPU: each of its turns may have a tick more than its share.
+        # Also by chance if others share the CPU: each of its turns may have a tick more than its share.
         tap.ok(ran * 0.6 < total <= 1.05 * ran + 0.02 + stolen, "seconds are the CPU time it used",
                "%s of %s, stolen %s" % (total, ran, stolen))
         now = [rows(block).get("work", (0,) * 4)[1] for block in blocks]
-        # A round begins late on a busy machine, and is longer than what its shares are of.
+        # On a busy machine a round begins late and is longer than what its shares refer to.
         tap.ok(abs(sum(now) / 100 * ROUNDS_SECS - total) < 0.03 + 0.1 * total,
                "rounds add up to what is since the start", now, total)
         start = time.monotonic()
@@ -86,7 +86,7 @@ def check_batch(tap, python):
                "piped: lines; -d ends it; processes have pid and script", done.stdout, done.stderr)
         tap.ok(time.monotonic() - start < 20, "in time")
         done = h.run_krait("top", "-b", *RATE, "-p", str(target.pid), "-n", "1", "-i", "500ms", "--view", "tree")
-        # Each thing is called by what is above it.
+        # Each row is called by the one above it.
         names = [line.split()[-2] for line in done.stdout.splitlines() if "split.py:" in line]
         tap.ok("work" in names and names.index("main") < names.index("work") < names.index("hot"),
                "a tree has callers above", done.stdout)
@@ -97,7 +97,7 @@ def check_off_cpu(tap, python):
         done = h.run_krait("top", "-b", "-p", str(target.pid), "-n", "3", "-i", "500ms", "--off-cpu", "--view", "threads")
         last = rounds(done.stdout)[-1] if done.stdout else ""
         lines = [line for line in last.splitlines() if " %d " % target.pid in line]
-        # CPU%, GIL%, Wait%, Ready%: the one that sleeps waits most of the time.
+        # CPU%, GIL%, Wait%, Ready%: the sleeping one waits most of the time.
         waits = [float(line[13:20].strip() or 0) for line in lines]
         tap.ok(done.returncode == 0 and waits and max(waits) > 30, "--off-cpu: a thread that sleeps waits",
                done.stdout, done.stderr)
@@ -105,7 +105,7 @@ def check_off_cpu(tap, python):
 
 
 def check_lasting(tap, python):
-    """A wait is seen while it lasts, and no thread waits for more than there is."""
+    """A wait is visible while it lasts, and no thread waits for longer than the elapsed time."""
     script = ("import threading, time\n"
               "def again():\n    while True:\n        time.sleep(0.7)\n"
               "threading.Thread(target=again, daemon=True).start()\n"
@@ -144,7 +144,7 @@ def check_usage(tap):
 
 
 def krait_of(terminal):
-    """The pid of krait in it, once it is there."""
+    """Returns the pid of krait in it once it is there."""
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         for pid in terminal.pids():
@@ -166,7 +166,7 @@ def top(target, *args, **options):
 
 
 def check_patience(tap, name, terminal):
-    """A screen that never came costs half a minute, and a test that goes on without it tests nothing."""
+    """A screen that never comes costs half a minute, and without it a test would check nothing."""
     tap.equal(terminal.in_vain, [], name + ": each screen that was waited for came")
 
 
@@ -218,7 +218,7 @@ def check_screen(tap, python):
 
         for columns, height in (40, 10), (200, 60), (20, 4), (80, 24):
             t.resize(columns, height)
-            # What is wider than the screen would be in the next row.
+            # A line wider than the screen would continue in the next row.
             screen = t.wait(lambda s: s.startswith("krait top") and len(s.rstrip("\n").splitlines()) == height)
             tap.ok(all(len(line) <= columns for line in screen.splitlines()) and
                    len(screen.rstrip("\n").splitlines()) == height, "%d x %d" % (columns, height), screen)
@@ -268,7 +268,7 @@ def check_write(tap, python):
 
 
 def check_ends(tap, python):
-    """The terminal is what it was, and what was to be said is said."""
+    """The terminal is restored, and pending messages are printed."""
     with h.start(python, *TARGET) as target:
         for name, end in ("SIGTERM", signal.SIGTERM), ("SIGINT", signal.SIGINT), ("Ctrl-C", None):
             with top(target) as t:
@@ -358,7 +358,7 @@ while True:
 
 
 def check_memory(tap, python):
-    """Processes come and go; what is kept does not grow with them."""
+    """Processes come and go; what krait keeps does not grow."""
     seconds = 120 if os.environ.get("KRAIT_FULL") == "1" else 6
     with h.Target(python.command("-c", CHURN)) as target, \
             subprocess.Popen([h.KRAIT, "top", "-b", *RATE, "-p", str(target.pid), "-i", "200ms"],
@@ -370,14 +370,14 @@ def check_memory(tap, python):
         krait.send_signal(signal.SIGINT)
         tap.ok(krait.wait(timeout=60) == 0 and after < before + 8192, "memory stays flat",
                "%d KiB, then %d KiB" % (before, after))
-    # The last child of the one that was ended ends by itself.
+    # The last child of the killed process ends by itself.
     time.sleep(1)
 
 
 def main():
     h.need_bpf()
     tap = h.Tap()
-    # One with a GIL, which is what is waited for.
+    # One with a GIL, since the test waits for it.
     pythons = [p for p in h.interpreters(tap) if not p.free_threaded]
     python = h.newest([p for p in pythons if p.root == "/"] or pythons)
     if not python or not shutil.which("tmux"):

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Time on and off the CPU in every output of one capture: all say the same sums, state by state, whoever reads them."""
+"""Time on and off the CPU in every output of one capture: all readers see the same sums, state by state."""
 # run-tests: beside others
 # run-tests: second try: a host that takes the CPU away between two readings of its clocks moves a wait by as much
 import collections
@@ -24,7 +24,7 @@ def krait(*args):
 
 
 def folded_sums(path, *args):
-    """{leaf without what is behind a colon: sum} of folded stacks."""
+    """Returns {leaf without what follows a colon: sum} of folded stacks."""
     sums = collections.Counter()
     for line in krait("convert", "-q", "-f", "folded", "-o", "-", *args, "-i", path).stdout.splitlines():
         stack, _, count = line.rpartition(" ")
@@ -34,7 +34,7 @@ def folded_sums(path, *args):
 
 
 def script_sums(path):
-    """{event: [samples, ns]} of krait script."""
+    """Returns {event: [samples, ns]} from krait script."""
     sums = collections.defaultdict(lambda: [0, 0])
     for match in re.finditer(r":\s+(\d+)\s+(cpu-clock|offcpu-time):", krait("script", path).stdout):
         sums[match.group(2)][0] += 1
@@ -51,14 +51,14 @@ SAMPLE = re.compile(r"\s(\d+)/(\d+)\s+\[\d+\]\s+[\d.]+:\s+(\d+)\s+(cpu-clock|off
 
 
 def script_samples(path, *args):
-    """[(tid, ns, event, leaf)]"""
+    """Returns [(tid, ns, event, leaf)]."""
     lines = krait("script", *args, path).stdout.splitlines()
     return [(int(m.group(2)), int(m.group(3)), m.group(4), following.split()[-2].partition("+")[0])
             for m, following in zip(map(SAMPLE.search, lines), lines[1:] + [""]) if m]
 
 
 def check_filters(tap, path, main):
-    """Each command says of a part what the others say of it, and the parts are the whole."""
+    """All commands agree about each part, and the parts add up to the whole."""
     def total(*args):
         return sum(folded_sums(path, "--wall", *args).values())
     every = total()
@@ -88,7 +88,7 @@ def check_filters(tap, path, main):
 
 
 def check_perf(tap, path, waits):
-    """perf's own reader: switches in pairs around the samples, which stand for nanoseconds."""
+    """perf's own reader: pairs of switches around the samples, which stand for nanoseconds."""
     perf = shutil.which("perf")
     if not perf:
         return tap.skip("perf", "not here (linux-perf)")
@@ -115,7 +115,7 @@ def check_perf(tap, path, waits):
 
 
 def check_hotspot(tap, r, sums, name, parser):
-    """The parser behind its window: both events, their nanoseconds, and switches in pairs."""
+    """hotspot's parser: both events, their nanoseconds, and pairs of switches."""
     out = r.path("hotspot")
     done = consumers.run(*parser, "--input", r.path("x.data"), "--output", out)
     tap.equal(done.returncode, 0, name + " reads the capture", done.stderr[-500:])
@@ -127,7 +127,7 @@ def check_hotspot(tap, r, sums, name, parser):
 
 
 def check_samply(tap, r, sums):
-    """CPU samples are samples there, and samples of another event markers with stacks."""
+    """CPU samples become samples there; samples of another event become markers with stacks."""
     program = consumers.samply()
     if not program:
         return tap.skip("samply", "not here (scripts/consumers)")
@@ -166,7 +166,7 @@ def check_pprof(tap, path, cpu, waits, gil):
 
 
 def check_firefox(tap, path, waits):
-    """The file by its own rules, and the profiler's own program."""
+    """Checks the file by its own rules and with the profiler's own program."""
     with open(path, encoding="utf-8") as f:
         profile = json.load(f)
     names, kinds = profile["shared"]["stringArray"], [c["name"] for c in profile["meta"]["categories"]]
@@ -181,7 +181,7 @@ def check_firefox(tap, path, waits):
     tap.ok(not wrong, "Firefox: markers are intervals and say what was waited for", *wrong[:5])
     tap.ok(seen[("gil", "Waits for the GIL")] and seen[("sleep", "Sleeps")] and seen[("io", "Waits for I/O")],
            "Firefox: in the categories of their states", seen)
-    # Waits that are sampled stand for more than they are.
+    # Sampled waits stand for more than their own length.
     tap.ok(0 < total * 1e6 <= waits * 1.001, "Firefox: together no longer than the waits", total, waits)
     program = consumers.firefox()
     if not program:
@@ -220,7 +220,7 @@ def check_page(tap, path, cpu, waits, gil):
 
 
 def perfetto_python():
-    """A Python that has the descriptors of PyPI's package, or None and why."""
+    """Returns a Python that has the descriptors of PyPI's package; otherwise None and the reason."""
     folder = os.path.join(h.BUILD, "venv-perfetto")
     python = os.path.join(folder, "bin/python")
     probe = "from perfetto.protos.perfetto.trace import perfetto_trace_pb2"
@@ -344,7 +344,7 @@ def check(tap, python):
 
 
 def check_firefox_again(tap, r):
-    """Read back, a wait begins when it began."""
+    """Read back, a wait still begins when it began."""
     markers = []
     for name in ("x.firefox.json", "again-x.firefox.json"):
         with open(r.path(name), encoding="utf-8") as f:

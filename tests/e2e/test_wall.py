@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""record --wall: time on and off the CPU as one measure. Each thread's is the time that has passed, whether it
-works, waits or sleeps, in what is printed, in a flame graph and in the capture."""
+"""record --wall: time on and off the CPU as one measure. Each thread's sum is the elapsed time, whether it works,
+waits or sleeps: in the printed table, in a flame graph and in the capture."""
 # run-tests: beside others
 # run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import re
@@ -10,13 +10,13 @@ import subprocess
 import harness as h
 
 SECONDS = 1.0
-# Of a thread that runs: a few ticks of a timer, and what is not read of the stacks of others is counted as lost.
+# For a running thread: a few ticks more or less, and unread stacks of other threads count as lost.
 LEAST, MOST = 0.9, 1.03
 TRIES = 3
 
 
 class Said:
-    """What targets/doing.py says of its threads is of no interest here."""
+    """Ignores what targets/doing.py says of its threads."""
 
     def add(self, document):
         pass
@@ -27,7 +27,7 @@ def krait(*args):
 
 
 def by_thread(path, *args):
-    """{tid: seconds}"""
+    """Returns {tid: seconds}."""
     text = krait("report", "--by", "thread", "-n", "0", "--unit", "samples", *args, "-i", path).stdout
     return {int(tid): int(ns) / 1e9 for ns, tid in re.findall(r"^ *[\d.]+% +(\d+) +\d+/(\d+) ", text, re.M)}
 

@@ -1,7 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Libraries as PyPI ships them, and interpreters as uv installs them: native stacks are whole, and the library is in
-them. In make check-all only, which fetches them (scripts/wheels, 1.5 GB). A library whose limit is lower says why."""
+"""Libraries as PyPI ships them, and interpreters as uv installs them: native stacks are whole and contain the
+library. Only in make check-all, which fetches them (scripts/wheels, 1.5 GB). A library with a lower limit says
+why."""
 # run-tests: beside own recordings
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import contextlib
@@ -13,13 +14,13 @@ import harness as h
 WHEELS = os.path.join(os.environ.get("KRAIT_CACHE", "/var/cache/krait"), "wheels")
 SECONDS = 3
 WHOLE = 0.995
-# Samples whose rows the helper has still to read; on a machine with more to do than CPUs it gets to that late.
+# Samples whose unwind rows the helper has not read yet: on an overloaded machine it gets to that late.
 NOT_READ, NOT_READ_MOST = "native.truncated.rows not read yet", 0.01
 
 
 class Case:
-    """A target: the folder in WHEELS that its interpreter is in; what a frame of the library looks like, and the least
-    share of samples that have one; the least share of whole native stacks, and why where that is less than WHOLE."""
+    """A target: the folder in WHEELS of its interpreter; a pattern for the library's frames, and the least share of
+    samples with one; the least share of whole native stacks, with the reason if that is below WHOLE."""
 
     def __init__(self, name, frame, most=0.5, whole=WHOLE, why="", folder="venv", script="wheels.py"):
         self.name, self.frame, self.most, self.whole, self.why = name, frame, most, whole, why
@@ -46,7 +47,7 @@ CASES = [
 
 
 def why_missing(case):
-    """Why a case cannot run, or nothing."""
+    """Returns why a case cannot run, or None."""
     if os.path.exists(os.path.join(WHEELS, case.folder, "recipe")):
         return ""
     with contextlib.suppress(OSError), open(os.path.join(WHEELS, case.folder + ".why"), encoding="utf-8") as f:

@@ -210,7 +210,10 @@ static int compare_changes(const void *a, const void *b, void *ctx)
 
 /* ---- table ------------------------------------------------------------------------------------ */
 
-/* The file to name beside a function; "" for code without a symbol, which is called after its own. */
+/*
+ * Returns the file to show beside a function; "" for code without a symbol, which is named after
+ * its file anyway.
+ */
 static const char *file_beside(const struct diff *d, const struct profile_frame *at)
 {
 	bool named = at->kind == FRAME_NATIVE && *dict__text(d->dict, at->name) == '[';
@@ -277,7 +280,7 @@ static void put_change(const struct diff_report *r, FILE *out, const __u64 count
 		share(d, counts, 1), amounts[0], amounts[1]);
 }
 
-/* "Cart.total (cart.py)", as much of both as the terminal has room for. A mark, which has no file, is never cut. */
+/* Prints "Cart.total (cart.py)", shortened to the terminal. A mark has no file and is never cut. */
 static int put_function(const struct diff_report *r, FILE *out, const struct profile_frame *at)
 {
 	const struct diff *d = r->diff;

@@ -23,7 +23,7 @@ static int compare_int(int a, int b)
 	return (a > b) - (a < b);
 }
 
-/* As a spot knows its place: without its columns. */
+/* Compares places as spots know them: without columns. */
 static int compare_places(const struct profile_frame *a, const struct profile_frame *b)
 {
 	int c = compare_int((int)a->name, (int)b->name);

@@ -9,7 +9,7 @@
 
 #include "profile/view.h"
 
-/* What a frame is called, never empty; not printable yet. */
+/* Returns a frame's name: never empty, not yet printable. */
 const char *label_name(const struct view *v, const struct profile_frame *f);
 
 /*

@@ -13,7 +13,7 @@
 #include "profile/idindex.h"
 #include "profile/dict.h"
 
-/* All zero is an empty one. */
+/* Initially all zero: empty. */
 struct places {
 	struct profile_frame *list; /* places */
 	__u32 cnt, cap;
@@ -22,9 +22,9 @@ struct places {
 
 #define PLACE_NONE (~0U)
 
-/* The number of the place, PLACE_NONE when out of memory. */
+/* Returns the place's number; PLACE_NONE: out of memory. */
 __u32 places_add(struct places *x, const struct profile_frame *place);
-/* That of a string alone, for what numbers strings. */
+/* Returns the number of a lone string, for callers that number strings. */
 __u32 places_add_string(struct places *x, __u32 string);
 /*
  * Returns the number of a frame's place. lines: keep its line and, for native code, the file of
@@ -34,7 +34,7 @@ __u32 places_add_frame(struct places *x, const struct profile_frame *frame, bool
 void places_free(struct places *x);
 #define cleanup_places __attribute__((cleanup(places_free)))
 
-/* What to call it, never empty; not printable yet. */
+/* Returns a name for it: never empty, not yet printable. */
 const char *place_name(const struct dict *dict, const struct profile_frame *place);
 
 /* Processes and threads are levels of the tree but not code. */
