@@ -41,18 +41,12 @@ static __always_inline bool nogil_is_parked(const struct gil *r, __u64 state_add
 	       parked_addr == state_addr;
 }
 
-/* r: whose memory to read. Returns enum wait_flag. */
-static __always_inline __u32 nogil_wait(const struct gil *r, const struct py_offsets *off,
-					__u64 tstate_addr)
+/* Does it wait for an object's lock? Returns enum wait_flag. */
+static __always_inline __u32 nogil_section(const struct gil *r, const struct py_offsets *off,
+					   __u64 tstate_addr)
 {
 	__u64 section_addr = 0, mutex_addr = 0;
-	__u32 state = 0;
 
-	if (!tstate_addr || !(off->flags & PYOFF_FREE_THREADED))
-		return 0;
-	if (!read_from(r, &state, sizeof(state), tstate_addr + NOGIL_STATE(off)) &&
-	    state == NOGIL_SUSPENDED)
-		return WAIT_WORLD;
 	if (read_from_u64(r, &section_addr, tstate_addr + NOGIL_SECTION(off)))
 		return 0;
 	section_addr &= ~NOGIL_SECTION_TAGS;
@@ -60,6 +54,20 @@ static __always_inline __u32 nogil_wait(const struct gil *r, const struct py_off
 	    mutex_addr)
 		return 0;
 	return WAIT_SECTION;
+}
+
+/* r: whose memory to read. Returns enum wait_flag. */
+static __always_inline __u32 nogil_wait(const struct gil *r, const struct py_offsets *off,
+					__u64 tstate_addr)
+{
+	__u32 state = 0;
+
+	if (!tstate_addr || !(off->flags & PYOFF_FREE_THREADED))
+		return 0;
+	if (!read_from(r, &state, sizeof(state), tstate_addr + NOGIL_STATE(off)) &&
+	    state == NOGIL_SUSPENDED)
+		return WAIT_WORLD;
+	return nogil_section(r, off, tstate_addr);
 }
 
 #endif /* KRAIT_NOGIL_H */

@@ -75,7 +75,8 @@ static __noinline bool look_around(struct switch_cpu *cpu, __u64 scheduler_ns, _
 }
 
 /*
- * *now_ns: CLOCK_MONOTONIC, when the scheduler decided on this switch. False: the switch is in no
+ * *now_ns: CLOCK_MONOTONIC, when the scheduler decided on this switch, or the recording's end if
+ * that was earlier: whoever comes now has been away until the end. False: the switch is in no
  * recording.
  */
 static __always_inline bool begin_switch(struct switch_cpu *cpu, const struct task_struct *task,
@@ -87,7 +88,12 @@ static __always_inline bool begin_switch(struct switch_cpu *cpu, const struct ta
 	*now_ns = scheduler_ns + cpu->clock.ahead_ns;
 	if (!switch_is_plain(cpu, *now_ns) && !look_around(cpu, scheduler_ns, now_ns))
 		return false;
-	return *now_ns <= end_ns;
+	if (*now_ns <= end_ns)
+		return true;
+	if (*now_ns - end_ns > SWITCH_GRACE_NS)
+		return false;
+	*now_ns = end_ns;
+	return true;
 }
 
 static __always_inline bool is_of(const struct thread_wait *w, struct task_struct *task)
@@ -357,7 +363,10 @@ int switch_threads(__u64 *ctx)
 	if (!begin_switch(cpu, next, &now_ns))
 		return 0;
 	drop_due(cpu);
-	if (tick_is_noted(&cpu->noted))
+	/* Who leaves at the end or later does not wait in the recording. */
+	if (now_ns == end_ns)
+		leaves = false;
+	else if (tick_is_noted(&cpu->noted))
 		tick_settle(&cpu->noted, scheduler_clock(next), prev->pid, &ticks_leave,
 			    &ticks_come);
 	cpu->has_come = comes;

@@ -30,6 +30,11 @@
 /* 1/50 of the time: 2 %, stacks and all. */
 #define SWITCH_SHARE 50
 /*
+ * For so long after the end of a recording a thread that comes back still gets the stack of the wait that was open at
+ * the end, with its length up to the end. User space reads meanwhile the stacks of those that do not come.
+ */
+#define SWITCH_GRACE_NS 10000000000ULL
+/*
  * The cost of a switch of a tracked thread without a stack: an initial guess; the part that the
  * deciding program cannot see (its own call) and the other program (docs/MEASUREMENTS.md); how
  * often a switch is measured, between two readings of the clock; and the longest believable cost:

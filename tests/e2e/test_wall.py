@@ -65,6 +65,19 @@ def check(tap, python):
         tap.ok(target.alive(), name + ": the target is alive")
 
 
+def check_end(tap, python):
+    """The waits that are open at the end are read from outside; who runs meanwhile loses nothing by it."""
+    name, cnt, seconds = python.name, 150, 0.5
+    with h.Target(python.command(python.target("naps.py"), str(cnt), "200"), oracle=Said()) as target:
+        r = h.record("--wall", "-p", str(target.pid), "-d", "%dms" % (1000 * seconds), outputs=("x.data",), lines=False)
+        tap.ok("offcpu-time.lost.thread torn 0\n" in r.err, name + ": no open wait is lost", r.err)
+        threads = by_thread(r.path("x.data"), "--wall")
+        # Where stacks get rare, one stands for more than the waits that it is of: the sum is right.
+        mean = sum(threads.values()) / (cnt + 1)
+        tap.ok(0.7 * seconds <= mean <= 1.3 * seconds, name + ": threads that nap have their time up to the end",
+               mean, r.err)
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -72,6 +85,7 @@ def main():
     old = [p for p in found if p.minor < "3.13"]
     for python in found[:1] + old[:1]:
         check(tap, python)
+    check_end(tap, found[0])
     tap.equal(krait("record", "--wall", "-e", "page-faults", "true").returncode, 2, "without a clock there is no sum")
     h.cleanup()
     tap.done()

@@ -226,7 +226,22 @@ int sampler__start(struct sampler *s, struct error *err)
 	abort();
 }
 
+void sampler__end(struct sampler *s)
+{
+	abort();
+}
+
 void sampler__stop(struct sampler *s)
+{
+	abort();
+}
+
+void sampler__move(struct sampler *s)
+{
+	abort();
+}
+
+bool sampler__has_moved(const struct sampler *s)
 {
 	abort();
 }

@@ -126,6 +126,28 @@ static void what_is_there_is_moved_at_the_end(void **state)
 	assert_true(is_over(PATIENCE_NS));
 }
 
+/* Whoever asks for it gets what is there without the turn's end, as often as it asks, and the reader goes on. */
+static void what_is_there_is_moved_when_it_is_asked_for(void **state)
+{
+	for (__u32 i = 1; i <= 3; i++) {
+		__u64 end_ns = clock_monotonic_ns() + PATIENCE_NS;
+		size_t size;
+
+		assert_true(reader__has_moved(reader));
+		put(i, false);
+		reader__move(reader);
+		while (!reader__has_moved(reader) && clock_monotonic_ns() < end_ns)
+			usleep(1000);
+		assert_true(reader__has_moved(reader));
+		assert_non_null(queue__peek(queue, CURSOR_MAIN, &size));
+		take(i);
+	}
+	put(4, false);
+	reader__finish(reader);
+	take(4);
+	assert_true(is_over(PATIENCE_NS));
+}
+
 static void what_is_behind_an_unwritten_record_is_not_lost(void **state)
 {
 	struct queue_head *late;
@@ -171,6 +193,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_is_there_is_moved_at_the_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_there_is_moved_when_it_is_asked_for, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(what_is_behind_an_unwritten_record_is_not_lost,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_never_written_does_not_hold_up_the_end,

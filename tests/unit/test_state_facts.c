@@ -19,6 +19,7 @@
 #include "exception.h"
 #include "nogil.h"
 #include "support_bytes.h"
+#include "walk/wait_walk.h"
 
 /* Where the fake process has what. */
 #define BASE 0x10000
@@ -179,6 +180,49 @@ static void a_section_without_its_mutex_is_waited_for(void **state)
 	assert_int_equal(nogil_wait(&reader, &off, 0xdead0000), 0);
 }
 
+/* The same of a thread that rests, by the futex that it sleeps on. */
+static void what_a_resting_thread_waits_for_is_told_from_outside(void **state)
+{
+	struct py_offsets off = layout(0x030e0000);
+	const struct wait_walk x = { .memory = &memory, .offsets = &off, .tstate_addr = TSTATE };
+	struct wait_facts w = { .syscall = 202, .args = { GENERATOR_ITEM + 8 } };
+
+	put(GENERATOR_ITEM, TSTATE + NOGIL_STATE(&off));
+	assert_int_equal(wait_walk_flags(&x, &w), 0); /* there is a GIL */
+	off.flags = PYOFF_FREE_THREADED;
+	assert_int_equal(wait_walk_flags(&x, &w), WAIT_WORLD);
+	/* It is in no system call. */
+	w.syscall = -1;
+	assert_int_equal(wait_walk_flags(&x, &w), 0);
+	w.syscall = 202;
+	/* Suspended, and asleep on another lock: also on that of an object. */
+	put_state(&off, NOGIL_SUSPENDED);
+	w.args[0] = THREAD_ITEM + 8;
+	assert_int_equal(wait_walk_flags(&x, &w), 0);
+	put(TSTATE + 176, SECTION);
+	put(SECTION + 8, 0);
+	assert_int_equal(wait_walk_flags(&x, &w), WAIT_SECTION);
+}
+
+static void the_gil_is_what_holds_the_futex(void **state)
+{
+	struct py_offsets off = layout(0x030d0000);
+	const struct wait_walk x = {
+		.memory = &memory, .offsets = &off, .interp_addr = EXCEPTION, .tstate_addr = TSTATE
+	};
+	struct wait_facts w = { .syscall = 202 };
+
+	off.runtime.gil = PYOFF_ABSENT;
+	off.interp.gil = 16;
+	put(EXCEPTION + 16, CLASS_TYPE);
+	w.args[0] = CLASS_TYPE + 100;
+	assert_int_equal(wait_walk_flags(&x, &w), WAIT_GIL);
+	w.args[0] = CLASS_TYPE + (__u64)PYOFF_GIL_SIZE(&off);
+	assert_int_equal(wait_walk_flags(&x, &w), 0);
+	w.args[0] = CLASS_TYPE - 1;
+	assert_int_equal(wait_walk_flags(&x, &w), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +232,8 @@ int main(void)
 		cmocka_unit_test(a_stopped_world_is_told_by_the_thread_state),
 		cmocka_unit_test(a_stopped_world_is_told_by_what_the_thread_slept_on),
 		cmocka_unit_test(a_section_without_its_mutex_is_waited_for),
+		cmocka_unit_test(what_a_resting_thread_waits_for_is_told_from_outside),
+		cmocka_unit_test(the_gil_is_what_holds_the_futex),
 	};
 
 	return cmocka_run_group_tests_name("bpf/exception, bpf/nogil", tests, NULL, NULL);

@@ -40,6 +40,7 @@ struct reader {
 	int fd; /* readable when there is an order */
 	enum order order;
 	bool hushed;
+	__u32 moves_asked, moves_done; /* by reader__move(), by the thread */
 	/* used by the thread */
 	struct turns turns;
 	__u64 main_woken_ns;
@@ -64,6 +65,15 @@ static void give_order(struct reader *r, enum order order)
 	__atomic_store_n(&r->order, order, __ATOMIC_RELEASE);
 	/* A full counter is readable as well. */
 	if (write(r->fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+/* Until the next order. */
+static void forget_call(struct reader *r)
+{
+	__u64 calls;
+
+	if (read(r->fd, &calls, sizeof(calls)) < 0)
 		return;
 }
 
@@ -119,13 +129,18 @@ static void *reader_main(void *arg)
 	struct ring_moved moved;
 	enum order order;
 	__u64 now_ns, wait_ns;
+	__u32 asked;
 	bool more;
 
 	do {
+		forget_call(r);
+		asked = __atomic_load_n(&r->moves_asked, __ATOMIC_ACQUIRE);
 		/* Look before moving: then everything that was there when the order came is moved. */
 		order = order_of(r);
 		note_finish(r, order);
 		ring__move(r->ring, r->queue, &moved);
+		if (!moved.full)
+			__atomic_store_n(&r->moves_done, asked, __ATOMIC_RELEASE);
 		now_ns = clock_monotonic_ns();
 		wait_ns = turns_next_ns(&r->turns, &moved, now_ns);
 		if (is_hushed(r))
@@ -165,6 +180,21 @@ struct reader *reader__new(struct ring *ring, struct queue *queue)
 void reader__hush(struct reader *r, bool on)
 {
 	__atomic_store_n(&r->hushed, on, __ATOMIC_RELAXED);
+}
+
+void reader__move(struct reader *r)
+{
+	__u64 one = 1;
+
+	__atomic_fetch_add(&r->moves_asked, 1, __ATOMIC_RELEASE);
+	if (write(r->fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+bool reader__has_moved(const struct reader *r)
+{
+	return __atomic_load_n(&r->moves_done, __ATOMIC_ACQUIRE) ==
+	       __atomic_load_n(&r->moves_asked, __ATOMIC_RELAXED);
 }
 
 void reader__finish(struct reader *r)

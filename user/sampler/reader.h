@@ -31,6 +31,12 @@ struct reader *reader__new(struct ring *ring, struct queue *queue);
 /* While on, no record is urgent: turns are long, and readers are woken once a turn. */
 void reader__hush(struct reader *r, bool on);
 /*
+ * Moves what is in the ring now, without waiting for its turn; reader__has_moved(): that has been done. Waits for
+ * nothing: readers may have to make room first.
+ */
+void reader__move(struct reader *r);
+bool reader__has_moved(const struct reader *r);
+/*
  * No more wanted records will come: the thread moves what is there, and what others are still
  * writing before that, closes the queue and ends. Does not wait for that: readers may have to make
  * room first.

@@ -203,7 +203,7 @@ int sampler__start(struct sampler *s, struct error *err)
 	return s->events ? 0 : -1;
 }
 
-void sampler__stop(struct sampler *s)
+void sampler__end(struct sampler *s)
 {
 	__u64 now_ns = clock_monotonic_ns(), end_ns = s->skel->data->end_ns;
 
@@ -215,10 +215,26 @@ void sampler__stop(struct sampler *s)
 			perf_events__ticks(s->events, i, end_ns < now_ns ? end_ns : now_ns);
 	perf_events__free(s->events);
 	s->events = NULL;
+}
+
+void sampler__stop(struct sampler *s)
+{
+	sampler__end(s);
 	if (s->switches)
 		switches__stop(s->switches);
 	if (s->reader)
 		reader__finish(s->reader);
+}
+
+void sampler__move(struct sampler *s)
+{
+	if (s->reader)
+		reader__move(s->reader);
+}
+
+bool sampler__has_moved(const struct sampler *s)
+{
+	return !s->reader || reader__has_moved(s->reader);
 }
 
 int sampler__switches_cost(const struct sampler *s, struct switches_cost *ret)

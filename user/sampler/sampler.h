@@ -75,7 +75,18 @@ void sampler__free(struct sampler *s);
 
 /* Starts the perf events, one of each kind on each online CPU. */
 int sampler__start(struct sampler *s, struct error *err) __attribute__((warn_unused_result));
+/*
+ * Ends the recording: no interrupt comes from now on, but a thread that comes back within SWITCH_GRACE_NS still gets the
+ * stack of the wait that it was in at the end. For who reads the stacks of all other open waits before sampler__stop().
+ */
+void sampler__end(struct sampler *s);
 void sampler__stop(struct sampler *s);
+/*
+ * Has all records moved that are in the ring now. When they are, sampler__has_moved() says so, and sampler__drain() hands
+ * out all of them.
+ */
+void sampler__move(struct sampler *s);
+bool sampler__has_moved(const struct sampler *s);
 /*
  * Call a few times a second. Follows CPUs that come online or go, and gives jittering clocks a new
  * rate.

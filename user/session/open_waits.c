@@ -37,6 +37,7 @@ __u64 open_waits_collect(struct collector *c, struct processes *ps, struct sampl
 		.unwinding = unwinding,
 		.event = event,
 		.states = true,
+		.others_run = true,
 		.now_ns = end_ns,
 		.period = period_of,
 		.ctx = &w,

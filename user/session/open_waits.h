@@ -4,8 +4,8 @@
  * stack of a wait when the thread comes back, which is too late for these; some have slept all
  * along.
  *
- * Their stacks are read from outside (resting.h); each wait whose stack cannot be trusted is
- * counted as lost.
+ * Their stacks are read from outside (resting.h), while the kernel side still takes those of threads
+ * that come back (SWITCH_GRACE_NS); each wait whose stack cannot be trusted is counted as lost.
  */
 #ifndef KRAIT_SESSION_OPEN_WAITS_H
 #define KRAIT_SESSION_OPEN_WAITS_H
@@ -18,7 +18,7 @@ struct sampler;
 struct unwinding;
 
 /*
- * Call after sampler__stop(), with all records taken in: passes a sample for each such wait, up to
+ * Call between sampler__end() and sampler__stop(), with all records taken in: passes a sample for each such wait, up to
  * end_ns, to the collector. unwinding: NULL without native frames. event, shortest: of the time off
  * the CPU, as in switch.h. Returns their number.
  */

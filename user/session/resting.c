@@ -18,6 +18,7 @@
 #include "util/log.h"
 #include "walk/stack_walk.h"
 #include "walk/thread_list.h"
+#include "walk/wait_walk.h"
 
 /* For all stacks together. One takes about a millisecond. */
 #define TIME_NS (2 * NS_PER_SEC)
@@ -40,6 +41,7 @@ struct rest_record {
 struct rest {
 	__u64 thread_start_ns, switches, runs;
 	__u32 tid;
+	bool has_run; /* it came to a CPU since the first look */
 	struct record_sample *record;
 };
 
@@ -82,24 +84,6 @@ static void begin(struct record_sample *r, const struct thread_look *look, unsig
 	};
 	memcpy(r->comm, look->comm, sizeof(r->comm));
 	r->comm[sizeof(r->comm) - 1] = '\0';
-}
-
-/* Does the thread sleep on a futex inside its interpreter's GIL? See bpf/gil.h. */
-static bool waits_for_gil(const struct memory *memory, const struct process *p, __u64 interp_addr,
-			  const struct wait_facts *w)
-{
-	const struct py_offsets *off = &p->info.offsets;
-	__u64 gil_addr = 0;
-
-	if (w->syscall < 0)
-		return false;
-	if (off->runtime.gil != PYOFF_ABSENT)
-		gil_addr = p->info.runtime_addr + (__u64)off->runtime.gil;
-	else if (!interp_addr || off->interp.gil == PYOFF_ABSENT ||
-		 memory_read(memory, interp_addr + (__u64)off->interp.gil, &gil_addr,
-			     sizeof(gil_addr)))
-		return false;
-	return gil_addr && w->args[0] - gil_addr < (__u64)PYOFF_GIL_SIZE(off);
 }
 
 static void append(struct rest_record *out, enum record_section section, const void *from,
@@ -206,6 +190,7 @@ static void read_stack(struct resting *r, const struct process *p, const struct 
 {
 	const struct memory *memory = memory_of(r, p);
 	struct wait_facts facts = look->facts;
+	struct wait_walk wait;
 
 	read_python(r, p, memory, look);
 	if (r->unwind && reason_outcome(r->out.record.reason) != OUTCOME_LOST)
@@ -213,8 +198,12 @@ static void read_stack(struct resting *r, const struct process *p, const struct 
 	if (!r->ask->states)
 		return;
 	facts.length_ns = r->out.record.time_ns - look->since_ns;
-	if (waits_for_gil(memory, p, r->out.record.interp_addr, &facts))
-		facts.flags |= WAIT_GIL;
+	wait = (struct wait_walk){ .memory = memory,
+				   .offsets = &p->info.offsets,
+				   .runtime_addr = p->info.runtime_addr,
+				   .interp_addr = r->out.record.interp_addr,
+				   .tstate_addr = r->out.record.tstate_addr };
+	facts.flags |= wait_walk_flags(&wait, &facts);
 	append(&r->out, SECTION_WAIT, &facts, 1, sizeof(facts));
 }
 
@@ -351,16 +340,31 @@ static void judge(struct resting *r, struct thread_look *looks, long cnt)
 		const struct thread_look *now =
 			cnt > 0 ? bsearch(&key, looks, (size_t)cnt, sizeof(*looks), by_tid) : NULL;
 
-		if (!has_rested(&r->list[i], now))
-			r->list[i].record->reason = REASON_THREAD_TORN;
+		if (has_rested(&r->list[i], now))
+			continue;
+		r->list[i].record->reason = REASON_THREAD_TORN;
+		r->list[i].has_run = cnt > 0;
 	}
 }
 
-static void hand_out(struct resting *r)
+static bool is_omitted(const struct resting_ask *ask, const struct rest *r)
 {
-	for (long i = 0; i < r->cnt; i++)
-		if (!r->ask->only_true || r->list[i].record->reason != REASON_THREAD_TORN)
-			collector__sample(r->ask->collector, r->list[i].record);
+	return r->record->reason == REASON_THREAD_TORN &&
+	       (ask->only_true || (ask->others_run && r->has_run));
+}
+
+/* Returns how many. */
+static long hand_out(struct resting *r)
+{
+	long cnt = 0;
+
+	for (long i = 0; i < r->cnt; i++) {
+		if (is_omitted(r->ask, &r->list[i]))
+			continue;
+		collector__sample(r->ask->collector, r->list[i].record);
+		cnt++;
+	}
+	return cnt;
 }
 
 /* Allocates room for that many threads. Returns 0 or -ENOMEM. */
@@ -386,17 +390,17 @@ long resting_collect(const struct resting_ask *ask)
 	}
 	r->ask = ask;
 	if (prepare(r, cnt)) {
-		r->cnt = -ENOMEM;
+		cnt = -ENOMEM;
 	} else {
 		read_all(r, before, cnt);
 		cnt = sampler__look_at_threads(ask->sampler, &after);
 		judge(r, after, cnt > 0 ? cnt : 0);
-		hand_out(r);
+		cnt = hand_out(r);
 		remember(r);
 		r->list = NULL;
 	}
 	free(r->list);
 	stack_unwind__free(r->unwind);
 	page_cache__free(r->cache);
-	return r->cnt;
+	return cnt;
 }

@@ -34,6 +34,8 @@ struct resting_ask {
 	bool states; /* the samples are of waits, and have states */
 	/* omit invalid stacks instead of counting them as lost: they will be sampled otherwise */
 	bool only_true;
+	/* the same, if the thread has run: the kernel side has taken its stack then */
+	bool others_run;
 	__u64 now_ns; /* CLOCK_MONOTONIC: time of the samples */
 	/* How much of the event the thread's sample stands for; 0: no sample. */
 	__u64 (*period)(void *ctx, const struct thread_look *look);

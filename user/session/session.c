@@ -52,6 +52,9 @@
 #define CHILD_GRACE_MS 2000
 /* The ring's reader wakes us once it has moved the last records. */
 #define DRAIN_REST_MS 100
+/* At the end, before open waits are read: how long records may keep krait, and between two looks. */
+#define TAKE_IN_NS NS_PER_SEC
+#define TAKE_IN_REST_MS 2
 
 /*
  * How long the start waits for looks at all processes: slower ones are sampled as soon as they are
@@ -275,16 +278,36 @@ static void drain_rest(struct session *s)
 	}
 }
 
-/* Takes the waits that last beyond the end. */
+/* Takes in all records that are in the ring now, unless they keep coming. */
+static void take_in(struct session *s)
+{
+	__u64 until_ns = clock_monotonic_ns() + TAKE_IN_NS;
+	bool has_moved;
+
+	sampler__move(s->sampler);
+	do {
+		has_moved = sampler__has_moved(s->sampler);
+		sampler__drain(s->sampler, until_ns);
+		if (!has_moved)
+			poll(NULL, 0, TAKE_IN_REST_MS);
+	} while (!has_moved && clock_monotonic_ns() < until_ns);
+}
+
+/*
+ * Takes the waits that last beyond the end, before the kernel side stops: it takes those of threads
+ * that come back meanwhile.
+ */
 static void take_open_waits(struct session *s)
 {
 	const struct sampler_config *config = &s->config->sampler;
 
 	for (unsigned i = 0; i < config->event_cnt; i++) {
-		if (event_is_off_cpu(&config->events[i]))
-			s->open_waits = open_waits_collect(s->collector, s->processes, s->sampler,
-							   s->unwinding, i,
-							   config->events[i].period, s->stopped_ns);
+		if (!event_is_off_cpu(&config->events[i]))
+			continue;
+		take_in(s);
+		s->open_waits = open_waits_collect(s->collector, s->processes, s->sampler,
+						   s->unwinding, i, config->events[i].period,
+						   s->stopped_ns);
 	}
 }
 
@@ -295,6 +318,8 @@ static void finish(struct session *s)
 	__u64 dropped;
 
 	s->stopped_ns = earlier(clock_monotonic_ns(), s->end_ns);
+	sampler__end(s->sampler);
+	take_open_waits(s);
 	sampler__stop(s->sampler);
 	drain_rest(s);
 	if (s->anchors)
@@ -305,7 +330,6 @@ static void finish(struct session *s)
 	    sampler__counter(s->sampler, COUNTER_WAITS_MISSED_NS, &s->waits_missed_ns) ||
 	    sampler__switches_cost(s->sampler, &s->switches_cost))
 		return;
-	take_open_waits(s);
 	if (!s->unwanted)
 		last_symbols_await(s->collector, &s->signals);
 	collector__name(s->collector, clock_monotonic_ns() + NAMES_END_NS);
