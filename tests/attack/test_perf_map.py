@@ -13,6 +13,9 @@ import harness as h
 
 # Runs in a user's own mount namespace, before the program starts.
 SHELL = 'mount --bind "$1" /tmp && shift && exec "$@"'
+# A folder that a file may be made in, and nothing be written to.
+FULL = ('mount -t tmpfs -o size=4k,mode=1777 full /tmp && head -c 4096 /dev/zero > /tmp/full && shift && '
+        'exec "$@"')
 
 
 def may_unshare():
@@ -20,7 +23,7 @@ def may_unshare():
     return subprocess.run(line, stderr=subprocess.DEVNULL).returncode == 0
 
 
-def play(tap, python, name, prepare):
+def play(tap, python, name, prepare, shell=SHELL):
     with attack.Scene(tap, "A3: /tmp is " + name, python) as scene:
         # Not below /tmp, which the attacker mounts over.
         folder = attack.tempfile.mkdtemp(prefix="krait-attack-", dir="/var/tmp")
@@ -32,11 +35,13 @@ def play(tap, python, name, prepare):
         os.mkdir(victim, 0o755)
         prepare(victim)
         before = state(victim)
-        scene.run([*attack.as_user(attack.NOBODY), "unshare", "-Urm", "sh", "-c", SHELL, "sh", victim,
+        scene.run([*attack.as_user(attack.NOBODY), "unshare", "-Urm", "sh", "-c", shell, "sh", victim,
                              python.path, "-B", os.path.join(folder, "script_names.py")])
         k = scene.record("-a", "--perf-map", outputs=("x.script", "x.data"))
         scene.ok(state(victim) == before, "nothing is made in there", before, state(victim))
         scene.ok(os.path.exists(k.path("x.data")), "the capture is there", k.words)
+        if shell == FULL:
+            scene.ok("is left empty: No space left" in k.words, "krait says whose map is not", k.words)
         for b in scene.programs:
             if isinstance(b, attack.Bystander):
                 path = "/tmp/perf-%d.map" % b.pid
@@ -75,6 +80,7 @@ def main():
     elif python:
         play(tap, python, "a folder of root's", root_folder)
         play(tap, python, "full of links", open_folder)
+        play(tap, python, "full", root_folder, FULL)
         made = os.path.exists("/etc/krait-attack-nobody-made-this")
         tap.ok(not made, "A3: no link was followed")
         if made:

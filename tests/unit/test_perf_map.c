@@ -16,7 +16,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "abi.h"
 #include "perfmap/perf_map.h"
+#include "session/pid_starts.h"
 #include "support_folder.h"
 #include "support_profile.h"
 #include "perfmap/perf_map_file.h"
@@ -33,6 +35,8 @@ struct texts {
 	struct text list[8];
 	int cnt;
 	int refused; /* a pid for which there is no file */
+	int full; /* one whose file has no room */
+	int failed_pid, failed_err;
 };
 
 static FILE *open_text(void *ctx, int pid)
@@ -42,9 +46,26 @@ static FILE *open_text(void *ctx, int pid)
 
 	if (pid == t->refused)
 		return NULL;
+	if (pid == t->full)
+		return fopen("/dev/full", "we");
 	assert_in_range(t->cnt++, 0, 7);
 	one->pid = pid;
 	return open_memstream(&one->text, &one->size);
+}
+
+static void not_written(void *ctx, int pid, int err)
+{
+	struct texts *t = ctx;
+
+	t->failed_pid = pid;
+	t->failed_err = err;
+}
+
+static int write_maps(struct dso *d, const struct dict *dict, struct texts *t)
+{
+	const struct perf_map_files files = { .open = open_text, .failed = not_written, .ctx = t };
+
+	return perf_maps_write(d, dict, &files);
 }
 
 static void free_texts(struct texts *t)
@@ -76,7 +97,7 @@ static void each_process_has_what_was_met_in_it(void **state)
 	struct dso *d = dso__new();
 	struct texts t = { 0 };
 
-	assert_int_equal(perf_maps_write(d, p->dict, open_text, &t), 0);
+	assert_int_equal(write_maps(d, p->dict, &t), 0);
 	assert_int_equal(t.cnt, 2);
 	assert_int_equal(t.list[0].pid, 10);
 	assert_int_equal(t.list[1].pid, 20);
@@ -100,8 +121,26 @@ static void each_process_has_what_was_met_in_it(void **state)
 	}
 	free_texts(&t);
 	t.refused = 10;
-	assert_int_equal(perf_maps_write(d, p->dict, open_text, &t), 0);
+	assert_int_equal(write_maps(d, p->dict, &t), 0);
 	assert_int_equal(t.cnt, 1);
+	assert_non_null(strstr(t.list[0].text, "py::secret:"));
+	free_texts(&t);
+	dso__free(d);
+	profile__free(p);
+}
+
+/* A process may choose a /tmp without room: that costs nobody else's file, nor the capture. */
+static void a_file_without_room_is_no_others_concern(void **state)
+{
+	struct profile *p = two_processes();
+	struct dso *d = dso__new();
+	struct texts t = { .full = 10 };
+
+	assert_int_equal(write_maps(d, p->dict, &t), 0);
+	assert_int_equal(t.failed_pid, 10);
+	assert_int_equal(t.failed_err, -ENOSPC);
+	assert_int_equal(t.cnt, 1);
+	assert_int_equal(t.list[0].pid, 20);
 	assert_non_null(strstr(t.list[0].text, "py::secret:"));
 	free_texts(&t);
 	dso__free(d);
@@ -119,7 +158,7 @@ static void addresses_are_those_of_the_capture(void **state)
 
 	for (__u32 i = 1; i <= dict__frame_cnt(p->dict); i++)
 		dso__address(d, p->dict, i);
-	assert_int_equal(perf_maps_write(d, p->dict, open_text, &t), 0);
+	assert_int_equal(write_maps(d, p->dict, &t), 0);
 	assert_true(t.cnt > 0);
 	for (__u32 i = 1; i <= dict__node_cnt(p->dict); i += 7) {
 		__u32 frame = dict__node_at(p->dict, i)->frame;
@@ -194,6 +233,48 @@ static int try(const struct root *r, bool trusted)
 	assert_int_equal(write(fd, "new", 3), 3);
 	close(fd);
 	return 0;
+}
+
+/* Another process that has the pid by now gets nothing of it: the file is made where those of ended ones are. */
+static void a_pid_that_is_anothers_by_now_is_nobodys(void **state)
+{
+	struct perf_map_place place;
+	struct proc_stat stat;
+
+	assert_int_equal(proc_stat_read(getpid(), &stat), 0);
+	assert_int_equal(perf_map_file_find(getpid(), stat.start_ticks, &place), 0);
+	assert_true(place.known);
+	close(place.root_fd);
+	assert_int_equal(perf_map_file_find(getpid(), stat.start_ticks + 1, &place), 0);
+	assert_false(place.known);
+	assert_true(place.trusted);
+	close(place.root_fd);
+	assert_int_equal(perf_map_file_find(getpid(), 0, &place), 0);
+	assert_false(place.known);
+	close(place.root_fd);
+}
+
+/* Who ended, who has the pid now, and who began when. */
+static void a_pid_of_several_processes_stands_for_none(void **state)
+{
+	const __u64 tick = KRAIT_NS_PER_TICK;
+	struct pid_starts s = { 0 };
+
+	assert_int_equal(pid_starts_only(&s, 5, 0), 0);
+	assert_int_equal(pid_starts_only(&s, 5, 100 * tick), 100 * tick);
+	pid_starts_add(&s, 5, 100 * tick); /* it has executed something */
+	pid_starts_add(&s, 6, 200 * tick);
+	pid_starts_add(&s, 7, 300 * tick);
+	pid_starts_add(&s, 6, 400 * tick);
+	assert_int_equal(pid_starts_only(&s, 5, 100 * tick), 100 * tick);
+	assert_int_equal(pid_starts_only(&s, 5, 0), 100 * tick);
+	assert_int_equal(pid_starts_only(&s, 5, 500 * tick), 0);
+	assert_int_equal(pid_starts_only(&s, 6, 0), 0);
+	assert_int_equal(pid_starts_only(&s, 6, 400 * tick), 0);
+	assert_int_equal(pid_starts_only(&s, 7, 0), 300 * tick);
+	pid_starts_add(&s, 7, 300 * tick + 1);
+	assert_int_equal(pid_starts_only(&s, 7, 0) / tick, 300);
+	pid_starts_free(&s);
 }
 
 static void a_map_is_a_new_file(void **state)
@@ -299,6 +380,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_process_has_what_was_met_in_it),
 		cmocka_unit_test(addresses_are_those_of_the_capture),
+		cmocka_unit_test(a_file_without_room_is_no_others_concern),
+		cmocka_unit_test(a_pid_that_is_anothers_by_now_is_nobodys),
+		cmocka_unit_test(a_pid_of_several_processes_stands_for_none),
 		cmocka_unit_test(a_map_is_a_new_file),
 		cmocka_unit_test(only_our_own_is_replaced),
 		cmocka_unit_test(traps_in_its_place_are_left_alone),

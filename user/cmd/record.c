@@ -72,7 +72,8 @@ static FILE *open_map(void *ctx, int pid)
 {
 	struct record_command *r = ctx;
 	char path[64];
-	int fd = mapper__open(r->mapper, pid, PERF_MAP_FIRST_LINE, path, sizeof(path));
+	int fd = mapper__open(r->mapper, pid, session__start_ticks(r->session, pid),
+			      PERF_MAP_FIRST_LINE, path, sizeof(path));
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "we");
 
 	if (fd >= 0 && !file)
@@ -90,6 +91,14 @@ static FILE *open_map(void *ctx, int pid)
 	else
 		log_warn(NULL, "%s of process %d: %s", path, pid, strerror(fd < 0 ? -fd : ENOMEM));
 	return file;
+}
+
+static void map_failed(void *ctx, int pid, int err)
+{
+	struct record_command *r = ctx;
+
+	r->maps--;
+	log_warn(NULL, "the perf map of process %d is left empty: %s", pid, strerror(-err));
 }
 
 static int find_kernel(void *ctx, __u64 *ret_start, __u64 *ret_size)
@@ -117,6 +126,7 @@ static int open_outputs(struct record_command *r, struct error *err)
 			.event_cnt = o->event_cnt,
 		},
 		.open_map = o->perf_map ? open_map : NULL,
+		.map_failed = map_failed,
 		.open_map_ctx = r,
 		.find_kernel = find_kernel,
 		.find_kernel_ctx = r,
@@ -239,6 +249,7 @@ static struct session_config config_of(struct record_command *r)
 		.task_names = o->task_names,
 		.opcodes = o->opcodes,
 		.greenlets = o->greenlets,
+		.knows_starts = o->perf_map,
 		.tables = o->async != ASYNC_OFF || o->tasks_ns,
 		.census_ns = o->tasks_ns,
 		.say_starting = r->progress,

@@ -26,6 +26,8 @@ struct emit_options {
 	 * maps.
 	 */
 	FILE *(*open_map)(void *ctx, int pid);
+	/* It could not be written, and is empty. */
+	void (*map_failed)(void *ctx, int pid, int err);
 	void *open_map_ctx;
 	/*
 	 * perf.data: finds the running kernel's code. Returns 0 or -errno. NULL: the running kernel

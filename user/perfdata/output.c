@@ -305,6 +305,15 @@ static int finish_writer(struct perf_data *e)
 	return err ? err : perf_writer__finish(e->writer, list, cnt);
 }
 
+static int write_maps(struct perf_data *e, const struct profile *p)
+{
+	const struct perf_map_files files = { .open = e->base.options->open_map,
+					      .failed = e->base.options->map_failed,
+					      .ctx = e->base.options->open_map_ctx };
+
+	return perf_maps_write(e->dso, p->dict, &files);
+}
+
 static int perf_data_finish(struct emitter *base, const struct profile *p, unsigned event)
 {
 	struct perf_data *e = perf_data_of(base);
@@ -321,8 +330,7 @@ static int perf_data_finish(struct emitter *base, const struct profile *p, unsig
 		err = kernel_maps_write(&e->kernel, e->base.options, e->writer);
 	/* Before the DSO is complete: this may add one last address to it. */
 	if (!err && e->base.options->open_map)
-		err = perf_maps_write(e->dso, p->dict, e->base.options->open_map,
-				      e->base.options->open_map_ctx);
+		err = write_maps(e, p);
 	if (!err)
 		err = store(e, p, dso_files__finish);
 	for (unsigned i = 0; i < p->event_cnt; i++)

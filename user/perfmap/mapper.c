@@ -74,9 +74,12 @@ static int await(struct mapper *m, struct mapper_answer *answer)
 	}
 }
 
-int mapper__open(struct mapper *m, pid_t pid, const char *first_line, char *ret_path, size_t size)
+int mapper__open(struct mapper *m, pid_t pid, __u64 start_ticks, const char *first_line,
+		 char *ret_path, size_t size)
 {
-	struct mapper_request request = { .number = ++m->number, .pid = pid };
+	struct mapper_request request = { .number = ++m->number,
+					  .pid = pid,
+					  .start_ticks = start_ticks };
 	struct mapper_answer answer = { 0 };
 	int fd;
 

@@ -7,11 +7,12 @@
  * at that /tmp. A child that hangs is abandoned; the next file has another child.
  *
  * Must hold: we make nothing that the process could not have made itself. Whatever its /tmp is,
- * nobody waits longer than MAPPER_MS.
+ * nobody waits longer than MAPPER_MS, and for one user no longer than twice that in all.
  */
 #ifndef KRAIT_PERFMAP_MAPPER_H
 #define KRAIT_PERFMAP_MAPPER_H
 
+#include <linux/types.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -25,11 +26,12 @@ struct mapper *mapper__new(struct error *err);
 void mapper__free(struct mapper *m);
 
 /*
- * Makes a file, open for writing, and stores its path for messages (as the process sees it).
+ * Makes a file for the process that began then (clock ticks since boot; 0: it has ended), open for
+ * writing, and stores its path for messages (as the process sees it).
  * Returns a descriptor, or an error of perf_map_file_open(); -ETIMEDOUT: its /tmp does not answer.
  */
-int mapper__open(struct mapper *m, pid_t pid, const char *first_line, char *ret_path, size_t size)
-	__attribute__((warn_unused_result));
+int mapper__open(struct mapper *m, pid_t pid, __u64 start_ticks, const char *first_line,
+		 char *ret_path, size_t size) __attribute__((warn_unused_result));
 
 /* The worker's side: the role "mapper". */
 int mapper_serve(int channel_fd);

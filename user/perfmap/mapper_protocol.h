@@ -10,6 +10,7 @@
 struct mapper_request {
 	__u32 number;
 	__s32 pid;
+	__u64 start_ticks; /* of the process, since boot; 0: it has ended */
 	char first_line[64];
 };
 

@@ -14,7 +14,10 @@
 
 #include "perfmap/mapper_protocol.h"
 #include "perfmap/perf_map_file.h"
+#include "target/proc.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/time_share.h"
 #include "worker/channel.h"
 #include "worker/rights.h"
 
@@ -24,6 +27,25 @@
 	 RIGHTS_BIT(CAP_DAC_READ_SEARCH))
 /* With this many children that do not end even when killed, we stop trying. */
 #define MAX_STUCK 4
+
+/*
+ * For how long krait waits at folders of one user, and of all users together, that do not answer: whoever has many
+ * processes would keep the recording from ending.
+ */
+#define NO_MORE (~0ULL)
+static const struct time_share_limits limits = {
+	.first_ns = (2 * MAPPER_MS - 1) * NS_PER_MS,
+	.part = NO_MORE,
+	.all_first_ns = 10 * MAPPER_MS * NS_PER_MS,
+	.all_part = NO_MORE,
+	.root_first_ns = 10 * MAPPER_MS * NS_PER_MS,
+	.root_part = NO_MORE,
+};
+
+struct mapper_state {
+	unsigned stuck;
+	struct time_share waits;
+};
 
 static int answer(int channel, const struct mapper_request *r, int fd_or_error, const char *path)
 {
@@ -40,7 +62,7 @@ static _Noreturn void make_one(int channel, const struct mapper_request *r)
 {
 	char path[sizeof(((struct mapper_answer *)NULL)->path)] = "";
 	struct perf_map_place place;
-	int fd = perf_map_file_find(r->pid, &place);
+	int fd = perf_map_file_find(r->pid, r->start_ticks, &place);
 
 	if (!fd)
 		fd = perf_map_file_become(&place);
@@ -69,13 +91,18 @@ static unsigned reap(unsigned stuck)
 	return stuck;
 }
 
-static void serve_one(int channel, const struct mapper_request *r, unsigned *stuck)
+static void serve_one(int channel, const struct mapper_request *r, struct mapper_state *s)
 {
+	uid_t owner = proc_owner(r->pid);
 	bool fine = false;
 	pid_t pid;
 
-	*stuck = reap(*stuck);
-	pid = *stuck < MAX_STUCK ? fork() : -1;
+	s->stuck = reap(s->stuck);
+	if (time_share_refuses(&s->waits, owner, 0)) {
+		(void)!answer(channel, r, -ETIMEDOUT, "");
+		return;
+	}
+	pid = s->stuck < MAX_STUCK ? fork() : -1;
 	if (pid < 0) {
 		(void)!answer(channel, r, -EAGAIN, "");
 		return;
@@ -86,7 +113,8 @@ static void serve_one(int channel, const struct mapper_request *r, unsigned *stu
 	}
 	if (!await(pid, MAPPER_MS, &fine)) {
 		kill(pid, SIGKILL);
-		(*stuck)++;
+		s->stuck++;
+		time_share_note(&s->waits, owner, MAPPER_MS * NS_PER_MS);
 		(void)!answer(channel, r, -ETIMEDOUT, "");
 	} else if (!fine) {
 		(void)!answer(channel, r, -EIO, "");
@@ -95,8 +123,8 @@ static void serve_one(int channel, const struct mapper_request *r, unsigned *stu
 
 int mapper_serve(int channel_fd)
 {
+	struct mapper_state s = { .waits.limits = limits };
 	struct mapper_request r;
-	unsigned stuck = 0;
 	ssize_t n;
 
 	if (rights_keep(KEPT))
@@ -105,7 +133,7 @@ int mapper_serve(int channel_fd)
 		if (n != sizeof(r))
 			return 1;
 		r.first_line[sizeof(r.first_line) - 1] = '\0';
-		serve_one(channel_fd, &r, &stuck);
+		serve_one(channel_fd, &r, &s);
 	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dso/dso_text.h"
 #include "util/cleanup.h"
@@ -111,19 +112,21 @@ static int write_and_close(FILE *out, const struct dso *d, const struct dict *di
 {
 	int err = write_one(out, d, dict, list, cnt);
 
-	errno = 0;
-	if (fclose(out) && !err)
-		err = stream_cause();
+	if (!err)
+		err = stream_finish(out);
+	/* What is left of a line is another line. */
+	if (err)
+		(void)!ftruncate(fileno(out), 0);
+	fclose(out);
 	return err;
 }
 
-int perf_maps_write(struct dso *d, const struct dict *dict, perf_map_open_fn open, void *ctx)
+int perf_maps_write(struct dso *d, const struct dict *dict, const struct perf_map_files *files)
 {
 	size_t nodes = (size_t)dict__node_cnt(dict) + 1;
 	cleanup_free int *pids = calloc(nodes, sizeof(*pids));
 	cleanup_free struct met *list = calloc(nodes, sizeof(*list));
 	__u32 cnt, next;
-	int result = 0;
 
 	if (!pids || !list)
 		return -ENOMEM;
@@ -134,9 +137,10 @@ int perf_maps_write(struct dso *d, const struct dict *dict, perf_map_open_fn ope
 
 		for (next = i + 1; next < cnt && list[next].pid == list[i].pid; next++)
 			;
-		out = open(ctx, list[i].pid);
+		out = files->open(files->ctx, list[i].pid);
 		err = out ? write_and_close(out, d, dict, &list[i], next - i) : 0;
-		result = result ? result : err;
+		if (err)
+			files->failed(files->ctx, list[i].pid, err);
 	}
-	return result;
+	return 0;
 }

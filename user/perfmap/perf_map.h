@@ -17,11 +17,20 @@
 /* Opens a process's file, which we close; NULL: none for this process. */
 typedef FILE *(*perf_map_open_fn)(void *ctx, int pid);
 
+/* A process's file could not be written, and is empty: where it is may be the process's choice. */
+typedef void (*perf_map_failed_fn)(void *ctx, int pid, int err);
+
+struct perf_map_files {
+	perf_map_open_fn open;
+	perf_map_failed_fn failed;
+	void *ctx;
+};
+
 /*
  * Writes a file for each process of the profile, with only what is on its sampled stacks. Returns 0
- * or the first -errno of writing.
+ * or -ENOMEM; that a file cannot be written is not the others' concern.
  */
-int perf_maps_write(struct dso *d, const struct dict *dict, perf_map_open_fn open, void *ctx)
+int perf_maps_write(struct dso *d, const struct dict *dict, const struct perf_map_files *files)
 	__attribute__((warn_unused_result));
 
 #endif /* KRAIT_PERFMAP_PERF_MAP_H */

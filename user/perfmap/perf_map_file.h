@@ -28,8 +28,13 @@ struct perf_map_place {
 	uid_t root_uid; /* host id of its namespace's root */
 };
 
-/* Finds the place through /proc. Returns 0 or -errno; the caller owns the descriptor. */
-int perf_map_file_find(pid_t pid, struct perf_map_place *ret) __attribute__((warn_unused_result));
+/*
+ * Finds the place through /proc, of the process that began then (clock ticks since boot); if it has
+ * ended, or for 0, that of an ended one, even if another process has its pid by now. Returns 0 or
+ * -errno; the caller owns the descriptor.
+ */
+int perf_map_file_find(pid_t pid, __u64 start_ticks, struct perf_map_place *ret)
+	__attribute__((warn_unused_result));
 /*
  * Takes on the process's ids for good and drops all capabilities. For a process that does nothing
  * else. If the target has ended, takes those of the user behind krait. Returns 0 or -errno.

@@ -101,6 +101,8 @@ static void on_process_gone(void *ctx, struct process *process)
 		input_writer__fact(s->inputs, QUESTION_DROPPED, process->pid, 0,
 				   sampler__dropped(s->sampler, process->pid, process->start_ns));
 	collector__process_gone(s->collector, process);
+	if (s->config->knows_starts)
+		pid_starts_add(&s->ended, process->pid, process->start_ns);
 	if (s->unwinding)
 		unwinding__forget(s->unwinding, process);
 }
@@ -406,6 +408,7 @@ void session__free(struct session *s)
 		return;
 	starting__free(s->starting);
 	processes__free(s->processes);
+	pid_starts_free(&s->ended);
 	anchor_thread__free(s->anchors);
 	unwinding__free(s->unwinding);
 	mmap_events__free(s->mmap_events);

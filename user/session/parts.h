@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 
+#include "session/pid_starts.h"
 #include "session/session.h"
 #include "session/signals.h"
 
@@ -48,6 +49,7 @@ struct session {
 	__u64 mmap_begun_ns; /* when the newest process was first seen */
 	unsigned mmap_seen_cnt; /* how many had been seen by then */
 	struct input_writer *inputs; /* NULL: not logged */
+	struct pid_starts ended; /* processes, with config->knows_starts */
 	struct child *child;
 	struct signals signals;
 	struct starting *starting;

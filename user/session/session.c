@@ -266,6 +266,13 @@ void session__container(struct session *s, pid_t pid, char *buf, size_t size)
 		container_label(buf, size, &context->container);
 }
 
+__u64 session__start_ticks(struct session *s, pid_t pid)
+{
+	const struct process *p = processes__find(s->processes, pid);
+
+	return pid_starts_only(&s->ended, pid, p ? p->start_ns : 0) / KRAIT_NS_PER_TICK;
+}
+
 static void drain_rest(struct session *s)
 {
 	struct pollfd fd = { .fd = sampler__fd(s->sampler), .events = POLLIN };

@@ -53,6 +53,7 @@ struct session_config {
 	FILE *inputs; /* borrowed: the log of everything that comes from outside; NULL: none */
 	const struct priority *priority; /* for a launched command */
 	/* NULL, or: SIGHUP ends nothing but calls this, from a step. */
+	bool knows_starts; /* somebody calls session__start_ticks() */
 	void (*on_hangup)(void *ctx);
 	void *on_hangup_ctx;
 };
@@ -121,6 +122,11 @@ void session__watch(struct session *s, int fd);
  * Printable.
  */
 void session__container(struct session *s, pid_t pid, char *buf, size_t size);
+/*
+ * After session__close(): when the one process began that has had that pid in the recording, in clock ticks since boot. 0:
+ * several processes have had it, or it is not known.
+ */
+__u64 session__start_ticks(struct session *s, pid_t pid);
 /* After session__open(): stops sampling, and takes in all that is left. */
 void session__close(struct session *s);
 /* After session__close(), if source lines are wanted: reads them, which may take seconds. */
