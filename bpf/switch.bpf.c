@@ -25,23 +25,10 @@
 
 #include "sample.h"
 #include "switch_cpu.h"
+#include "thread_wait.h"
 
 /* Index of the event that the stacks belong to, and log2 of its shortest period in ns. */
 const volatile __u32 switch_event = 0, switch_shortest = SWITCH_PERIOD_SHIFT;
-
-/* Start of the recording, CLOCK_MONOTONIC: no time before it is counted. */
-volatile __u64 switch_from_ns = ~0ULL;
-
-/*
- * Direct loads, since the verifier knows the types of a BTF tracepoint's arguments: half the price
- * of helpers.
- */
-static __always_inline struct thread_wait *wait_at(struct task_struct *task, int second)
-{
-	__u32 place = wait_place(task->pid, second);
-
-	return bpf_map_lookup_elem(&waits, &place);
-}
 
 /* The clock of the run queue of a thread that is on this CPU, or comes to it. */
 static __always_inline __u64 scheduler_clock(const struct task_struct *task)
@@ -96,38 +83,6 @@ static __always_inline bool begin_switch(struct switch_cpu *cpu, const struct ta
 	return true;
 }
 
-static __always_inline bool is_of(const struct thread_wait *w, struct task_struct *task)
-{
-	return w && w->thread_start_ns == task->start_boottime && w->tid == (__u32)task->pid;
-}
-
-static __always_inline struct thread_wait *find_wait(struct task_struct *task)
-{
-	struct thread_wait *w = wait_at(task, 0);
-
-	if (is_of(w, task))
-		return w;
-	w = wait_at(task, 1);
-	return is_of(w, task) ? w : NULL;
-}
-
-/* The name of task_struct.__state up to 5.13. */
-struct task_struct___before_5_14 {
-	long state;
-} __attribute__((preserve_access_index));
-
-static __always_inline __u16 task_state_of(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->__state))
-		return task->__state;
-	return ((struct task_struct___before_5_14 *)task)->state;
-}
-
-static __always_inline __u64 later(__u64 a, __u64 b)
-{
-	return a > b ? a : b;
-}
-
 /*
  * Starts tracking a thread: assumes that it has been doing what it does now ever since it, the
  * recording or its process's entry began. NULL: it is no thread of a tracked process, it is ending,
@@ -154,7 +109,7 @@ static __always_inline struct thread_wait *begin_wait(const struct switch_cpu *c
 		count(COUNTER_WAITS_REFUSED);
 		return NULL;
 	}
-	w->since_ns = later(later(switch_from_ns, proc->since_ns), task->start_time);
+	w->since_ns = wait_first_since(task, proc);
 	w->on_ns = w->off_ns = w->sampled_ns = 0;
 	w->run_delay_ns = task->sched_info.run_delay;
 	w->tid = task->pid;
@@ -474,73 +429,6 @@ SEC("?fentry/__perf_event_task_sched_in")
 int arrival_call_bounded(void *ctx)
 {
 	return on_arrival(ctx, true, false);
-}
-
-/* ---- threads that do not come back in time -------------------------------------------------- */
-
-/* Since when the thread has been off the CPU; 0: it is on one, or about to be. */
-static __always_inline __u64 off_since(struct task_struct *task, const struct thread_wait *w,
-				       const struct proc_info *proc)
-{
-	if (w)
-		return w->task_state == TASK_STATE_ON_CPU ? 0 : w->since_ns;
-	/* It has not switched since the begin. */
-	return task_state_of(task) ?
-		       later(later(switch_from_ns, proc->since_ns), task->start_time) :
-		       0;
-}
-
-static __always_inline void look_at(struct task_struct *task, const struct proc_info *proc,
-				    struct thread_look *look)
-{
-	struct thread_wait *w = find_wait(task);
-
-	look->thread_start_ns = task->start_boottime;
-	look->thread_ptr = task_thread_pointer(task);
-	look->switches = task->nvcsw + task->nivcsw;
-	if (bpf_core_field_exists(task->sched_info.pcount))
-		look->runs = task->sched_info.pcount;
-	/* It has another size from 7.2 on. */
-	if (bpf_core_field_exists(task->on_cpu))
-		look->on_cpu = BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu) != 0;
-	look->since_ns = off_since(task, w, proc);
-	look->pid = task->tgid;
-	look->tid = task->pid;
-	look->owner = proc->owner;
-	look->facts.syscall = -1;
-	look->facts.task_state = task_state_of(task);
-	if (w) {
-		look->left = w->left;
-		look->rest = w->rest;
-		look->shift = w->shift;
-		if (look->since_ns)
-			look->facts.task_state = w->task_state;
-	}
-	BPF_CORE_READ_STR_INTO(&look->comm, task, comm);
-	note_syscall(&look->facts, task,
-		     has_task_regs ? (const void *)bpf_task_pt_regs(task) : task_stack_regs(task),
-		     look->regs);
-	look->behind_syscall = REGS_BEHIND_SYSCALL(look->regs);
-}
-
-SEC("?iter/task")
-int look_at_threads(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-	struct thread_look look = {};
-	struct proc_info *proc;
-	__u32 pid;
-
-	if (!task || !task->mm || task->flags & PF_EXITING)
-		return 0;
-	pid = task->tgid;
-	proc = bpf_map_lookup_elem(&procs, &pid);
-	if (!proc || !(proc->flags & PROC_PYTHON) ||
-	    !same_start(task->group_leader->start_boottime, proc->start_ns))
-		return 0;
-	look_at(task, proc, &look);
-	bpf_seq_write(ctx->meta->seq, &look, sizeof(look));
-	return 0;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
