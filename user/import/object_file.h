@@ -27,6 +27,7 @@ struct object_file {
 	struct native_names *natives;
 	bool is_dso; /* by its name; dso may be missing */
 	struct module *native; /* NULL if the file is gone, or a different one now */
+	bool asked; /* a server for its symbols */
 };
 
 /*

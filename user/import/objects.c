@@ -9,18 +9,15 @@
 #include "dso/dso_reader.h"
 #include "import/code_listing.h"
 #include "import/mappings.h"
+#include "import/native_frames.h"
 #include "import/object_file.h"
 #include "import/running_kernel.h"
 #include "profile/frames.h"
 #include "profile/idindex.h"
 #include "profile/marks.h"
-#include "profile/parts.h"
-#include "symbol/fetched_symbols.h"
 #include "symbol/kernel_symbols.h"
 #include "proc/modules.h"
 #include "symbol/native_files.h"
-#include "symbol/source_halves.h"
-#include "symbol/source_lines.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
 
@@ -29,7 +26,6 @@
 
 struct object {
 	struct object_file file;
-	bool asked; /* a server was asked for its symbols */
 	__u32 frame; /* stands for all of it; 0: not made yet */
 };
 
@@ -52,9 +48,7 @@ struct objects {
 	struct native_files *files; /* NULL: no file is opened */
 	struct running_kernel kernel;
 	struct idindex kernel_index; /* of answers for addresses of the kernel */
-	struct source_lines *sources; /* NULL: not wanted, or no file is opened */
-	bool want_sources, want_inlined;
-	struct fetched_symbols fetched;
+	struct native_frames natives;
 	__u32 unknown_frame; /* 0: not made yet */
 	__u64 unresolved;
 };
@@ -72,7 +66,8 @@ struct objects *objects__new(struct dict *dict, const char *capture_path, bool a
 		free(o);
 		return NULL;
 	}
-	o->dict = dict;
+	o->dict = o->natives.dict = dict;
+	o->natives.files = o->files;
 	o->capture_path = capture_path;
 	return o;
 }
@@ -89,9 +84,7 @@ void objects__free(struct objects *o)
 	idindex_free(&o->index);
 	idindex_free(&o->by_name);
 	idindex_free(&o->kernel_index);
-	if (o->sources && o->want_inlined)
-		source_halves__say_missing(source_lines__halves(o->sources));
-	source_lines__free(o->sources);
+	native_frames_deinit(&o->natives);
 	native_files__free(o->files);
 	modules__free(o->modules);
 	running_kernel_free(&o->kernel);
@@ -100,10 +93,7 @@ void objects__free(struct objects *o)
 
 void objects__want_sources(struct objects *o, bool inlined)
 {
-	o->want_sources = true;
-	o->want_inlined = inlined;
-	if (o->files && !o->sources)
-		o->sources = source_lines__new(o->files);
+	native_frames_want_sources(&o->natives, inlined);
 }
 
 int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
@@ -186,127 +176,20 @@ static __u32 resolve_kernel(struct objects *o, __u64 address)
 	return (__u32)s->tag;
 }
 
-/*
- * The frame of a place with known lines: these become its parts, and its address, which is unique,
- * is the place's number.
- */
-static __u32 place_frame(struct objects *o, struct native_place *place,
-			 const struct source_frame *lines, unsigned cnt)
+/* What the newest DSO that knows the place has stored. */
+static struct stored_name find_stored(struct objects *o, const struct object *object, __u64 offset)
 {
-	__u32 frame;
+	struct stored_name stored = { NULL, NULL };
 
-	if (!cnt)
-		return frame_native(o->dict, place);
-	place->address = (__u64)o->answer_cnt + 1;
-	frame = frame_native(o->dict, place);
-	place->address = 0;
-	if (frame && !parts_add(o->dict, frame, place, lines, cnt, o->want_inlined))
-		return frame;
-	return frame_native(o->dict, place);
-}
+	for (__u32 i = o->cnt; i-- > 0 && !stored.name;) {
+		struct object_file *dso = &o->list[i].file;
 
-/* From the file's DWARF. */
-static unsigned read_lines(struct objects *o, const struct object *object, __u64 offset,
-			   struct source_frame *ret)
-{
-	if (!o->sources || !object->file.native ||
-	    source_lines__find(o->sources, object->file.native, &offset, 1) <= 0)
-		return 0;
-	return source_lines__at(o->sources, 0, ret);
-}
-
-/* Stored beside the name. */
-static unsigned stored_lines(const struct native_names *names, const struct native_name *name,
-			     struct source_frame *ret)
-{
-	unsigned cnt = 0;
-
-	for (; cnt < name->line_cnt && cnt < SOURCE_FRAMES_MAX; cnt++) {
-		const struct native_line *line = &names->lines[name->first_line + cnt];
-
-		ret[cnt] = (struct source_frame){
-			line->name ? native_names_text(names, line->name) : NULL,
-			line->source ? native_names_text(names, line->source) : NULL, line->line
-		};
-	}
-	return cnt;
-}
-
-/* The stored name; NULL: unknown. */
-static const struct native_name *find_stored(struct objects *o, const struct object *object,
-					     __u64 offset, const struct native_names **ret)
-{
-	const struct native_name *name = NULL;
-
-	for (__u32 i = o->cnt; i-- > 0 && !name;) {
-		if (!o->list[i].file.is_dso)
+		if (!dso->is_dso)
 			continue;
-		name = object_file_native(&o->list[i].file, object->file.path, offset);
-		*ret = o->list[i].file.natives;
+		stored.name = object_file_native(dso, object->file.path, offset);
+		stored.names = dso->natives;
 	}
-	return name;
-}
-
-/* If the file is gone or has been replaced. */
-static __u32 stored_native_frame(struct objects *o, const struct object *object, __u64 offset)
-{
-	struct source_frame lines[SOURCE_FRAMES_MAX];
-	const struct native_names *names = NULL;
-	const struct native_name *name = find_stored(o, object, offset, &names);
-	struct native_place place = { .path = object->file.path };
-
-	if (!name)
-		return 0;
-	place.name = native_names_text(names, name->name);
-	place.is_wrapper = name->is_wrapper;
-	return place_frame(o, &place, lines,
-			   o->want_sources ? stored_lines(names, name, lines) : 0);
-}
-
-/* Has the recording a name, perhaps from a server, that the file lacks? */
-static bool knows_better(struct objects *o, const struct object *object, __u64 offset,
-			 const struct native_symbol *found)
-{
-	const struct native_names *names = NULL;
-	const struct native_name *stored;
-
-	if (found != native_files__unnamed(o->files, object->file.native))
-		return false;
-	stored = find_stored(o, object, offset, &names);
-	return stored && strcmp(native_names_text(names, stored->name), found->name) != 0;
-}
-
-/* From the file, together with what was stored because it had been read then. */
-static __u32 native_frame(struct objects *o, struct object *object, __u64 offset)
-{
-	struct source_frame lines[SOURCE_FRAMES_MAX];
-	struct native_symbol *s;
-	struct native_place place = { .path = object->file.path };
-	const struct native_names *names = NULL;
-	const struct native_name *stored;
-	unsigned cnt = 0;
-
-	if (!object->asked)
-		fetched_symbols_add(&o->fetched, o->files, object->file.native);
-	object->asked = true;
-	s = native_files__find(o->files, object->file.native, offset);
-	if (!s)
-		return 0;
-	if (knows_better(o, object, offset, s))
-		return stored_native_frame(o, object, offset);
-	place.name = s->name;
-	place.is_wrapper = s->is_wrapper;
-	if (o->want_sources) {
-		stored = find_stored(o, object, offset, &names);
-		cnt = stored ? stored_lines(names, stored, lines) : 0;
-		if (!cnt)
-			cnt = read_lines(o, object, offset, lines);
-	}
-	if (cnt)
-		return place_frame(o, &place, lines, cnt);
-	if (!s->tag)
-		s->tag = frame_native(o->dict, &place);
-	return (__u32)s->tag;
+	return stored;
 }
 
 static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
@@ -316,8 +199,8 @@ static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 	__u16 opcode = 0;
 
 	if (!object->file.is_dso) {
-		__u32 native = object->file.native ? native_frame(o, object, offset) :
-						     stored_native_frame(o, object, offset);
+		const struct stored_name stored = find_stored(o, object, offset);
+		__u32 native = native_frames_make(&o->natives, &object->file, offset, &stored);
 
 		return native ? native : object_frame(o, object);
 	}
