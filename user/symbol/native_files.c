@@ -10,6 +10,7 @@
 
 #include "proc/modules.h"
 #include "symbol/name_ranges.h"
+#include "symbol/native_file.h"
 #include "symbol/symbol_reader.h"
 #include "target/debug_file.h"
 #include "target/open_file.h"
@@ -17,25 +18,10 @@
 #include "util/short_path.h"
 #include "util/vec.h"
 
-/* Number of processes through which opening a file may fail. */
-#define FAILURES_MAX 8
-
 /* Evaluates a frame (Python/ceval.c, since 3.6); also parts of it: "….cold". */
 #define EVAL_NAME "_PyEval_EvalFrameDefault"
 /* A substring of its name, mangled or not (greenlet 3.0+). */
 #define EXPOSER_NAME "expose_frames"
-
-struct native_file {
-	struct native_files *files;
-	struct module *module;
-	bool tried; /* to open it */
-	unsigned failures; /* failed attempts */
-	bool read; /* its symbols; a file may also be open just for its rows */
-	bool wants_debug; /* it has no symbols of its own, and none were found elsewhere */
-	__u64 used; /* when it was last asked about */
-	struct symbol_file symbols;
-	struct name_ranges names;
-};
 
 struct native_files {
 	struct modules *modules;
@@ -107,20 +93,13 @@ bool native_files__starves(const struct native_files *f, const struct module *mo
 	return f->starving && module__origin(module) != ORIGIN_INTERPRETER;
 }
 
-static void file_free(struct native_file *file)
-{
-	name_ranges_clear(&file->names);
-	symbol_reader__close(file->files->reader, &file->symbols);
-	free(file);
-}
-
 void native_files__free(struct native_files *f)
 {
 	if (!f)
 		return;
 	for (__u32 i = 0; i < f->cap; i++) {
 		if (f->list[i])
-			file_free(f->list[i]);
+			native_file_free(f->list[i], f->reader);
 	}
 	free(f->list);
 	symbol_reader__free(f->reader);
@@ -148,13 +127,9 @@ static struct native_file *file_of(struct native_files *f, const struct module *
 
 	if (number < f->cap && f->list[number])
 		return f->list[number];
-	file = reserve(f, number) ? calloc(1, sizeof(*file)) : NULL;
-	if (!file)
-		return NULL;
-	file->files = f;
-	file->module = file->names.module = (struct module *)module;
-	file->symbols.fd = file->symbols.debug_fd = -1;
-	f->list[number] = file;
+	file = reserve(f, number) ? native_file_new((struct module *)module) : NULL;
+	if (file)
+		f->list[number] = file;
 	return file;
 }
 
@@ -162,7 +137,7 @@ bool native_files__is_closed(struct native_files *f, const struct module *module
 {
 	const struct native_file *file = file_of(f, module);
 
-	return file && (!file->tried || (file->symbols.fd >= 0 && !file->read));
+	return file && (!file->tried || native_file_is_unread(file));
 }
 
 bool native_files__wants_file(struct native_files *f, const struct module *module)
@@ -177,50 +152,25 @@ void native_files__note_failure(struct native_files *f, struct module *module)
 	struct native_file *file = file_of(f, module);
 
 	if (file)
-		file->tried = ++file->failures == FAILURES_MAX;
+		native_file_note_failure(file);
 }
 
-/* Closes the least recently asked file, which may be opened again. */
-static void close_oldest(struct native_files *f)
+/* Closes the least recently asked file but one; it may be opened again. */
+static void close_oldest(struct native_files *f, const struct native_file *but)
 {
 	struct native_file *oldest = NULL;
 
 	for (__u32 i = 0; i < f->cap; i++) {
 		struct native_file *file = f->list[i];
 
-		if (file && file->symbols.fd >= 0 && (!oldest || file->used < oldest->used))
+		if (file && file != but && file->symbols.fd >= 0 &&
+		    (!oldest || file->used < oldest->used))
 			oldest = file;
 	}
 	if (!oldest)
 		return;
-	symbol_reader__close(f->reader, &oldest->symbols);
-	oldest->tried = oldest->symbols.bad;
-	oldest->read = false;
+	native_file_close(oldest, f->reader);
 	f->open_cnt--;
-}
-
-/*
- * Reads the file's properties; tries once more without debug information, which may be too much for
- * a parser.
- */
-static void read_file(struct native_files *f, struct native_file *file)
-{
-	struct symbol_file *s = &file->symbols;
-	struct parser_opened opened;
-	int err = symbol_reader__open(f->reader, s, &opened);
-
-	if (err && err != -EAGAIN && s->debug_fd >= 0) {
-		close(s->debug_fd);
-		s->debug_fd = -1;
-		s->bad = false;
-		err = symbol_reader__open(f->reader, s, &opened);
-	}
-	/* After -EAGAIN it is read at the next question. */
-	file->read = err != -EAGAIN;
-	if (err)
-		return;
-	file->wants_debug = !opened.has_symbols && opened.build_id_size && s->debug_fd < 0;
-	module__set_build_id(file->module, opened.build_id, opened.build_id_size);
 }
 
 bool native_files__wants_debug(struct native_files *f, const struct module *module,
@@ -236,46 +186,35 @@ void native_files__add_debug(struct native_files *f, struct module *module, int 
 {
 	struct native_file *file = file_of(f, module);
 
-	if (!file || !file->wants_debug || file->symbols.fd < 0 || file->symbols.debug_fd >= 0 ||
-	    file->symbols.bad) {
+	if (file)
+		native_file_add_debug(file, f->reader, fd);
+	else
 		close(fd);
-		return;
-	}
-	file->symbols.debug_fd = fd;
-	file->wants_debug = false;
-	name_ranges_forget_unnamed(&file->names);
-	read_file(f, file);
 }
 
 void native_files__open_fd(struct native_files *f, struct module *module, int fd, bool remote)
 {
 	struct native_file *file = file_of(f, module);
-	struct stat st;
 
 	if (file) {
 		file->tried = true;
 		file->used = ++f->now;
 	}
-	if (!file || file->symbols.bad || file->symbols.fd >= 0 || fstat(fd, &st) ||
-	    !module__is_stat(module, &st)) {
+	if (!file || !native_file_take(file, fd, remote)) {
 		close(fd);
 		return;
 	}
 	if (f->open_cnt == NATIVE_FILES_OPEN)
-		close_oldest(f);
+		close_oldest(f, file);
 	f->open_cnt++;
-	file->symbols.fd = fd;
-	/* Its server could block a parser, so it must not share one with root's other files. */
-	file->symbols.owner = remote && !st.st_uid ? SYMBOL_OWNER_NOBODY : st.st_uid;
-	file->symbols.size = (__u64)st.st_size;
 }
 
 void native_files__read(struct native_files *f, struct module *module)
 {
 	struct native_file *file = file_of(f, module);
 
-	if (file && file->symbols.fd >= 0 && !file->read)
-		read_file(f, file);
+	if (file && native_file_is_unread(file))
+		native_file_read(file, f->reader);
 }
 
 void native_files__search_debug(struct native_files *f, struct module *module, const char *root)
