@@ -93,6 +93,8 @@ static void build(struct replay *r)
 	processes.native_files = s->native_files;
 	s->collector = collector__new(&r->config.collector, s->native_files);
 	s->processes = processes__new(&processes);
+	if (r->log.session.perf_heard)
+		processes__hear_perf(s->processes);
 	r->handler = session_handler(s);
 	s->sampler = sampler__new(&r->config.sampler, &r->handler, NULL);
 	if (s->native_files)

@@ -263,6 +263,13 @@ void script_session(struct script *s, const struct input_session *session)
 	script_put(s, INPUT_SESSION, 0, NULL, 0, session, sizeof(*session));
 }
 
+void script_mapped(struct script *s, double ms, const struct actor *a)
+{
+	static const struct actor nobody;
+
+	put_fact(s, ms, QUESTION_MAPPED, a ? a : &nobody, 0);
+}
+
 void script_dropped(struct script *s, double ms, const struct actor *a, __u64 cnt)
 {
 	put_fact(s, ms, QUESTION_DROPPED, a, cnt);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "replay_script.h"
+#include "session/anchoring.h"
 #include "target/published.h"
 
 #define PID 5000001
@@ -69,6 +70,21 @@ static void what_is_there_is_found_at_once(void **state)
 	assert_int_equal(address(&s, PID), ADDR);
 }
 
+/* The kernel reports no mappings; perf does. */
+static void begin_with_perf(struct script *s)
+{
+	const struct input_session session = {
+		.event_cnt = 1,
+		.perf_heard = true,
+		.anchors = ANCHOR_MODE_OFF,
+		.tables = true,
+	};
+
+	script_begin(s);
+	script_session(s, &session);
+	script_look(s, 0, &python);
+}
+
 static void a_mapping_has_it_looked_for_again(void **state)
 {
 	for (int mapped = 0; mapped < 2; mapped++) {
@@ -83,6 +99,78 @@ static void a_mapping_has_it_looked_for_again(void **state)
 		script_sample(&s, 600, &python, "ab");
 		assert_int_equal(address(&s, PID), mapped ? ADDR : 0);
 	}
+}
+
+static void perf_has_it_looked_for_again(void **state)
+{
+	static const struct actor other = { CHILD, START_NS, "python" };
+
+	for (int mapped = 0; mapped < 4; mapped++) {
+		struct script s;
+
+		begin_with_perf(&s);
+		script_published(&s, 1, &python, NULL);
+		script_published(&s, 1, &python, &asyncio);
+		if (mapped)
+			script_mapped(&s, 500, mapped == 1 ? &other : mapped == 2 ? &python : NULL);
+		script_sample(&s, 600, &python, "ab");
+		assert_int_equal(address(&s, PID), mapped > 1 ? ADDR : 0);
+	}
+}
+
+/* However often reports are lost, a process is looked at every 16 seconds; and at once if it is known to have mapped code. */
+static void looks_for_what_was_missed_are_few(void **state)
+{
+	for (int enough = 0; enough < 2; enough++) {
+		struct script s;
+
+		begin_with_perf(&s);
+		for (int i = 0; i < (enough ? 3 : 4); i++)
+			script_published(&s, 1, &python, NULL);
+		script_published(&s, 1, &python, &asyncio);
+		for (int ms = 100; ms < 60000; ms += 50)
+			script_mapped(&s, ms, NULL);
+		assert_int_equal(address(&s, PID), enough ? ADDR : 0);
+	}
+}
+
+static void a_mapping_does_not_wait_for_what_was_missed(void **state)
+{
+	const struct published *found;
+	struct replay *r;
+	struct script s;
+
+	begin_with_perf(&s);
+	script_published(&s, 1, &python, NULL);
+	script_published(&s, 1, &python, &asyncio);
+	script_mapped(&s, 400, NULL);
+	script_mapped(&s, 500, &python);
+	script_end(&s, 2000);
+	r = replay_new(s.log, s.size, false);
+	replay_follow(r, PID);
+	replay_run(r);
+	found = replay_published(r, PID);
+	assert_non_null(found);
+	assert_int_equal(found->tables[PUBLISHED_ASYNCIO].addr, ADDR);
+	replay_free(r);
+	script_free(&s);
+}
+
+/* What it has mapped before its fork is taken in is nobody's then: perf is ahead of the records. */
+static void with_perf_a_fork_is_looked_at_by_itself(void **state)
+{
+	const struct actor child = { CHILD, START_NS + 500000000, "python", &program, 0x030e0af0 };
+	struct script s;
+
+	begin_with_perf(&s);
+	script_published(&s, 1, &python, NULL);
+	script_sample(&s, 10, &python, "ab");
+	script_mapped(&s, 19, &child);
+	script_fork_of(&s, 20, &child, &python);
+	script_published(&s, 20, &child, &asyncio);
+	script_sample(&s, 30, &child, "ab");
+	script_sample(&s, 600, &child, "ab");
+	assert_int_equal(address(&s, CHILD), ADDR);
 }
 
 /* One that maps code all the time is looked at ever more rarely. */
@@ -171,6 +259,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_there_is_found_at_once),
 		cmocka_unit_test(a_mapping_has_it_looked_for_again),
+		cmocka_unit_test(perf_has_it_looked_for_again),
+		cmocka_unit_test(looks_for_what_was_missed_are_few),
+		cmocka_unit_test(a_mapping_does_not_wait_for_what_was_missed),
+		cmocka_unit_test(with_perf_a_fork_is_looked_at_by_itself),
 		cmocka_unit_test(looks_are_few),
 		cmocka_unit_test(a_forked_child_has_what_its_parent_has),
 		cmocka_unit_test(a_fork_of_one_that_has_none_is_looked_at_when_it_maps),

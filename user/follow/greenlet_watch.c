@@ -78,7 +78,7 @@ void greenlet_watch_begin(struct processes *ps, struct process *p, const struct 
 		publish(ps, p);
 		return;
 	}
-	if (parent && look_plan_is_settled(&parent->greenlets.look)) {
+	if (parent && look_plan_is_settled(&parent->greenlets.look, ps)) {
 		w->answered = true; /* greenlet is not loaded */
 		look_plan_begin_settled(&w->look);
 		return;
@@ -89,6 +89,11 @@ void greenlet_watch_begin(struct processes *ps, struct process *p, const struct 
 void greenlet_watch_mapped(struct processes *ps, struct process *p)
 {
 	look_plan_outdate(&p->greenlets.look, ps);
+}
+
+void greenlet_watch_missed(struct processes *ps, struct process *p, __u64 now_ns)
+{
+	look_plan_missed(&p->greenlets.look, ps, now_ns);
 }
 
 static void look(struct processes *ps, struct process *p)

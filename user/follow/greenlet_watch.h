@@ -47,6 +47,8 @@ struct greenlet_watch {
 void greenlet_watch_begin(struct processes *ps, struct process *p, const struct process *parent);
 /* It has mapped code. */
 void greenlet_watch_mapped(struct processes *ps, struct process *p);
+/* It may have mapped code. */
+void greenlet_watch_missed(struct processes *ps, struct process *p, __u64 now_ns);
 /* Looks if it is time. Returns when it will be; 0: never. */
 __u64 greenlet_watch_step(struct processes *ps, struct process *p, __u64 now_ns);
 /* May a greenlet at that time (CLOCK_MONOTONIC) have had parents that the kernel did not know yet? */

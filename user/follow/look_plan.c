@@ -7,7 +7,7 @@
 #include "util/clock.h"
 
 #define PAUSE_LONGEST_NS NS_PER_SEC
-/* The same if nobody reports mappings. */
+/* The same for looks that no mapping is the reason for. */
 #define BLIND_LONGEST_NS (16 * NS_PER_SEC)
 
 void look_plan_begin(struct look_plan *plan, struct processes *ps)
@@ -23,23 +23,47 @@ void look_plan_begin_settled(struct look_plan *plan)
 	plan->next_ns = clock_monotonic_ns();
 }
 
-bool look_plan_is_settled(const struct look_plan *plan)
+/*
+ * What perf reports comes ahead of the record of the fork, when nobody knows the child yet. So only of what comes in order with
+ * it is anything known that the child has mapped since.
+ */
+static bool hears_in_order(const struct processes *ps)
 {
-	return plan->next_ns && !plan->outdated && !plan->asked;
+	return sampler__reports_mappings(ps->config.sampler);
+}
+
+bool look_plan_is_settled(const struct look_plan *plan, const struct processes *ps)
+{
+	return hears_in_order(ps) && plan->next_ns && !plan->outdated && !plan->missed_ns &&
+	       !plan->asked;
 }
 
 void look_plan_outdate(struct look_plan *plan, struct processes *ps)
 {
-	plan->outdated = true;
+	__u64 latest_ns = clock_monotonic_ns() + PAUSE_LONGEST_NS;
+
+	plan->outdated = plan->told = true;
+	/* After looks that nobody had asked for it may be far away. */
+	if (plan->next_ns > latest_ns)
+		plan->next_ns = latest_ns;
 	processes_due(ps, plan->next_ns);
+}
+
+void look_plan_missed(struct look_plan *plan, struct processes *ps, __u64 now_ns)
+{
+	if (!plan->next_ns || plan->missed_ns)
+		return;
+	plan->missed_ns = now_ns + BLIND_LONGEST_NS;
+	processes_due(ps, plan->missed_ns);
 }
 
 bool look_plan_hurry(struct look_plan *plan, struct processes *ps, __u64 now_ns)
 {
 	if (plan->asked || plan->next_ns <= now_ns)
 		return false;
+	plan->outdated = true;
 	plan->next_ns = now_ns;
-	look_plan_outdate(plan, ps);
+	processes_due(ps, now_ns);
 	return true;
 }
 
@@ -47,23 +71,31 @@ bool look_plan_is_due(struct look_plan *plan, struct processes *ps, const struct
 		      __u64 now_ns)
 {
 	struct look_budget *budget = &ps->table_looks[p->owner % OWNER_CNT];
-	bool reported = sampler__reports_mappings(ps->config.sampler);
-	__u64 longest = reported ? PAUSE_LONGEST_NS : BLIND_LONGEST_NS;
+	__u64 next_ns = look_plan_next(plan);
+	__u64 longest = plan->told ? PAUSE_LONGEST_NS : BLIND_LONGEST_NS;
 
-	if (!look_plan_next(plan) || now_ns < plan->next_ns)
+	if (!next_ns || now_ns < next_ns)
 		return false;
+	plan->outdated = true;
+	plan->missed_ns = 0;
 	plan->next_ns = now_ns + plan->pause_ns;
 	plan->pause_ns = 2 * plan->pause_ns < longest ? 2 * plan->pause_ns : longest;
 	if (!look_budget_has(budget))
 		return false;
 	look_budget_take(budget);
-	plan->outdated = !reported;
+	plan->outdated = !processes_hear_mappings(ps);
+	plan->told = false;
 	return true;
 }
 
 __u64 look_plan_next(const struct look_plan *plan)
 {
-	return plan->outdated && !plan->asked ? plan->next_ns : 0;
+	__u64 next_ns = plan->outdated ? plan->next_ns : 0;
+
+	if (plan->asked || !plan->next_ns)
+		return 0;
+	return plan->missed_ns && (!next_ns || plan->missed_ns < next_ns) ? plan->missed_ns :
+									    next_ns;
 }
 
 void look_plan_answered(struct look_plan *plan, struct processes *ps)
@@ -79,5 +111,5 @@ void look_plan_end(struct look_plan *plan)
 
 bool look_plan_is_open(const struct look_plan *plan)
 {
-	return plan->asked || (plan->next_ns && plan->outdated);
+	return plan->asked || (plan->next_ns && (plan->outdated || plan->missed_ns));
 }

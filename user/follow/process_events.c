@@ -237,9 +237,34 @@ void processes__mmap(struct processes *ps, const struct record_mmap *record)
 	greenlet_watch_mapped(ps, &e->process);
 }
 
+static void missed(struct processes *ps)
+{
+	__u64 now_ns = clock_monotonic_ns();
+	struct entry *e, *next;
+
+	HASH_ITER(hh, ps->by_pid, e, next)
+		if (e->process.state == PROCESS_TRACKED) {
+			tables_missed(ps, &e->process, now_ns);
+			greenlet_watch_missed(ps, &e->process, now_ns);
+		}
+}
+
 void processes__mapped(struct processes *ps, pid_t pid)
 {
+	struct entry *e = pid ? entry_find(ps, pid) : NULL;
+
+	/* Of one that is opened later, the first look finds what is mapped by then. */
+	if (pid && (!e || e->process.state != PROCESS_TRACKED))
+		return;
 	input_writer__fact(ps->config.inputs, QUESTION_MAPPED, pid, 0, 0);
+	if (!ps->hears_perf)
+		return;
+	if (!e) {
+		missed(ps);
+		return;
+	}
+	tables_mapped(ps, &e->process);
+	greenlet_watch_mapped(ps, &e->process);
 }
 
 void processes__event(struct processes *ps, const struct record_task *record)

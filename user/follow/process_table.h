@@ -56,6 +56,7 @@ struct processes {
 	__u64 late_cnt, late_ns; /* processes__late() */
 	unsigned sparing; /* processes__spare() */
 	bool starving; /* processes__starve() */
+	bool hears_perf; /* processes__hear_perf() */
 	__u64 unseen_cnt; /* processes__unseen() */
 	struct refusals refusals;
 	char why[256];
@@ -88,6 +89,8 @@ void entry_look_later(struct processes *ps, struct process *p);
  * not look at all.
  */
 bool processes_spare_all(const struct processes *ps);
+/* Is every mapping of a tracked process reported, or reported as possibly missed? */
+bool processes_hear_mappings(const struct processes *ps);
 /* Something is due then, which processes__retry() will handle; 0: nothing. */
 void processes_due(struct processes *ps, __u64 ns);
 /*

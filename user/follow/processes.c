@@ -67,6 +67,16 @@ __u64 processes__unseen(const struct processes *ps)
 	return ps->unseen_cnt;
 }
 
+void processes__hear_perf(struct processes *ps)
+{
+	ps->hears_perf = true;
+}
+
+bool processes_hear_mappings(const struct processes *ps)
+{
+	return ps->hears_perf || sampler__reports_mappings(ps->config.sampler);
+}
+
 void processes__prepare(struct processes *ps)
 {
 	prober__prepare(ps->config.prober, true);

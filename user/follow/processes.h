@@ -155,7 +155,12 @@ int processes__follow(struct processes *ps, pid_t pid, const char **ret_why);
 void processes__event(struct processes *ps, const struct record_task *record);
 /* Takes in a mapping. */
 void processes__mmap(struct processes *ps, const struct record_mmap *record);
-/* perf says that one has mapped code (sampler/mmap_events.h); for replays. */
+/*
+ * perf reports mappings (sampler/mmap_events.h), where the sampler does not: all of them come through
+ * processes__mapped().
+ */
+void processes__hear_perf(struct processes *ps);
+/* perf says that this one has mapped code; 0: any process may have. */
 void processes__mapped(struct processes *ps, pid_t pid);
 /* Takes in the results of looks, and begins due ones. Returns when the next one is due, or 0. */
 __u64 processes__retry(struct processes *ps, __u64 now_ns);

@@ -69,9 +69,8 @@ void tables_begin(struct processes *ps, struct process *p, const struct process 
 {
 	struct tables *t = &p->tables;
 
-	*t = (struct tables){ .look.pause_ns = sampler__reports_mappings(ps->config.sampler) ?
-						       PAUSE_FIRST_NS :
-						       BLIND_FIRST_NS };
+	*t = (struct tables){ .look.pause_ns = processes_hear_mappings(ps) ? PAUSE_FIRST_NS :
+									     BLIND_FIRST_NS };
 	if (!ps->config.tables)
 		return;
 	if (!published_by(p->info.version)) {
@@ -84,7 +83,7 @@ void tables_begin(struct processes *ps, struct process *p, const struct process 
 	publish_tasks(ps, p);
 	if (published_is_whole(&t->found, p->info.version))
 		return;
-	if (parent && look_plan_is_settled(&parent->tables.look))
+	if (parent && look_plan_is_settled(&parent->tables.look, ps))
 		look_plan_begin_settled(&t->look);
 	else
 		look_plan_begin(&t->look, ps);
@@ -93,6 +92,11 @@ void tables_begin(struct processes *ps, struct process *p, const struct process 
 void tables_mapped(struct processes *ps, struct process *p)
 {
 	look_plan_outdate(&p->tables.look, ps);
+}
+
+void tables_missed(struct processes *ps, struct process *p, __u64 now_ns)
+{
+	look_plan_missed(&p->tables.look, ps, now_ns);
 }
 
 static void look(struct processes *ps, struct process *p)

@@ -29,6 +29,8 @@ struct tables {
 void tables_begin(struct processes *ps, struct process *p, const struct process *parent);
 /* It has mapped code. */
 void tables_mapped(struct processes *ps, struct process *p);
+/* It may have mapped code. */
+void tables_missed(struct processes *ps, struct process *p, __u64 now_ns);
 /* Looks if it is time. Returns when it will be; 0: never. */
 __u64 tables_step(struct processes *ps, struct process *p, __u64 now_ns);
 /*

@@ -60,7 +60,7 @@ struct input_session {
 	__u32 tables; /* read what processes publish */
 	__u32 async; /* enum async_mode */
 	__u32 greenlets; /* show the parents of running greenlets */
-	__u32 pad_;
+	__u32 perf_heard; /* processes__hear_perf() */
 };
 
 struct input_parse {

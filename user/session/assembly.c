@@ -211,6 +211,7 @@ static void log_the_rest(struct session *s)
 		.tables = config->tables,
 		.async = config->collector.async,
 		.greenlets = config->greenlets,
+		.perf_heard = s->mmap_events != NULL,
 	};
 
 	input_writer__session(s->inputs, &session);
@@ -345,9 +346,18 @@ static int make_unwinding(struct session *s)
 		return -ENOMEM;
 	if (s->config->late_rows)
 		unwinding__read_late(s->unwinding);
-	if (!sampler__reports_mappings(s->sampler))
-		s->mmap_events = mmap_events__new();
 	return 0;
+}
+
+/* Where the sampler does not say what is mapped, perf does. */
+static void make_mmap_events(struct session *s)
+{
+	if (sampler__reports_mappings(s->sampler) ||
+	    !(s->unwinding || s->config->tables || s->config->greenlets))
+		return;
+	s->mmap_events = mmap_events__new();
+	if (s->mmap_events)
+		processes__hear_perf(s->processes);
 }
 
 static int make_anchors(struct session *s, struct error *err)
@@ -373,10 +383,11 @@ static int build(struct session *s, struct error *err)
 		s->starting = starting__new(STDERR_FILENO);
 	if (make_sampler(s, err))
 		return -1;
-	if (s->inputs)
-		log_the_rest(s);
 	if (make_unwinding(s))
 		return out_of_memory(err);
+	make_mmap_events(s);
+	if (s->inputs)
+		log_the_rest(s);
 	if (make_anchors(s, err))
 		return -1;
 	session_connect(s);

@@ -45,7 +45,8 @@ struct session {
 	struct unwinding *unwinding; /* NULL: no native stacks */
 	struct mmap_events *mmap_events; /* NULL: the sampler reports mappings, or nobody does */
 	__u64 mapped_cnt; /* mappings of our processes */
-	__u64 mmap_ns, mmap_pause_ns; /* when to look at them again; the last pause */
+	/* With native stacks: when to look at them again; the last pause. */
+	__u64 mmap_ns, mmap_pause_ns;
 	__u64 mmap_begun_ns; /* when the newest process was first seen */
 	unsigned mmap_seen_cnt; /* how many had been seen by then */
 	struct input_writer *inputs; /* NULL: not logged */

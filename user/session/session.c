@@ -135,8 +135,9 @@ static void wait_for_work(struct session *s, __u64 until_ns)
 		{ .fd = s->signals.fd, .events = POLLIN },
 		{ .fd = s->watched_fd, .events = POLLIN },
 		{ .fd = s->child ? child__fd(s->child) : -1, .events = POLLIN },
-		{ .fd = s->mmap_events && now_ns >= s->mmap_ns ? mmap_events__fd(s->mmap_events) :
-								 -1,
+		{ .fd = s->unwinding && s->mmap_events && now_ns >= s->mmap_ns ?
+				mmap_events__fd(s->mmap_events) :
+				-1,
 		  .events = POLLIN },
 	};
 	unsigned cnt = OWN_FDS + prober__poll(s->prober, fds + OWN_FDS);
@@ -160,12 +161,12 @@ static void on_mapped(void *ctx, pid_t pid)
 	struct session *s = ctx;
 	struct process *p;
 
-	/* Lost mappings show in the samples. */
-	p = pid ? processes__find_mapped(s->processes, pid) : NULL;
+	/* Lost mappings show in the samples, as far as the unwinder needs them. */
+	p = pid && s->unwinding ? processes__find_mapped(s->processes, pid) : NULL;
+	processes__mapped(s->processes, pid);
 	if (!p || !p->space)
 		return;
 	s->mapped_cnt++;
-	processes__mapped(s->processes, pid);
 	if (processes__spares(s->processes) && TAILQ_EMPTY(&p->threads)) {
 		space__outdate(p->space); /* its first sample triggers reading it */
 		return;
@@ -181,12 +182,16 @@ static __u64 longest_pause(const struct session *s, __u64 now_ns)
 	return now_ns < s->mmap_begun_ns + MMAP_BEGIN_NS ? MMAP_PAUSE_NS : MMAP_PAUSE_RARE_NS;
 }
 
-/* For all processes of the machine: mappings of foreign ones should not wake us all the time. */
+/*
+ * For all processes of the machine: mappings of foreign ones should not wake us all the time. Only
+ * the unwinder is in a hurry; for the rest it is enough that mappings are known before the samples
+ * that come after them.
+ */
 static void take_mappings(struct session *s)
 {
 	__u64 pause_ns = s->mmap_pause_ns, now_ns, longest_ns;
 
-	if (!s->mmap_events || !mmap_events__read(s->mmap_events, on_mapped, s))
+	if (!s->mmap_events || !mmap_events__read(s->mmap_events, on_mapped, s) || !s->unwinding)
 		return;
 	now_ns = clock_monotonic_ns();
 	longest_ns = longest_pause(s, now_ns);
