@@ -14,6 +14,7 @@
 
 #include "emit/otlp.h"
 #include "emit/otlp.pb-c.h"
+#include "export/deflate.h"
 #include "profile/states.h"
 #include "support_profile.h"
 
@@ -312,12 +313,71 @@ static void another_rate_is_another_profile(void **state)
 	profile__free(p);
 }
 
+/* gzip'ed, as it is sent: of so many processes with a sample each. */
+static size_t sent_bytes(unsigned processes)
+{
+	struct profile *p = new_profile();
+	const struct otlp_options options = { .resource = resource_of,
+					      .resource_ctx = &(unsigned){ 0 },
+					      .bytes_max = 1 << 20 };
+	cleanup_bytes struct bytes packed = { 0 };
+	struct otlp_body body;
+	struct window w;
+	__u32 at = 0;
+
+	window__begin(&w, p, BEGAN_NS);
+	for (unsigned i = 0; i < processes; i++) {
+		int pid = 1000 + 7 * (int)i;
+
+		add_tick(&w, add_stack(p, pid, pid, "a", 11), pid, i * 2654435761U, PERIOD_NS);
+	}
+	end(&w);
+	assert_int_equal(otlp_encode(&body, &w, &at, &options), 0);
+	assert_int_equal(body.profiles, processes);
+	assert_int_equal(deflate_gzip(&packed, body.bytes.data, body.bytes.len), 0);
+	bytes_free(&body.bytes);
+	window__end(&w);
+	profile__free(p);
+	return packed.len;
+}
+
+/* What is random in it is a sample's time; the rest of a process is its number, and where it differs from the last. */
+static void a_process_more_takes_few_bytes(void **state)
+{
+	assert_in_range((sent_bytes(201) - sent_bytes(1)) / 200, 8, 24);
+}
+
+struct ids {
+	__u8 list[1000][OTLP_ID_SIZE];
+	unsigned cnt;
+};
+
+/* None of them was met before. */
+static void take_ids(struct ids *ids, const Request *r)
+{
+	for (size_t i = 0; i < r->n_resource_profiles; i++) {
+		const Krait__Otlp__ScopeProfiles *s = r->resource_profiles[i]->scope_profiles[0];
+
+		for (size_t j = 0; j < s->n_profiles; j++) {
+			assert_int_equal(s->profiles[j]->profile_id.len, OTLP_ID_SIZE);
+			assert_true(ids->cnt < 1000);
+			for (unsigned k = 0; k < ids->cnt; k++)
+				assert_memory_not_equal(ids->list[k],
+							s->profiles[j]->profile_id.data,
+							OTLP_ID_SIZE);
+			memcpy(ids->list[ids->cnt++], s->profiles[j]->profile_id.data,
+			       OTLP_ID_SIZE);
+		}
+	}
+}
+
 /* As many bodies as it takes; each sample in one of them, each body whole by itself. */
 static void a_large_window_is_several_bodies(void **state)
 {
 	struct profile *p = new_profile();
 	__u32 at = 0, before = 0, bodies = 0;
 	__u64 ticks = 0;
+	struct ids ids = { .cnt = 0 };
 	struct window w;
 	char name[32];
 
@@ -334,6 +394,7 @@ static void a_large_window_is_several_bodies(void **state)
 		assert_true(at > before);
 		before = at;
 		ticks += sum(r, "samples", NULL).ticks;
+		take_ids(&ids, r);
 		/* The limit, and what the last sample has brought. */
 		assert_true(krait__otlp__export_profiles_service_request__get_packed_size(r) <
 			    22000);
@@ -434,6 +495,7 @@ int main(void)
 		cmocka_unit_test(the_dictionary_is_shared),
 		cmocka_unit_test(what_no_line_tells_apart_is_one_sample),
 		cmocka_unit_test(another_rate_is_another_profile),
+		cmocka_unit_test(a_process_more_takes_few_bytes),
 		cmocka_unit_test(a_large_window_is_several_bodies),
 		cmocka_unit_test(names_are_harmless),
 		cmocka_unit_test(an_empty_window_counts_itself),

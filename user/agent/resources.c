@@ -337,21 +337,27 @@ static void put_process(struct resources *r, const struct resource *p, struct ot
 	put_text(ret, "systemd.unit", p->unit);
 }
 
-static void put_host(struct resources *r, const char *service, int pid, struct otlp_attributes *ret)
+static void put_host(struct resources *r, const char *service, struct otlp_attributes *ret)
 {
 	put_text(ret, "service.name", service);
-	r->list[ret->cnt++] =
-		(struct otlp_attribute){ .key = "process.pid", .kind = OTLP_NUMBER, .number = pid };
 	put_text(ret, "host.name", r->host->uts.nodename);
 	put_text(ret, "host.id", r->host->id);
 	put_text(ret, "os.type", "linux");
+}
+
+/* Last: gzip has all before that for a few bytes, where the process before had the same. */
+static void put_pid(struct resources *r, int pid, struct otlp_attributes *ret)
+{
+	r->list[ret->cnt++] =
+		(struct otlp_attribute){ .key = "process.pid", .kind = OTLP_NUMBER, .number = pid };
 }
 
 struct otlp_attributes resources__own(struct resources *r)
 {
 	struct otlp_attributes ret = { .list = r->list };
 
-	put_host(r, "krait-agent", getpid(), &ret);
+	put_host(r, "krait-agent", &ret);
+	put_pid(r, getpid(), &ret);
 	return ret;
 }
 
@@ -361,11 +367,12 @@ struct otlp_attributes resources__of(struct resources *r, int pid, __u32 image)
 	const struct resource *p = find(r, pid, image);
 	bool claimed;
 
-	put_host(r, service_of(r, p, &claimed), pid, &ret);
+	put_host(r, service_of(r, p, &claimed), &ret);
 	if (p) {
 		put_process(r, p, &ret);
 		put_claims(r, p, claimed, &ret);
 	}
+	put_pid(r, pid, &ret);
 	return ret;
 }
 

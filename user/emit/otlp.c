@@ -16,6 +16,9 @@
 /* Attributes of a sample beside its stack: thread's number, name and state. */
 enum { SAMPLE_ATTRIBUTES = 3 };
 
+/* Bytes of a profile's id that tell it from those of other bodies. */
+#define ID_RANDOM 12
+
 /* Most bytes that one more tick adds: a sample of its own with one value. */
 #define TICK_BYTES 48U
 
@@ -35,6 +38,7 @@ struct encoder {
 	struct otlp_body *body;
 	struct otlp_tables tables;
 	struct bytes profile, scope; /* one profile, and all of a process */
+	__u8 id[OTLP_ID_SIZE]; /* of the last profile */
 	__s32 states[STATE_CNT]; /* attribute indexes; 0: not yet made */
 	__s32 *attributes; /* of every profile */
 	__u64 *times;
@@ -54,7 +58,7 @@ static void fail(struct encoder *e, int err)
 /* Tells whether a body is full, counting ticks not packed yet. */
 static bool is_full(const struct encoder *e, __u32 ticks)
 {
-	return e->tables.packed.len + e->body->bytes.len + e->scope.len + e->profile.len +
+	return e->tables.packed_len + e->body->bytes.len + e->scope.len + e->profile.len +
 		       ticks * TICK_BYTES >=
 	       e->options->bytes_max;
 }
@@ -198,25 +202,39 @@ static void fill_types(struct encoder *e, const struct window_sample *s, Krait__
 	part->period = (int64_t)s->weight;
 }
 
+/*
+ * 12 random bytes are as good as another body's ever need; their number tells its profiles apart, which gzip has for 3 bytes
+ * each, and not for 19.
+ */
+static void begin_ids(struct encoder *e)
+{
+	if (getrandom(e->id, ID_RANDOM, 0) != ID_RANDOM)
+		fail(e, -EIO);
+}
+
+static void next_id(struct encoder *e)
+{
+	__u32 number = e->body->profiles++;
+
+	for (int i = OTLP_ID_SIZE; i-- > ID_RANDOM; number >>= 8)
+		e->id[i] = (__u8)number;
+	if (e->body->profiles == 1)
+		memcpy(e->body->id, e->id, sizeof(e->id));
+}
+
 static void put_head(struct encoder *e, const struct window_sample *first, __u64 from_ns,
 		     __u64 to_ns)
 {
 	Krait__Otlp__Profile part = KRAIT__OTLP__PROFILE__INIT;
 	Krait__Otlp__ValueType type = KRAIT__OTLP__VALUE_TYPE__INIT, period = type;
-	__u8 id[OTLP_ID_SIZE];
 
-	if (getrandom(id, sizeof(id), 0) != sizeof(id)) {
-		fail(e, -EIO);
-		return;
-	}
-	if (!e->body->profiles++)
-		memcpy(e->body->id, id, sizeof(id));
+	next_id(e);
 	part.sample_type = &type;
 	part.period_type = &period;
 	fill_types(e, first, &part);
 	part.time_unix_nano = from_ns + (__u64)e->w->wall_offset_ns;
 	part.duration_nano = to_ns - from_ns;
-	part.profile_id = (ProtobufCBinaryData){ sizeof(id), id };
+	part.profile_id = (ProtobufCBinaryData){ sizeof(e->id), e->id };
 	part.attribute_indices = e->attributes;
 	part.n_attribute_indices = e->options->profile.cnt;
 	put_message(e, &e->profile, &part.base);
@@ -238,9 +256,6 @@ static void put_profile(struct encoder *e)
 		take_tick(e, cnt);
 	if (e->err)
 		return;
-	qsort(e->ticks, cnt, sizeof(e->ticks[0]), compare_ticks);
-	for (__u32 i = 0; i < cnt && !e->err;)
-		i += put_sample(e, &e->ticks[i], cnt - i, clock);
 	for (__u32 i = begin; i < e->at; i++) {
 		__u64 time_ns = e->w->list[i].time_ns;
 
@@ -250,6 +265,9 @@ static void put_profile(struct encoder *e)
 			to_ns = time_ns + 1;
 	}
 	put_head(e, first, from_ns, to_ns);
+	qsort(e->ticks, cnt, sizeof(e->ticks[0]), compare_ticks);
+	for (__u32 i = 0; i < cnt && !e->err;)
+		i += put_sample(e, &e->ticks[i], cnt - i, clock);
 }
 
 /* ---- a process -------------------------------------------------------------------------------- */
@@ -351,8 +369,14 @@ static void put_process(struct encoder *e)
 static void put_dictionary(struct encoder *e)
 {
 	Krait__Otlp__RequestParts part = KRAIT__OTLP__REQUEST_PARTS__INIT;
+	cleanup_bytes struct bytes whole = { 0 };
 
-	part.dictionary = (ProtobufCBinaryData){ e->tables.packed.len, e->tables.packed.data };
+	otlp_tables_put(&e->tables, &whole);
+	if (whole.failed) {
+		fail(e, -ENOMEM);
+		return;
+	}
+	part.dictionary = (ProtobufCBinaryData){ whole.len, whole.data };
 	put_message(e, &e->body->bytes, &part.base);
 }
 
@@ -360,6 +384,7 @@ static void prepare(struct encoder *e)
 {
 	unsigned cnt = e->options->profile.cnt;
 
+	begin_ids(e);
 	e->attributes = calloc((size_t)cnt + 1, sizeof(*e->attributes));
 	if (!e->attributes || otlp_tables_init(&e->tables, e->w->profile->dict, e->options)) {
 		fail(e, -ENOMEM);

@@ -12,16 +12,26 @@
 
 /* ---- packing ---------------------------------------------------------------------------------- */
 
-static void put_part(struct otlp_tables *t, const Krait__Otlp__ProfilesDictionary *part)
+/* An entry of that table. */
+static void put_part(struct otlp_tables *t, enum otlp_table table,
+		     const Krait__Otlp__ProfilesDictionary *part)
 {
 	size_t size = krait__otlp__profiles_dictionary__get_packed_size(part);
-	size_t at = t->packed.len;
+	struct bytes *packed = &t->packed[table];
+	size_t at = packed->len;
 
-	bytes_fill(&t->packed, 0, size);
-	if (t->packed.failed)
+	bytes_fill(packed, 0, size);
+	if (packed->failed)
 		t->failed = true;
 	else
-		krait__otlp__profiles_dictionary__pack(part, t->packed.data + at);
+		krait__otlp__profiles_dictionary__pack(part, packed->data + at);
+	t->packed_len += size;
+}
+
+void otlp_tables_put(const struct otlp_tables *t, struct bytes *ret)
+{
+	for (int i = 0; i < OTLP_TABLE_CNT; i++)
+		bytes_put(ret, t->packed[i].data, t->packed[i].len);
 }
 
 static __u32 put_string(struct otlp_tables *t, const char *text)
@@ -36,7 +46,7 @@ static __u32 put_string(struct otlp_tables *t, const char *text)
 	}
 	part.string_table = list;
 	part.n_string_table = 1;
-	put_part(t, &part);
+	put_part(t, OTLP_STRINGS, &part);
 	return t->string_cnt++;
 }
 
@@ -50,7 +60,7 @@ static __s32 put_attribute(struct otlp_tables *t, __s32 key, Krait__Otlp__AnyVal
 	attribute.value = value;
 	part.attribute_table = list;
 	part.n_attribute_table = 1;
-	put_part(t, &part);
+	put_part(t, OTLP_ATTRIBUTES, &part);
 	return (__s32)t->attribute_cnt++;
 }
 
@@ -173,7 +183,7 @@ static __s32 function_of(struct otlp_tables *t, struct profile_frame place)
 	function.start_line = place.first_line > 0 ? place.first_line : 0;
 	part.function_table = list;
 	part.n_function_table = 1;
-	put_part(t, &part);
+	put_part(t, OTLP_FUNCTIONS, &part);
 	return (__s32)at + 1;
 }
 
@@ -214,7 +224,7 @@ static __s32 mapping_of(struct otlp_tables *t, const struct profile_frame *f)
 	mapping.n_attribute_indices = build_id != 0;
 	part.mapping_table = list;
 	part.n_mapping_table = 1;
-	put_part(t, &part);
+	put_part(t, OTLP_MAPPINGS, &part);
 	return (__s32)at + 1;
 }
 
@@ -258,7 +268,7 @@ static __s32 location_of(struct otlp_tables *t, const struct profile_frame *f)
 	location.n_attribute_indices = type != 0;
 	part.location_table = list;
 	part.n_location_table = 1;
-	put_part(t, &part);
+	put_part(t, OTLP_LOCATIONS, &part);
 	return (__s32)at + 1;
 }
 
@@ -272,7 +282,7 @@ static __s32 put_stack(struct otlp_tables *t, __u32 from, __u32 cnt)
 	stack.n_location_indices = cnt;
 	part.stack_table = list;
 	part.n_stack_table = 1;
-	put_part(t, &part);
+	put_part(t, OTLP_STACKS, &part);
 	return (__s32)t->stack_cnt++;
 }
 
@@ -331,7 +341,6 @@ __s32 otlp_tables_stack(struct otlp_tables *t, __u32 node)
 /* Writes entry 0 of every table. */
 static void put_zeroes(struct otlp_tables *t)
 {
-	Krait__Otlp__ProfilesDictionary part = KRAIT__OTLP__PROFILES_DICTIONARY__INIT;
 	Krait__Otlp__Mapping mapping = KRAIT__OTLP__MAPPING__INIT, *mappings[] = { &mapping };
 	Krait__Otlp__Location location = KRAIT__OTLP__LOCATION__INIT, *locations[] = { &location };
 	Krait__Otlp__Function function = KRAIT__OTLP__FUNCTION__INIT, *functions[] = { &function };
@@ -339,16 +348,21 @@ static void put_zeroes(struct otlp_tables *t)
 	Krait__Otlp__KeyValueAndUnit attribute = KRAIT__OTLP__KEY_VALUE_AND_UNIT__INIT;
 	Krait__Otlp__KeyValueAndUnit *attributes[] = { &attribute };
 	Krait__Otlp__Stack stack = KRAIT__OTLP__STACK__INIT, *stacks[] = { &stack };
+	Krait__Otlp__ProfilesDictionary parts[OTLP_TABLE_CNT];
 
-	part.mapping_table = mappings;
-	part.location_table = locations;
-	part.function_table = functions;
-	part.link_table = links;
-	part.attribute_table = attributes;
-	part.stack_table = stacks;
-	part.n_mapping_table = part.n_location_table = part.n_function_table = 1;
-	part.n_link_table = part.n_attribute_table = part.n_stack_table = 1;
-	put_part(t, &part);
+	for (int i = 0; i < OTLP_TABLE_CNT; i++)
+		krait__otlp__profiles_dictionary__init(&parts[i]);
+	parts[OTLP_MAPPINGS].mapping_table = mappings;
+	parts[OTLP_LOCATIONS].location_table = locations;
+	parts[OTLP_FUNCTIONS].function_table = functions;
+	parts[OTLP_LINKS].link_table = links;
+	parts[OTLP_ATTRIBUTES].attribute_table = attributes;
+	parts[OTLP_STACKS].stack_table = stacks;
+	parts[OTLP_MAPPINGS].n_mapping_table = parts[OTLP_LOCATIONS].n_location_table = 1;
+	parts[OTLP_FUNCTIONS].n_function_table = parts[OTLP_LINKS].n_link_table = 1;
+	parts[OTLP_ATTRIBUTES].n_attribute_table = parts[OTLP_STACKS].n_stack_table = 1;
+	for (int i = 0; i < OTLP_TABLE_CNT; i++)
+		put_part(t, (enum otlp_table)i, &parts[i]);
 	put_string(t, "");
 	t->attribute_cnt = t->stack_cnt = 1;
 }
@@ -366,7 +380,8 @@ int otlp_tables_init(struct otlp_tables *t, const struct dict *dict,
 
 void otlp_tables_free(struct otlp_tables *t)
 {
-	bytes_free(&t->packed);
+	for (int i = 0; i < OTLP_TABLE_CNT; i++)
+		bytes_free(&t->packed[i]);
 	places_free(&t->strings);
 	places_free(&t->functions);
 	places_free(&t->lines);

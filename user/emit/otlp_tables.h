@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * otlp_tables.h - the dictionary of one OTLP body: each string, function, location, stack and
- * attribute once, numbered on first use and packed immediately.
+ * attribute once, numbered on first use and packed immediately, each kind in one piece, where gzip
+ * makes most of entries that are alike.
  *
  * Must hold: entry 0 of each table is the empty one. If memory runs out, failed is set and numbers
  * mean nothing.
@@ -33,10 +34,23 @@ struct otlp_stack {
 	__u32 at, cnt; /* in locations */
 };
 
+/* In the order of their numbers in the format. */
+enum otlp_table {
+	OTLP_MAPPINGS,
+	OTLP_LOCATIONS,
+	OTLP_FUNCTIONS,
+	OTLP_LINKS,
+	OTLP_STRINGS,
+	OTLP_ATTRIBUTES,
+	OTLP_STACKS,
+	OTLP_TABLE_CNT
+};
+
 struct otlp_tables {
 	const struct dict *dict;
 	const struct otlp_options *options;
-	struct bytes packed; /* a ProfilesDictionary, entry by entry */
+	struct bytes packed[OTLP_TABLE_CNT]; /* parts of a ProfilesDictionary, entry by entry */
+	size_t packed_len; /* of all */
 	struct places strings, functions, lines, mappings;
 	__u32 *string_index; /* by number of strings */
 	__u32 string_index_cnt, string_index_cap;
@@ -66,6 +80,8 @@ int otlp_tables_init(struct otlp_tables *t, const struct dict *dict,
 		     const struct otlp_options *options) __attribute__((warn_unused_result));
 void otlp_tables_free(struct otlp_tables *t);
 
+/* Appends all of them: a ProfilesDictionary. */
+void otlp_tables_put(const struct otlp_tables *t, struct bytes *ret);
 /* Returns the index of a string that outlives the tables: names of attributes, types, units. */
 __s32 otlp_tables_key(struct otlp_tables *t, const char *text);
 /* Returns the index of a node's stack: its code, without process and thread. */

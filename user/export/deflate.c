@@ -7,10 +7,15 @@
 /* zlib's windowBits for a gzip header around its largest window. */
 #define GZIP_WINDOW (15 + 16)
 /*
- * For windows of 12 KB, level 1 makes 5 % more bytes than level 6 in 0.56 of its time; a host has
- * more network than CPU to spare.
+/*
+ * Of a window of 40 KB, level 6 makes 5.5 KB in 0.7 ms, level 1 6% more in 0.3 ms. Larger windows
+ * have more samples for each byte, and a host has more network than CPU time to spare.
  */
+#define LEVEL_SMALL 6
 #define LEVEL 1
+#define SMALL (64U << 10)
+#define LEVEL 1
+#define SMALL (64U << 10)
 
 /* Appends room for that many bytes, which count as used. */
 static __u8 *room(struct bytes *b, size_t len)
@@ -28,7 +33,8 @@ int deflate_gzip(struct bytes *ret, const void *data, size_t len)
 	__u8 *out;
 	int r;
 
-	if (deflateInit2(&z, LEVEL, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&z, len <= SMALL ? LEVEL_SMALL : LEVEL, Z_DEFLATED, GZIP_WINDOW, 8,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
 	bound = deflateBound(&z, len);
 	out = room(ret, bound);
