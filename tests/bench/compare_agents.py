@@ -21,7 +21,7 @@ DEPTH, WINDOW_SECS, SECONDS, START_SECS = 30, 5, 15, 90
 CELLS = [("3.14", 19, 1), ("3.14", 97, 1), ("3.14", 19, 100), ("3.14", 97, 100), ("3.14", 19, 300), ("3.14", 97, 300),
          ("3.13", 97, 100), ("3.11", 97, 100)]
 HEAD = ["Python, Hz, processes", "agent", "CPU, % of one", "programs in the kernel, %", "MB resident", "CPU s to start",
-        "KB a second sent", "bytes a sample", "delivered of due", "whole Python stacks"]
+        "KB a second sent", "bytes a sample", "delivered of due", "whole Python stacks", "at the work"]
 BPF_STATS = "/proc/sys/kernel/bpf_stats_enabled"
 
 
@@ -150,10 +150,18 @@ def commands(rate, http, grpc):
                        "%ds" % WINDOW_SECS]
 
 
+def is_whole(names):
+    """Whether a stack of a request has all Python frames: from the root to its work, or as far as it has come on its way there
+    or back."""
+    layers = sum(n.startswith("layer_") for n in names)
+    return "<module>" in names and "serve" in names and \
+        (layers == DEPTH + 1 if "work" in names else layers <= DEPTH + 1)
+
+
 def samples_of(requests, pids, from_ns, to_ns):
-    """(samples of the service between two times, all samples, of those in a request: their number, and how many have all
-    Python frames)"""
-    ours = everything = asked = whole = 0
+    """(samples of the service between two times, all samples, of those in a request: their number, how many have all Python
+    frames, and how many are at the request's work)"""
+    ours = everything = asked = whole = at_work = 0
     for p in collector.decode(requests):
         if p.type != "samples/count":
             continue
@@ -165,14 +173,16 @@ def samples_of(requests, pids, from_ns, to_ns):
             # Another such service may run.
             if pid is not None and int(pid) not in pids:
                 continue
-            layers = sum(f[0].startswith("layer_") for f in frames)
-            ours += cnt if layers or any(f[0] == "serve" for f in frames) else 0
+            names = [f[0] for f in frames]
+            layers = any(n.startswith("layer_") for n in names)
+            ours += cnt if layers or "serve" in names else 0
             # Not what a process does between two requests.
             if not layers:
                 continue
             asked += cnt
-            whole += cnt if layers == DEPTH + 1 and any(f[0] == "<module>" for f in frames) else 0
-    return ours, everything, asked, whole
+            whole += cnt if is_whole(names) else 0
+            at_work += cnt if "work" in names else 0
+    return ours, everything, asked, whole, at_work
 
 
 def is_known(requests):
@@ -214,12 +224,13 @@ def measure(service, name, command, c, relays):
 
 
 def row(cell, name, rate, f):
-    ours, everything, asked, whole = f["samples"]
+    ours, everything, asked, whole, at_work = f["samples"]
     due = f["due"] * rate
     return ["%s, %d, %d" % cell, name, "%.2f" % (100 * f["cpu"]),
             "-" if f["programs"] is None else "%.3f" % (100 * f["programs"]), "%.0f" % f["rss"], "%.2f" % f["start"],
             "%.2f" % (f["sent"] / f["took"] / 1024), "%.0f" % (f["sent"] / everything) if everything else "-",
-            "%d of %d" % (ours, due), "%.1f %%" % (100 * whole / asked) if asked else "-"]
+            "%d of %d" % (ours, due), "%.1f %%" % (100 * whole / asked) if asked else "-",
+            "%.1f %%" % (100 * at_work / asked) if asked else "-"]
 
 
 def cells(only):
@@ -270,5 +281,6 @@ def run(pythons, say, only=()):
             shutil.rmtree(folder)
     notes.append("CPU: user and system time of the agent and its helpers while it sends, start apart; due: CPU time of the "
                  "service times the rate; delivered: all samples in it; whole: of those in which a request is answered; "
-                 "sent: as it goes over the wire, compressed")
+                 "at the work: of the same, those at the bottom of the request, where nearly all of its time goes: who "
+                 "drops the leaves has fewer; sent: as it goes over the wire, compressed")
     return HEAD, rows, notes

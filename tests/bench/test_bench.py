@@ -11,6 +11,7 @@ import tempfile
 import profilers  # makes the harness of the end-to-end tests known
 import harness as h
 import compare
+import compare_agents
 import compare_dump
 import compare_starts
 import compare_native
@@ -145,6 +146,10 @@ def check_judges(tap):
              whole[:3] + ["boss_2 (kinds.py)"] + whole[4:], [whole[1], whole[4], whole[3]] + whole[5:], whole[:4]]
     tap.equal([compare_tasks.judge(x) for x in cases], ["right", "right", "missing", "wrong", "wrong", None],
               "a chain of tasks is whole, cut, or another one")
+    ends, way = ["serve", "fork", "main", "<module>"], ["layer_%d" % (i % 12) for i in range(compare_agents.DEPTH + 1)]
+    cases = [["work"] + way + ends, way[:4] + ends, ["work"] + way[1:] + ends, ["work"] + way + ends[:-1], way[:4], way + way + ends]
+    tap.equal([compare_agents.is_whole(x) for x in cases], [True, True, False, False, False, False],
+              "a request's stack is whole at its work and on the way there")
     between = ["do_qsort (a.py)", "qsort_r (msort.c:44)", "leaf_qsort (a.py)"]
     tap.equal([compare_native.judge_callbacks(x) for x in (between, between[::2], ["do_re (a.py)", "leaf_re (a.py)"])],
               [True, False, None], "C is between, is not, or cannot be told")
