@@ -345,7 +345,7 @@ static void put_host(struct resources *r, const char *service, struct otlp_attri
 	put_text(ret, "os.type", "linux");
 }
 
-/* Last: gzip has all before that for a few bytes, where the process before had the same. */
+/* Last, so that gzip finds all attributes before it in one piece, in the process before. */
 static void put_pid(struct resources *r, int pid, struct otlp_attributes *ret)
 {
 	r->list[ret->cnt++] =

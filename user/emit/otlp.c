@@ -203,8 +203,8 @@ static void fill_types(struct encoder *e, const struct window_sample *s, Krait__
 }
 
 /*
- * 12 random bytes are as good as another body's ever need; their number tells its profiles apart, which gzip has for 3 bytes
- * each, and not for 19.
+ * 12 random bytes tell this body's profiles from all others, and a number tells them apart: gzip needs
+ * 3 bytes for each, where 16 random ones took 19.
  */
 static void begin_ids(struct encoder *e)
 {

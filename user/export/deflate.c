@@ -7,13 +7,10 @@
 /* zlib's windowBits for a gzip header around its largest window. */
 #define GZIP_WINDOW (15 + 16)
 /*
-/*
  * Of a window of 40 KB, level 6 makes 5.5 KB in 0.7 ms, level 1 6% more in 0.3 ms. Larger windows
  * have more samples for each byte, and a host has more network than CPU time to spare.
  */
 #define LEVEL_SMALL 6
-#define LEVEL 1
-#define SMALL (64U << 10)
 #define LEVEL 1
 #define SMALL (64U << 10)
 

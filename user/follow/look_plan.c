@@ -24,8 +24,8 @@ void look_plan_begin_settled(struct look_plan *plan)
 }
 
 /*
- * What perf reports comes ahead of the record of the fork, when nobody knows the child yet. So only of what comes in order with
- * it is anything known that the child has mapped since.
+ * perf's reports come ahead of the fork's record, when nobody knows the child yet: what the child maps
+ * then goes unheard. Only the sampler's own reports come in order with it.
  */
 static bool hears_in_order(const struct processes *ps)
 {
