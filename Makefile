@@ -167,7 +167,7 @@ $(O)/%.o: %.c
 $(filter $(O)/user/sampler/%,$(LIB_OBJ)): | $(SKEL)
 $(filter $(O)/user/emit/%,$(LIB_OBJ)): | $(PROTO_HDR)
 $(O)/user/emit/html.o: $(O)/page.html
-$(O)/user/emit/html.o: private DEFINES += -DKRAIT_BUILD='"$(CURDIR)/$(O)"'
+$(O)/user/emit/html.o: private DEFINES += -DKRAIT_BUILD='"$(abspath $(O))"'
 $(O)/page.html: $(ASSETS) scripts/pack-page
 	@mkdir -p $(@D)
 	@scripts/pack-page user/emit/flamegraph.html > $@.tmp && mv $@.tmp $@
@@ -230,10 +230,10 @@ FAST_LINK := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 NO_UNIT = $(wildcard user/doctor/*.c user/look/*.c $(patsubst %,user/cmd/%.c,agent agent_endpoint agent_outputs agent_snapshot \
 	annotate clean convert doctor dump dump_core dump_options dump_print dump_tasks exec exec_options exec_print input list \
 	list_print pager record_report script snapshot_time top top_options top_write))
-# Half the time of -O2 with all debug information, and what the sanitizers say still has its lines. gcc warns of other
-# things at -O1; what counts is what it says of the build that users get. Tests themselves compile faster than they run.
-ASAN = $(BUILD) SAN=address,undefined O=build-asan BPF_O=$(O) OPT=-O1 TEST_OPT=-O0 LEFT_OUT='$(NO_UNIT)' LDFLAGS='$(FAST_LINK)' \
-	CFLAGS='-g1 -Wno-format-truncation'
+# -Og takes three quarters of the time of -O1 (-O2: twice), and tests run as fast. gcc warns of other
+# things at -Og; what counts is what it says of the build that users get. Tests themselves compile faster than they run.
+ASAN = $(BUILD) SAN=address,undefined O=build-asan BPF_O=$(O) OPT=-Og TEST_OPT=-O0 LEFT_OUT='$(NO_UNIT)' LDFLAGS='$(FAST_LINK)' \
+	CFLAGS='-g1 -Wno-format-truncation -Wno-maybe-uninitialized'
 # Line coverage by clang, whose counters are in files from the start: so those of workers count, too, which may
 # open none, and which are killed.
 COV = $(BUILD) O=build-cov BPF_O=$(O) CC='$(CLANG)' OPT=-O0 LEFT_OUT='$(NO_UNIT)' LDFLAGS='-fprofile-instr-generate $(FAST_LINK)' \
@@ -253,6 +253,7 @@ build-unit: $(UNIT_BIN)
 build-bpf-tests: $(BPF_TEST_BIN)
 build-fuzzers: $(FUZZ_BIN)
 build-feeders: $(FEED_BIN)
+build-libfuzzer: $(O)/tests/fuzz/libfuzzer_printable
 build-attack: $(O)/krait-small
 build-replay: $(O)/tests/unit/test_replay_log
 # It writes the pages that a browser opens in tests.
@@ -263,7 +264,10 @@ build-pages: $(O)/tests/unit/test_html
 check: check-built ## every kind of test, in short: all that depends on the interpreter on one of each class of layout
 	+@$(RUN) --build build-sanitized asan fuzz bpf e2e truth attack
 
-check-all: check-built build-unit build-sanitized ## check on every interpreter that is here and on wheels of PyPI, and unit tests as built, too; KRAIT_FULL=1: longer
+# One make after the other: each writes in $(O), too.
+check-all: check-built ## check on every interpreter that is here and on wheels of PyPI, and unit tests as built, too; KRAIT_FULL=1: longer
+	+@$(BUILD) build-unit
+	+@$(ASAN) build-unit build-feeders
 	+@$(FUZZ_SHORT) build-fuzzers
 	@scripts/wheels
 	@scripts/collector
@@ -279,7 +283,7 @@ interpreters:
 	@scripts/run-tests --interpreters
 
 build-sanitized:
-	+@$(ASAN) build-unit build-feeders
+	+@$(ASAN) build-unit build-feeders build-libfuzzer
 
 check-unit: build-unit ## unit tests only: no root, no interpreter
 	@$(RUN) unit
@@ -336,6 +340,12 @@ $(FEED_BIN): $(O)/tests/fuzz/feed_%: $(O)/tests/fuzz/fuzz_%.o $(FEEDER_SRC:%.c=$
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
+# The one that needs a single source: that libFuzzer is here and takes what fuzzers are, in each make check.
+$(O)/tests/fuzz/libfuzzer_printable: tests/fuzz/fuzz_printable.c user/util/printable.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -std=gnu11 -O1 -g1 $(DEFINES) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $^ -o $@
+
 $(FUZZ_BIN): $(O)/%: $(O)/%.o $(O)/libkrait.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SAN_FLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LIBS) -o $@
@@ -381,4 +391,4 @@ help: ## this text
 -include $(O)/small/room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 .PHONY: all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
-	coverage lint format build-unit build-bpf-tests build-fuzzers build-feeders build-sanitized build-attack build-replay build-pages install uninstall dist clean help
+	coverage lint format build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-sanitized build-attack build-replay build-pages install uninstall dist clean help

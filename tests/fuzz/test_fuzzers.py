@@ -3,7 +3,7 @@
 """Every fuzzer, two at a time: that it builds, runs, and finds nothing at once.
 
 In `make check` they are fed thousands of inputs (feeder.c), files that are damaged among them, the same each time, by the
-build of the unit tests with sanitizers. `make check-fuzz` and `make check-all` have libFuzzer, which follows what an input has
+build of the unit tests with sanitizers, and one is run by libFuzzer, which shows that this works. `make check-fuzz` and `make check-all` have libFuzzer, which follows what an input has
 reached, for a second each; hours of each are `make fuzz`. All begin alike, so that chance decides of no merge. What is
 found stays beside the fuzzers, to be run again.
 """
@@ -21,6 +21,8 @@ LIBFUZZER = ROOT / "build-fuzz-short" / "tests" / "fuzz"
 FED = ROOT / "build-asan" / "tests" / "fuzz"
 SECONDS = "1"
 INPUTS = "5000"
+# It is made for libFuzzer in each build.
+ONE = "libfuzzer_printable"
 AT_ONCE = 2
 # What an input may hold in memory.
 RSS_MIB = 2048
@@ -83,6 +85,8 @@ def fuzz(name):
 
 
 def feed(name):
+    if name == ONE:
+        return finish([str(FED / ONE), "-runs=2000", "-seed=1", "-verbosity=0", f"-artifact_prefix={FED}/{name}-"])
     seeds = [str(seed) for seed in SEEDS.get(name, []) if os.path.exists(seed)]
     if name == "fuzz_dwarf_split":
         corpus = FED / "corpus" / name
@@ -96,7 +100,9 @@ def feed(name):
 
 def main():
     names = sorted(p.stem for p in (ROOT / "tests" / "fuzz").glob("fuzz_*.c"))
-    run, folder = (feed, FED) if os.environ.get("KRAIT_MATRIX") else (fuzz, LIBFUZZER)
+    run, folder = (fuzz, LIBFUZZER) if os.environ.get("KRAIT_ALL") else (feed, FED)
+    if run is feed:
+        names.append(ONE)
     failed = 0
     if not folder.is_dir():
         print("1..0 # SKIP the fuzzers are not built: make check-fuzz")

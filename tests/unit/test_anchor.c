@@ -25,7 +25,7 @@
 #include "support_anchor_sample.h"
 
 #ifdef __SANITIZE_ADDRESS__
-#define STEPS 2000000
+#define STEPS 1000000
 #else
 #define STEPS 10000000
 #endif

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "object/object_text.h"
+#include "support_sanitized.h"
 #include "support_process.h"
 #include "support_roles.h"
 #include "target/remote.h"
@@ -184,7 +185,7 @@ static void check_python(struct fixture *f, const struct python *p, __u64 images
 static void nothing_crashes_and_all_is_within_bounds(void **state)
 {
 	const char *asked = getenv("KRAIT_IMAGES");
-	__u64 images = asked ? strtoull(asked, NULL, 10) : IMAGES;
+	__u64 images = asked ? strtoull(asked, NULL, 10) : TIMES(IMAGES);
 	struct fixture *f = *state;
 
 	if (!f->cnt)

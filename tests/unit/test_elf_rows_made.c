@@ -218,7 +218,7 @@ static void instructions_without_end_are_too_much_for_nobody(void **state)
 		turns[i] = DW_CFA_restore_state;
 	begin_image(&m);
 	put_cie(&m);
-	for (int i = 0; i < 60; i++)
+	for (int i = 0; i < TIMES(60); i++)
 		put_fde(&m, (__u32)(0x1000 + 16 * i), 16, turns, sizeof(turns));
 	assert_int_equal(rows_of(&m, &t), 0);
 	assert_non_null(row_table_find(&t, 0x1000));

@@ -156,6 +156,37 @@ static pid_t occupy(unsigned cpu)
 		;
 }
 
+/* A parser that is begun while we are on CPU 1 has only that one, and what we do later is on CPU 0. */
+struct crowded {
+	cpu_set_t before;
+	pid_t hog;
+};
+
+/* Skips the test where that cannot be. */
+static void crowd_begin(struct crowded *c, struct symbol_reader *r)
+{
+	assert_int_equal(sched_getaffinity(0, sizeof(c->before), &c->before), 0);
+	c->hog = CPU_ISSET(0, &c->before) && CPU_ISSET(1, &c->before) ? occupy(1) : 0;
+	if (!c->hog)
+		skip();
+	symbol_reader__hurry(r);
+	/* Workers inherit it. */
+	assert_true(pin(1));
+}
+
+/* From now on parsers have no CPU. */
+static void crowd_out(const struct crowded *c)
+{
+	assert_true(pin(0));
+	kill(c->hog, SIGCONT);
+}
+
+static void crowd_leaves(const struct crowded *c)
+{
+	kill(c->hog, SIGKILL);
+	assert_int_equal(waitpid(c->hog, NULL, 0), c->hog);
+}
+
 /* However late: in a hurry, a parser that a busy machine keeps waiting is late, too. */
 static int open_in_the_end(struct symbol_reader *r, struct symbol_file *f)
 {
@@ -173,35 +204,26 @@ static void a_hurry_does_not_wait_for_one_without_a_processor(void **state)
 	struct symbol_file first = file_of(NULL, 0), slow = file_of("work", 0),
 			   last = file_of(NULL, 0);
 	struct parser_opened opened;
-	cpu_set_t before;
+	struct crowded crowded;
 	__u64 begin_ns, late;
-	pid_t hog;
 	int err;
 
-	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
-	hog = CPU_ISSET(0, &before) && CPU_ISSET(1, &before) ? occupy(1) : 0;
-	if (!hog)
-		skip();
-	symbol_reader__hurry(r);
-	/* Workers inherit it. */
-	assert_true(pin(1));
+	crowd_begin(&crowded, r);
 	assert_int_equal(open_in_the_end(r, &first), 0);
-	assert_true(pin(0));
 	late = symbol_reader__late(r);
-	kill(hog, SIGCONT);
+	crowd_out(&crowded);
 	begin_ns = clock_monotonic_ns();
 	assert_int_equal(symbol_reader__open(r, &slow, &opened), -EAGAIN);
 	assert_int_equal(symbol_reader__open(r, &last, &opened), -EAGAIN);
 	assert_true(clock_monotonic_ns() - begin_ns < 5 * NS_PER_SEC);
 	assert_true(symbol_reader__late(r) > late);
-	kill(hog, SIGKILL);
-	assert_int_equal(waitpid(hog, NULL, 0), hog);
+	crowd_leaves(&crowded);
 	/* It has been at work all the time, unless a machine that has other things to do made it wait too long. */
 	err = open_in_the_end(r, &slow);
 	assert_true(err == -ENOEXEC || err == -ETIMEDOUT);
 	assert_int_equal(open_in_the_end(r, &last), 0);
 	assert_true(!first.bad && !last.bad);
-	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+	assert_int_equal(sched_setaffinity(0, sizeof(crowded.before), &crowded.before), 0);
 	symbol_reader__close(r, &first);
 	symbol_reader__close(r, &slow);
 	symbol_reader__close(r, &last);
@@ -215,28 +237,20 @@ static void a_late_answer_leaves_no_number_to_two(void **state)
 	struct symbol_reader *r = symbol_reader__new();
 	struct symbol_file slow = file_of("work", 0), last = file_of(NULL, 0);
 	struct parser_opened opened;
-	cpu_set_t before;
-	pid_t hog;
+	struct crowded crowded;
 
-	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
-	hog = CPU_ISSET(0, &before) && CPU_ISSET(1, &before) ? occupy(1) : 0;
-	if (!hog)
-		skip();
-	symbol_reader__hurry(r);
-	assert_true(pin(1));
+	crowd_begin(&crowded, r);
 	for (unsigned i = 0; i < PARSER_FILES_MAX; i++) {
 		files[i] = file_of(NULL, 0);
 		assert_int_equal(open_in_the_end(r, &files[i]), 0);
 	}
-	assert_true(pin(0));
-	kill(hog, SIGCONT);
+	crowd_out(&crowded);
 	assert_int_equal(symbol_reader__open(r, &slow, &opened), -EAGAIN);
-	kill(hog, SIGKILL);
-	assert_int_equal(waitpid(hog, NULL, 0), hog);
+	crowd_leaves(&crowded);
 	assert_int_equal(open_in_the_end(r, &last), 0);
 	for (unsigned i = 0; i < PARSER_FILES_MAX; i++)
 		assert_false(files[i].parser && files[i].number == last.number);
-	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+	assert_int_equal(sched_setaffinity(0, sizeof(crowded.before), &crowded.before), 0);
 	symbol_reader__close(r, &last);
 	symbol_reader__close(r, &slow);
 	for (unsigned i = 0; i < PARSER_FILES_MAX; i++)

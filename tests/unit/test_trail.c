@@ -12,6 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "support_sanitized.h"
 #include "support_unwind_memory.h"
 #include "unwind/stack_unwind.h"
 
@@ -210,7 +211,7 @@ static void compare_walks(__u64 *ret_frames, __u64 *ret_by_trail)
 	space = unwind_tables__set_space(t, 0, &m, 1);
 	for (__u32 i = 0; i < STACK_WORDS; i++)
 		change_word(i);
-	for (int i = 0; i < WALKS; i++) {
+	for (int i = 0; i < TIMES(WALKS); i++) {
 		if (!roll(3))
 			regs = (struct native_regs){ random_ip(),
 						     STACK + 16ULL * roll(STACK_WORDS / 4),
