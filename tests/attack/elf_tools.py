@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Makes ELF files that lie from correct ones (64-bit, little-endian)."""
+import lzma
 import struct
+import zlib
 
 HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 PROGRAM = struct.Struct("<IIQQQQQQ")
@@ -73,6 +75,30 @@ def mini_debug(source, path, packed):
     elf.sections.append([strings[5], 1, 0, 0, begin, len(packed), 0, 0, 1, 0])
     strings[4], strings[5] = begin + len(packed), len(names)
     elf.write(path, tail)
+
+
+def xz_number(n):
+    """A number as an .xz file has it: seven bits a byte."""
+    found = bytearray()
+    while n > 127:
+        found.append(n & 127 | 128)
+        n >>= 7
+    return bytes(found) + bytes([n])
+
+
+def packed_zeroes(mib):
+    """An .xz file of so many MiB of zeroes, without packing them all: one block of it, again and again, and an index of
+    them (xz-file-format.txt, 2.1 and 4)."""
+    one = lzma.compress(bytes(1 << 20), lzma.FORMAT_XZ, lzma.CHECK_CRC32, 0)
+    size = 4 * (1 + struct.unpack_from("<I", one, len(one) - 8)[0])
+    head, block, index = one[:12], one[12:-12 - size], one[-12 - size:-12]
+    # Its size without what fills up to four bytes.
+    record = index[2:index.index(xz_number(1 << 20), 2) + len(xz_number(1 << 20))]
+    index = b"\0" + xz_number(mib) + record * mib
+    index += bytes(-len(index) % 4)
+    index += struct.pack("<I", zlib.crc32(index))
+    footer = struct.pack("<I", len(index) // 4 - 1) + one[-4:-2]
+    return head + block * mib + index + struct.pack("<I", zlib.crc32(footer)) + footer + one[-2:]
 
 
 def debug_link(source, path, name):
