@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * nested.bpf.c - two sampling programs of which one interrupts the other: a raw tracepoint's, which runs with
- * interrupts on, and a clock's. What a PMU's NMI does to a program with interrupts off is the same.
+ * nested.bpf.c - two sampling programs of which one interrupts the other: a raw tracepoint's, which
+ * runs with interrupts enabled, and a clock's. A PMU's NMI interrupts a program with interrupts
+ * disabled in the same way.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -11,9 +12,9 @@
 #include "nested.h"
 
 volatile __u32 traced_pid = 0, traced_syscall = 0, trace_context = 0, lock = 0;
-/* By CPU: the outer program is at work. */
+/* By CPU: the outer program is running. */
 volatile __u32 at_work[NESTED_MAX_CPUS] = {};
-/* How often the inner one has met it. */
+/* How often the inner one interrupted it. */
 volatile __u64 met = 0;
 
 static __always_inline int on_trace(struct bpf_raw_tracepoint_args *ctx, bool has_loop)
@@ -44,7 +45,7 @@ static __always_inline int on_trace(struct bpf_raw_tracepoint_args *ctx, bool ha
 	return 0;
 }
 
-/* As if there were no locks. */
+/* Makes all locks look free. */
 static __always_inline void break_locks(void)
 {
 	__u32 index = trace_context * cpu_cnt + bpf_get_smp_processor_id();

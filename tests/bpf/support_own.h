@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_own.h - this process as the target: what the maps must have of it, for a fake interpreter in its own
- * memory, and what its records say.
+ * support_own.h - this process as the target: fills the maps for a fake interpreter in its own
+ * memory, and checks its records.
  *
- * Header only: the Makefile links one test with one object.
+ * Header only, since the Makefile links one test with one object.
  */
 #ifndef KRAIT_TESTS_SUPPORT_OWN_H
 #define KRAIT_TESTS_SUPPORT_OWN_H
@@ -28,7 +28,7 @@ static inline __u64 own_thread_pointer(void)
 	return (__u64)(unsigned long)__builtin_thread_pointer();
 }
 
-/* Start of this process, ns: field 22 of stat. */
+/* Returns this process's start in ns: field 22 of stat. */
 static inline __u64 own_start_ns(void)
 {
 	unsigned long long ticks = 0;
@@ -51,7 +51,7 @@ static inline void own_put(const struct bpf_map *map, __u32 key, const void *val
 	assert_int_equal(bpf_map_update_elem(bpf_map__fd(map), &key, value, BPF_ANY), 0);
 }
 
-/* A stack of that many frames for this thread, in an interpreter that is tracked from now on. */
+/* Makes a stack of that many frames for this thread, in an interpreter that is tracked from now on. */
 static inline void own_stack(struct fake_stack *stack, struct fake *f, __u32 cnt,
 			     const struct bpf_map *layouts, const struct bpf_map *procs)
 {
@@ -69,7 +69,7 @@ static inline void own_stack(struct fake_stack *stack, struct fake *f, __u32 cnt
 	own_put(procs, getpid(), &proc);
 }
 
-/* Leaf first, as a record has them; root first where from_root. */
+/* Compares leaf first, as in a record; root first if from_root. */
 static inline bool own_stack_is(const struct fake_stack *stack, const struct frame *frames,
 				__u32 cnt, bool from_root)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_twin.h - runs the twin of the sampling programs in this process, and compares what it says
+ * support_twin.h - runs the twin of the sampling programs in this process, and compares its output
  * with what the same headers say on the host.
  *
  * Header only: the Makefile links one test with one object, and two tests share this.
@@ -53,7 +53,7 @@ static void twin_bad_record(void *ctx)
 	((struct twin_test *)ctx)->bad_records++;
 }
 
-/* Snapshots of the fake's code objects: symbol/ has the tests of what is in them. */
+/* Receives snapshots of the fake's code objects; symbol/ has tests of their content. */
 static void twin_code(void *ctx, const struct record_code *record)
 {
 	((struct twin_test *)ctx)->codes++;
@@ -107,7 +107,7 @@ static int twin_free(void **state)
 	return 0;
 }
 
-/* An interpreter of that version at real addresses, tracked; nothing in it. */
+/* Makes an empty, tracked interpreter of that version at real addresses. */
 static void twin_begin(struct twin_test *t, int version)
 {
 	if (t->fake)
@@ -121,7 +121,7 @@ static void twin_begin(struct twin_test *t, int version)
 	own_put(t->skel->maps.procs, t->pid, &t->proc);
 }
 
-/* One interrupt of this thread, whose records stay in the ring. */
+/* Interrupts this thread once; the records stay in the ring. */
 static void twin_fire(struct twin_test *t, bool has_loop)
 {
 	struct twin_args args = { TWIN_PERIOD, TWIN_PERIOD, TWIN_PERIOD, TWIN_PERIOD };
@@ -133,7 +133,7 @@ static void twin_fire(struct twin_test *t, bool has_loop)
 	assert_int_equal(opts.retval, 0);
 }
 
-/* Reads what is there; the number of samples. */
+/* Reads the pending records. Returns how many samples. */
 static int twin_consume(struct twin_test *t)
 {
 	t->records = 0;
@@ -142,7 +142,7 @@ static int twin_consume(struct twin_test *t)
 	return t->records;
 }
 
-/* One interrupt of this thread; the records that came of it. */
+/* Interrupts this thread once and reads the resulting records. */
 static int twin_interrupt(struct twin_test *t, bool has_loop)
 {
 	twin_fire(t, has_loop);
@@ -157,7 +157,7 @@ static void assert_twin_says(struct twin_test *t, __u32 reason)
 	assert_int_equal(t->record.period, TWIN_PERIOD);
 }
 
-/* Both flavours say what the host says; the reason, for more checks. */
+/* Checks that both flavours agree with the host. Returns the reason, for more checks. */
 static __u32 assert_twins_agree(struct twin_test *t)
 {
 	for (int has_loop = 0; has_loop < 2; has_loop++) {
@@ -178,7 +178,7 @@ static __u32 assert_twins_agree(struct twin_test *t)
 	return t->host.reason;
 }
 
-/* Says so and ends the process where the twin cannot run. */
+/* Prints the reason and ends the process if the twin cannot run. */
 static void twin_skip_if_impossible(void)
 {
 	const char *why = NULL;

@@ -21,12 +21,12 @@
 
 #define VERSION 2 /* 3.15, which has anchors */
 #define FRAMES 1500
-#define ANCHOR_AT 400 /* frames above it */
+#define ANCHOR_AT 400 /* frames above the anchor */
 #define HZ 3000
 #define RING (16 << 20)
 #define SLOT 7
 #define EPOCH 11
-/* Enough to be sure that the two have met in every place that takes some time. */
+/* Enough for the two to have met in every place that takes some time. */
 #define MEETINGS 100
 #define SECONDS_MAX 60
 
@@ -40,7 +40,7 @@ struct nested_test {
 	struct stacks *stacks;
 	struct last_stack *last;
 	__u64 start_ns;
-	/* of one phase */
+	/* counts of one phase */
 	int outer, inner, deltas, inner_notes, wrong, bad_records;
 	struct event_counts before[3];
 };
@@ -199,7 +199,7 @@ static time_t now(void)
 	return ts.tv_sec;
 }
 
-/* Until the programs have met often enough, or one record was wrong. */
+/* Runs until the programs have met often enough or a record was wrong. */
 static void run(struct nested_test *t, enum sample_context context, enum nested_lock lock)
 {
 	time_t end = now() + SECONDS_MAX;
@@ -231,20 +231,20 @@ static void samples_in_contexts_of_their_own_are_both_true(void **state)
 	assert_int_equal(nested_since(t, NESTED_TRACE) + nested_since(t, NESTED_CLOCK), 0);
 }
 
-/* The rule of contexts is broken: the inner sample is lost, and that is counted. */
+/* If the rule of contexts is broken, the inner sample is lost and counted. */
 static void memory_in_use_is_not_given_out_again(void **state)
 {
 	struct nested_test *t = *state;
 
 	run(t, CONTEXT_EVENT, NESTED_LOCKED);
 	assert_int_equal(t->wrong + t->bad_records, 0);
-	/* Some came before the outer one had taken it, or after. */
+	/* Some ran before the outer one had taken the memory, or after. */
 	assert_true(t->inner * 4 < MEETINGS);
 	assert_true(nested_since(t, NESTED_CLOCK) >= MEETINGS / 2);
 	assert_int_equal(nested_since(t, NESTED_TRACE), 0);
 }
 
-/* Control: the same without the lock. */
+/* Control: the same test without the lock. */
 static void without_the_lock_stacks_are_torn(void **state)
 {
 	struct nested_test *t = *state;
@@ -253,7 +253,7 @@ static void without_the_lock_stacks_are_torn(void **state)
 	assert_true(t->wrong + t->bad_records > 0);
 }
 
-/* From here on the thread has a slot, and an anchor that user space has written. */
+/* From here on the thread has a slot, and an anchor written by user space. */
 static void give_anchor(struct nested_test *t)
 {
 	const struct py_offsets *off = &t->fake->offsets;
@@ -281,7 +281,7 @@ static void a_threads_slot_and_anchor_are_the_outer_samples(void **state)
 	run(t, CONTEXT_TRACE, NESTED_LOCKED);
 	assert_int_equal(t->wrong + t->bad_records, 0);
 	assert_true(t->inner >= MEETINGS && t->deltas >= MEETINGS / 10);
-	/* But for those that came before the outer one had taken them, or after. */
+	/* Except those that ran before the outer one had taken them, or after. */
 	assert_true(t->inner_notes * 4 < t->inner);
 	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(t->skel->maps.slots), &key, &slot), 0);
 	assert_int_equal(slot.tstate_addr, t->stack.tstate_addr);

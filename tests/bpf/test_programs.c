@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_programs.c - two samplers that are loaded at once: where the verifier refuses a program of each, each error has
- * the reason of its own. And which processes a sampler tracks.
+ * test_programs.c - two samplers loaded at the same time: if the verifier refuses a program of
+ * each, each error has its own reason. Also: which processes a sampler tracks.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,10 +26,10 @@
 #include "util/event.h"
 #include "support_own.h"
 
-/* For another thread's verifier; it is over long before. */
+/* Timeout for waiting for the other thread's verifier, which normally takes far less. */
 #define MEETING_S 20
 
-/* What one thread loads, and what the verifier says of it. */
+/* What one thread loads, and what the verifier says about it. */
 struct refused {
 	struct bpf_insn first;
 	const char *reason;
@@ -39,8 +39,8 @@ struct refused {
 };
 
 /*
- * Both threads have their verifier's log, and have noted the reason, before either goes on: had they one place for it,
- * it would be wrong for one of them.
+ * Both threads have their verifier's log and have noted the reason before either goes on: if they
+ * shared one buffer, it would be wrong for one of them.
  */
 static libbpf_print_fn_t product_print;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -77,7 +77,7 @@ static int print_and_meet(enum libbpf_print_level level, const char *fmt, va_lis
 	return result;
 }
 
-/* One program alone, that begins with a bad instruction. */
+/* A single program that begins with an invalid instruction. */
 static void open_bad(struct refused *r)
 {
 	cleanup_free struct bpf_insn *insns = NULL;
@@ -134,7 +134,10 @@ static void each_load_has_its_own_reason(void **state)
 	}
 }
 
-/* The interrupts of others would count for nobody: whoever tracks says that it is Python, nobody says so instead. */
+/*
+ * Nobody would count the interrupts of other processes: tracking one means to declare that it is
+ * Python.
+ */
 static void only_python_is_tracked(void **state)
 {
 	const struct sampler_handler nobody = { 0 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_relocation.c - with an excerpt of the kernel's types krait's programs are relocated as with all.
+ * test_relocation.c - krait's programs are relocated the same with an excerpt of the kernel's types
+ * as with all of them.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +32,7 @@ static struct krait_bpf *load(const char *types)
 	assert_non_null(skel);
 	bpf_map__set_max_entries(skel->maps.scratch, libbpf_num_possible_cpus());
 	bpf_map__set_max_entries(skel->maps.ring, 1 << 20);
-	/* Where the kernel has no bpf_loop(), this one cannot be loaded. */
+	/* Without bpf_loop() in the kernel, this one cannot be loaded. */
 	bpf_program__set_autoload(skel->progs.sample_loop,
 				  libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop,
 							  NULL) == 1);
@@ -42,7 +43,7 @@ static struct krait_bpf *load(const char *types)
 	return skel;
 }
 
-/* Descriptors of maps are different ones each time. */
+/* Descriptors of maps differ each time. */
 static bool is_map(const struct bpf_insn *insn)
 {
 	return insn->code == (BPF_LD | BPF_IMM | BPF_DW) && insn->src_reg;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_twin.c - the sampling program in the kernel, over fake interpreters in this process's memory:
- * what it says must be what the same headers say on the host.
+ * test_twin.c - the sampling program in the kernel, over fake interpreters in this process's
+ * memory: its output must equal that of the same headers on the host.
  */
 #include "support_twin.h"
 
@@ -9,7 +9,7 @@
 
 #include "share.h"
 
-/* This thread has the one state of the one interpreter. */
+/* This thread owns the only state of the only interpreter. */
 static void begin_with_thread(struct twin_test *t, int version)
 {
 	twin_begin(t, version);
@@ -168,7 +168,7 @@ static void a_slot_remembers_the_state_until_it_goes(void **state)
 		assert_int_equal(slot.tstate_addr, t->stack.tstate_addr);
 		fake_unlink_thread(t->fake, t->stack.tstate_addr);
 		assert_int_equal(assert_twins_agree(t), REASON_NATIVE_THREAD);
-		ref.start_ns++; /* of a thread that had this id before */
+		ref.start_ns++; /* of an earlier thread with this id */
 		own_put(t->skel->maps.threads, tid, &ref);
 		assert_int_equal(assert_twins_agree(t), REASON_NATIVE_THREAD);
 		assert_false(t->record.flags & SAMPLE_HAS_SLOT);
@@ -176,7 +176,10 @@ static void a_slot_remembers_the_state_until_it_goes(void **state)
 	}
 }
 
-/* Without Python frames it is the end that runs; a __del__() then is Python like any other. */
+/*
+ * Without Python frames, the shutdown itself is running; a __del__() called by it is ordinary
+ * Python.
+ */
 static void an_interpreter_that_ends_says_so(void **state)
 {
 	struct twin_test *t = *state;
@@ -210,7 +213,7 @@ static void an_untracked_process_leaves_no_record(void **state)
 	struct twin_test *t = *state;
 
 	begin_with_thread(t, 2);
-	t->proc.start_ns += KRAIT_NS_PER_TICK; /* a process that had this id before */
+	t->proc.start_ns += KRAIT_NS_PER_TICK; /* an earlier process with this id */
 	own_put(t->skel->maps.procs, t->pid, &t->proc);
 	assert_int_equal(twin_interrupt(t, true), 0);
 	bpf_map_delete_elem(bpf_map__fd(t->skel->maps.procs), &t->pid);
@@ -248,7 +251,10 @@ static void twin_own(struct twin_test *t, __u32 owner)
 	own_put(t->skel->maps.procs, t->pid, &t->proc);
 }
 
-/* Nobody reads: the owner that fills the ring loses its own samples, and others still find room. */
+/*
+ * Nobody reads: the owner that fills the ring loses only its own samples, and others still find
+ * room.
+ */
 static void who_holds_most_of_the_ring_loses_its_own(void **state)
 {
 	struct twin_test *t = *state;
@@ -276,10 +282,10 @@ static void who_holds_most_of_the_ring_loses_its_own(void **state)
 	assert_int_equal(t->record.owner, OWNER_ROOT);
 }
 
-/* Less than any snapshot of the image's code objects. */
+/* Smaller than any snapshot of the image's code objects. */
 #define SNAPSHOT_MIN 256
 
-/* A process that has sent much: its samples leave without snapshots, and these come later. */
+/* A process that has sent much: its samples come without snapshots, which follow later. */
 static void a_process_without_budget_sends_no_snapshots(void **state)
 {
 	struct twin_test *t = *state;
@@ -287,7 +293,7 @@ static void a_process_without_budget_sends_no_snapshots(void **state)
 	int codes = t->codes;
 	__u64 none = 0, refilled;
 
-	/* What other tests have described, at these addresses, counts no more. */
+	/* Forget what earlier tests have described at these addresses. */
 	for (__u32 i = 0; i < bpf_map__max_entries(t->skel->maps.described); i++)
 		own_put(t->skel->maps.described, i, &none);
 	begin_with_thread(t, 1);
@@ -297,7 +303,7 @@ static void a_process_without_budget_sends_no_snapshots(void **state)
 	t->proc.code_bytes = 0;
 	own_put(t->skel->maps.procs, t->pid, &t->proc);
 	assert_int_equal(twin_interrupt(t, true), 1);
-	/* A slow machine gives the budget back meanwhile. */
+	/* On a slow machine the budget is refilled meanwhile. */
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	refilled = (now.tv_sec * 1000000000ULL + now.tv_nsec - t->proc.code_ns) >> CODE_RATE_SHIFT;
 	assert_true(t->codes - codes < 10 + (int)(refilled / SNAPSHOT_MIN));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_twin_faults.c - the sampling program in the kernel over memory that is not there, and over
- * interpreters that are damaged at random: it says what the host says, and the kernel is fine.
+ * test_twin_faults.c - the sampling program in the kernel over missing memory and over randomly
+ * damaged interpreters: it agrees with the host, and the kernel survives.
  */
 #include "support_fake_random.h"
 #include "support_twin.h"
@@ -9,13 +9,13 @@
 #define PAGE 4096ULL
 #define ROUNDS 400
 
-/* What is allocated next has a page of its own. */
+/* The next allocation gets a page of its own. */
 static void new_page(struct fake *f)
 {
 	f->used = (f->used + PAGE - 1) & ~(PAGE - 1);
 }
 
-/* The interpreter, the thread state and each frame lie in pages of their own. */
+/* Puts the interpreter, the thread state and each frame on pages of their own. */
 static void begin_in_pages(struct twin_test *t, int version)
 {
 	__u64 interp_addr;
@@ -61,7 +61,7 @@ static void a_frame_in_a_page_that_cannot_be_read_truncates(void **state)
 			__u64 addr = fake_expected(&t->stack, i)->frame_addr;
 
 			if (addr - t->stack.tstate_addr < PAGE)
-				continue; /* the base frame: inside of the thread state */
+				continue; /* the base frame is inside the thread state */
 			protect(t, addr);
 			assert_int_equal(assert_twins_agree(t), REASON_FRAME_FAULT);
 			assert_int_equal(t->record.cnt[SECTION_FRAMES], i);
@@ -88,7 +88,7 @@ static void a_frame_in_an_unmapped_page_truncates(void **state)
 	}
 }
 
-/* Mapped, but nobody has touched it: the program must not sleep to bring it in. */
+/* Mapped but never touched: the program must not sleep to bring the page in. */
 static void a_frame_in_a_page_that_was_dropped_truncates(void **state)
 {
 	struct twin_test *t = *state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_twin_greenlets.c - the sampling program follows the parents of the greenlet that a thread runs: from a variable of this
- * very thread, as the dynamic linker has laid it out, along chains that are whole, circles, torn, or longer than its limits.
+ * test_twin_greenlets.c - the sampling program follows the parents of a thread's running greenlet:
+ * from a variable of this very thread, as laid out by the dynamic linker, along chains that are
+ * complete, circular, torn, or longer than its limits.
  */
 #include "support_twin.h"
 
@@ -9,7 +10,7 @@
 
 #define ROUNDS 300
 #define PARTS_MAX KRAIT_MAX_GREENLET_PARTS
-/* In a greenlet's C++ object, as of greenlet 3.1 on Python 3.13. */
+/* Offset in a greenlet's C++ object, as of greenlet 3.1 on Python 3.13. */
 #define IMPL 32
 #define SELF 8
 #define STACK_START 56
@@ -18,16 +19,16 @@
 #define IMPL_SIZE 184
 #define PARENT 184
 
-/* What greenlet has: { main, current }, or 1 for none. */
+/* greenlet's own value: { main, current }, or 1 for none. */
 static __thread __u64 greenlet_variable = 1;
 
 static __u64 greenlets[PARTS_MAX + 2]; /* the main one first */
-static __u64 codes[PARTS_MAX + 2]; /* of the innermost frame of each */
+static __u64 codes[PARTS_MAX + 2]; /* of each one's innermost frame */
 static __u32 greenlet_cnt;
 static struct frame parts[PARTS_MAX];
 static __u32 part_cnt;
 
-/* glibc: the thread pointer leads to the table, whose entry 1 is the program's own block. */
+/* glibc: the thread pointer leads to the table whose entry 1 is the program's own TLS block. */
 static struct greenlet_place place_here(struct twin_test *t)
 {
 	__u64 *table = ((__u64 **)__builtin_thread_pointer())[1];
@@ -54,7 +55,7 @@ static __u64 impl_of(struct twin_test *t, __u32 number)
 	return fake_get(t->fake, greenlets[number] + IMPL);
 }
 
-/* A chain of two frames, the object of the inner one. */
+/* Makes a chain of two frames. Returns the inner one's object. */
 static __u64 put_frames(struct twin_test *t, __u64 *ret_code)
 {
 	struct fake *f = t->fake;
@@ -74,7 +75,7 @@ static __u64 put_frames(struct twin_test *t, __u64 *ret_code)
 	return object;
 }
 
-/* The last one runs, the others are suspended. */
+/* The last one runs; the others are suspended. */
 static void put_greenlet(struct twin_test *t, bool runs)
 {
 	struct fake *f = t->fake;
@@ -127,7 +128,7 @@ static int take_parts(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* Both flavours say the same; the number of parts. */
+/* Checks that both flavours agree. Returns the number of parts. */
 static __u32 sample(struct twin_test *t)
 {
 	static struct frame first[PARTS_MAX];
@@ -159,7 +160,7 @@ static void assert_head(__u32 at, __u64 addr, __u32 notes)
 	assert_int_equal(parts[at].fingerprint, notes);
 }
 
-/* A suspended greenlet with both of its frames. */
+/* Expects a suspended greenlet with both of its frames. */
 static void assert_suspended(struct twin_test *t, __u32 at, __u32 number, __u32 notes)
 {
 	assert_head(at, greenlets[number], notes);
@@ -199,7 +200,7 @@ static void threads_without_greenlets(void **state)
 	assert_int_equal(sample(t), 0);
 }
 
-/* A parent that has not begun, or is C alone, has no frames. */
+/* A parent that has not started, or that is only C, has no frames. */
 static void parents_without_frames(void **state)
 {
 	struct twin_test *t = *state;
@@ -229,7 +230,7 @@ static void the_current_one_cannot_be_read(void **state)
 	fake_put(t->fake, impl_of(t, 2) + SELF, greenlets[0]);
 	assert_int_equal(sample(t), 1);
 	assert_head(0, greenlets[2], TASK_TORN);
-	/* It is suspended, and at another frame than the thread's. */
+	/* It is suspended at a frame that is not the thread's. */
 	begin(t, 1, 2);
 	fake_put(t->fake, impl_of(t, 2) + TOP_FRAME, fake_get(t->fake, impl_of(t, 1) + TOP_FRAME));
 	assert_int_equal(sample(t), 1);
@@ -247,12 +248,12 @@ static void a_parent_cannot_be_read(void **state)
 		assert_int_equal(sample(t), 4);
 		assert_suspended(t, 0, 2, 0);
 		assert_head(3, addresses[i], TASK_TORN);
-		/* Its C++ object. */
+		/* Its C++ object is unreadable. */
 		begin(t, 1, 3);
 		fake_put(t->fake, greenlets[1] + IMPL, addresses[i]);
 		assert_int_equal(sample(t), 4);
 		assert_head(3, greenlets[1], TASK_TORN);
-		/* Its frame object; its frame, behind which the next parent comes all the same. */
+		/* Its frame object, then its frame; the next parent follows anyway. */
 		begin(t, 1, 3);
 		fake_put(t->fake, impl_of(t, 1) + TOP_FRAME, addresses[i]);
 		assert_int_equal(sample(t), 4);
@@ -281,14 +282,14 @@ static void circles_end(void **state)
 	assert_suspended(t, 3, 1, 0);
 	assert_suspended(t, 6, 2, 0);
 	assert_head(PARTS_MAX - 1, greenlets[1], TASK_LIMIT);
-	/* Frames. */
+	/* Circular frames. */
 	begin(t, 1, 1);
 	frame = fake_get(t->fake, fake_get(t->fake, impl_of(t, 0) + TOP_FRAME) +
 					  PYOFF_FRAME_OBJECT_FRAME(&t->fake->offsets));
 	fake_put(t->fake, frame + t->fake->offsets.frame.previous, frame);
 	assert_int_equal(sample(t), PARTS_MAX);
 	assert_head(0, greenlets[0], TASK_LIMIT);
-	/* Frames that are just being cleared make no parts: the steps end. */
+	/* Frames that are being cleared make no parts: the step limit ends the walk. */
 	fake_put(t->fake, frame + t->fake->offsets.frame.executable, 0);
 	assert_int_equal(sample(t), 1);
 	assert_head(0, greenlets[0], TASK_LIMIT);
@@ -298,7 +299,7 @@ static void long_chains_are_cut(void **state)
 {
 	struct twin_test *t = *state;
 
-	/* 85 parents are 255 parts, 86 two too many. */
+	/* 85 parents make 255 parts; 86 make two too many. */
 	begin(t, 1, 85);
 	assert_int_equal(sample(t), 255);
 	assert_suspended(t, 252, 0, 0);
@@ -321,7 +322,7 @@ static void damage_is_the_same_to_both(void **state)
 		fake_mutate(t->fake, &rng, 1 + rng_below(&rng, 60));
 		whole += sample(t) == 18;
 	}
-	/* Else it was for nothing. */
+	/* Otherwise the test proved nothing. */
 	assert_true(whole && whole < ROUNDS);
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_twin_tasks.c - the sampling program in the kernel follows asyncio tasks as the same headers do on the host, in
- * chains that are whole and over tasks that are damaged at random.
+ * test_twin_tasks.c - the sampling program in the kernel follows asyncio tasks like the same
+ * headers on the host, in complete chains and over randomly damaged tasks.
  */
 #include "support_twin.h"
 
 #include "support_fake_tasks.h"
 
 #define ROUNDS 300
-/* In the fake's thread states, which end before the true place. */
+/* Offset in the fake's thread states, which end before the real one. */
 #define RUNNING_TASK 600
 
 static struct fake_tasks tasks;
@@ -43,7 +43,7 @@ static int take_parts(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* Both flavours say what the host says. */
+/* Checks that both flavours agree with the host. */
 static __u32 assert_same(struct twin_test *t, __u64 running)
 {
 	const struct task_walk_config config = { .memory = &t->fake->memory,
@@ -63,7 +63,10 @@ static __u32 assert_same(struct twin_test *t, __u64 running)
 		assert_true(ring_buffer__consume(ring) >= 0);
 		assert_int_equal(part_cnt, tasks.result.cnt);
 		for (__u32 i = 0; i < part_cnt; i++) {
-			/* Of code the kernel takes a fingerprint; of a task it is a note, which both have. */
+			/*
+			 * The kernel fingerprints code; a task's part has a note instead, which
+			 * both sides have.
+			 */
 			size_t size = parts[i].code_addr ? offsetof(struct frame, fingerprint) :
 							   sizeof(struct frame);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * twin.bpf.c - sampling programs that a test can run when it likes, on its own thread.
+ * twin.bpf.c - sampling programs that a test can run at will, on its own thread.
  *
- * The kernel has no test run for perf event programs. These are other entry points of sample.h, so all
- * behind them is the same: syscall programs.
+ * The kernel has no test run for perf event programs. These are additional entry points of sample.h
+ * as syscall programs, so everything behind them is the same.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

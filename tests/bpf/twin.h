@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * twin.h - what a test gives to the programs of twin.bpf.c.
+ * twin.h - parameters from a test to the programs of twin.bpf.c.
  */
 #ifndef KRAIT_TESTS_TWIN_H
 #define KRAIT_TESTS_TWIN_H

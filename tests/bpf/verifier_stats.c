@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * verifier_stats.c - what the verifier of this kernel says of each program of a BPF object.
+ * verifier_stats.c - prints the verdict of this kernel's verifier on each program of a BPF object.
  *
- * usage: verifier_stats FILE...
- * One line for each program: its name, and how many instructions the verifier has processed, or "-"
- * where this kernel refuses it (sample_loop needs 5.17); then the verifier's last words go to stderr. Nothing
- * is attached.
+ * usage: verifier_stats FILE... Prints one line per program: its name, and how many instructions
+ * the verifier processed, or "-" if this kernel refuses it (sample_loop needs 5.17); then the
+ * verifier's last words go to stderr. Attaches nothing.
  */
 #include <bpf/libbpf.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@ static int silent(enum libbpf_print_level level, const char *fmt, va_list ap)
 	return 0;
 }
 
-/* The end of the log, without the line of statistics. */
+/* Prints the end of the log without the line of statistics. */
 static void print_reason(const char *name, char *log)
 {
 	char *end = strstr(log, "processed ");
@@ -31,10 +30,10 @@ static void print_reason(const char *name, char *log)
 	fprintf(stderr, "%s: %s\n", name, len > 300 ? log + len - 300 : log);
 }
 
-/* Loads that one program of a fresh copy of the object. Instructions, or -1. */
+/* Loads only that program from a fresh copy of the object. Returns instructions, or -1. */
 static long processed(const char *path, const char *name)
 {
-	static char log[16 << 20]; /* what is short here is refused by the kernel */
+	static char log[16 << 20]; /* if this is too short, the kernel refuses the program */
 	struct bpf_object *object = bpf_object__open_file(path, NULL);
 	struct bpf_program *program;
 	const char *line;

@@ -42,7 +42,7 @@ void replay_want_name(const char *pattern)
 
 /* ---- its life ---------------------------------------------------------------------------------- */
 
-/* As it was asked to record when it was logged. */
+/* Restores the options of the logged recording. */
 static void configure(struct replay *r, bool all)
 {
 	static const struct event_spec event = { .name = "cpu-clock" };
@@ -50,7 +50,7 @@ static void configure(struct replay *r, bool all)
 	const struct input_session *s = &r->log.session;
 	struct session_config *c = &r->config;
 
-	/* Its own filter is not in the log. */
+	/* The log does not contain filters. */
 	assert_false(s->filtered);
 	assert_true(s->event_cnt <= KRAIT_MAX_EVENTS);
 	for (unsigned i = 0; i < s->event_cnt; i++)
@@ -71,7 +71,7 @@ static void configure(struct replay *r, bool all)
 	};
 }
 
-/* As build() of session/assembly.c, without rights, threads and a command. */
+/* Like build() of session/assembly.c, without rights, threads and a command. */
 static void build(struct replay *r)
 {
 	struct session *s = &r->session;
@@ -108,7 +108,7 @@ struct replay *replay_new(const void *log, size_t size, bool all)
 {
 	struct replay *r = calloc(1, sizeof(*r));
 
-	replay_outside_is(NULL); /* that of a test that failed */
+	replay_outside_is(NULL); /* left over from a failed test */
 	replay_log_load(&r->log, log, size);
 	replay_outside_is(&r->log);
 	configure(r, all);
@@ -191,13 +191,13 @@ static __u64 earlier(__u64 a, __u64 b)
 	return !a || (b && b < a) ? b : a;
 }
 
-/* What a session does while nothing comes, until then. */
+/* Does what an idle session does until then. */
 static void idle_until(struct replay *r, __u64 end_ns)
 {
 	for (;;) {
 		__u64 next_ns;
 
-		/* What is asked there is answered there: once more, for what comes of that. */
+		/* A question asked there is also answered there: retry once more for the results. */
 		processes__retry(r->session.processes, r->log.now_ns);
 		next_ns = processes__retry(r->session.processes, r->log.now_ns);
 		if (r->session.unwinding)
@@ -213,7 +213,7 @@ static void idle_until(struct replay *r, __u64 end_ns)
 	}
 }
 
-/* As session.c has it from mmap_events.h. */
+/* As session.c gets it from mmap_events.h. */
 static void mapped(struct replay *r, pid_t pid)
 {
 	struct process *p = pid ? processes__find(r->session.processes, pid) : NULL;
@@ -223,7 +223,7 @@ static void mapped(struct replay *r, pid_t pid)
 		unwinding__mapped(r->session.unwinding, p, r->log.now_ns);
 }
 
-/* Somebody has asked the session to do something. */
+/* Repeats a caller's request to the session. */
 static void act(struct replay *r, size_t i)
 {
 	const struct input_entry *e = &r->log.entries[i];

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * replay.h - a session without a kernel: the log of inputs (replay/input_log.h) stands for the ring
- * buffer, the probers, the parsers, /proc, files, the kernel's symbols and the clock. Nothing else is opened,
- * nothing is waited for.
+ * replay.h - a session without a kernel: the log of inputs (replay/input_log.h) replaces the ring
+ * buffer, the probers, the parsers, /proc, files, the kernel's symbols and the clock. It opens
+ * nothing else and waits for nothing.
  *
- * Following, merging, joining, naming and the placing of anchors are krait's own code, put together by
- * session/assembly.c. replay_sampler.c, replay_prober.c, replay_parser.c and replay_anchors.c are linked in
- * place of sampler/sampler.c, target/prober.c, target/parser.c and session/anchor_thread.c; replay_outside.h
- * has the rest.
+ * Following, merging, joining, naming and the placing of anchors are krait's own code, assembled by
+ * session/assembly.c. replay_sampler.c, replay_prober.c, replay_parser.c and replay_anchors.c are
+ * linked in place of sampler/sampler.c, target/prober.c, target/parser.c and
+ * session/anchor_thread.c; replay_outside.h has the rest.
  *
- * Answers come when they came, or as soon as they are asked for (replay_log.h). So a test moves records and
- * answers against each other as it likes.
+ * An answer comes at its logged time or when it is requested, whichever is later (replay_log.h). So
+ * tests can shift records and answers against each other.
  */
 #ifndef KRAIT_TESTS_REPLAY_H
 #define KRAIT_TESTS_REPLAY_H
@@ -27,52 +27,55 @@ struct profile;
 struct replay;
 
 /*
- * Fails the test where the log is none. Only one at a time. The session is the one that was logged; else it
- * records Python frames alone, and all: of every process.
+ * Fails the test if this is no log. Only one replay at a time. Makes the logged session; without
+ * one, a recording of only Python frames, of all processes if all is set.
  */
 struct replay *replay_new(const void *log, size_t size, bool all);
-/* Before replay_new(): only processes of these names are wanted, until NULL. */
+/* Call before replay_new(): only processes with these names are wanted; NULL ends the list. */
 void replay_want_name(const char *pattern);
-/* Also checks that nothing is held for the kernel side any more. */
+/* Also checks that no object of the kernel side is still held. */
 void replay_free(struct replay *r);
 
-/* As krait record -p PID, at the time of the first entry, where the log does not say. As processes__follow(). */
+/*
+ * Like krait record -p PID at the time of the first entry, for a log that does not say. Returns as
+ * processes__follow().
+ */
 int replay_follow(struct replay *r, pid_t pid);
-/* As krait record -p with these, now: targets_follow(). */
+/* Like krait record -p with these, now: targets_follow(). */
 struct error;
 int replay_targets(struct replay *r, const pid_t pids[], size_t cnt, struct error *err);
-/* As krait dump with these, which it has looked at: targets_follow_known(). */
+/* Like krait dump with these, which it has inspected: targets_follow_known(). */
 int replay_known_targets(struct replay *r, const pid_t pids[], size_t cnt, struct error *err);
-/* All records in their order, and whatever is due between them; then the books are closed. */
+/* Replays all records in order and whatever is due between them, then closes the accounts. */
 void replay_run(struct replay *r);
 
-/* Writes why Python processes were not sampled. */
+/* Prints why Python processes were not sampled. */
 void replay_print_refused(const struct replay *r, FILE *out);
 const struct native_part_stats *replay_natives(const struct replay *r);
-/* NULL: the session placed none. */
+/* NULL: the session placed no anchors. */
 const struct anchoring_stats *replay_anchoring(const struct replay *r);
 struct profile *replay_profile(struct replay *r);
-/* Folded stacks, sorted; valid until the next call. */
+/* Returns sorted folded stacks; valid until the next call. */
 const char *replay_folded(struct replay *r);
 __u64 replay_reason(struct replay *r, unsigned reason);
-/* The same of processes of that pid, after replay_run(), where they have lost anything. */
+/* Likewise for processes with that pid, after replay_run(): what they have lost. */
 __u64 replay_lost(struct replay *r, pid_t pid, unsigned reason);
-/* What a tracked process is known to publish; NULL none is there. */
+/* Returns what a tracked process is known to publish; NULL: nothing. */
 const struct published *replay_published(struct replay *r, pid_t pid);
-/* As a session that has to do with less: processes__spare(). */
+/* Like a session that has to save work: processes__spare(). */
 void replay_spare(struct replay *r);
-/* As one that has overdrawn its budget: processes__starve(). */
+/* Like one that has overdrawn its budget: processes__starve(). */
 void replay_starve(struct replay *r);
-/* Processes that have ended unseen: processes__unseen(). */
+/* Processes that ended unseen: processes__unseen(). */
 __u64 replay_unseen(const struct replay *r);
-/* Images of processes that were opened, since the beginning. */
+/* Process images opened since the beginning. */
 unsigned replay_opened_cnt(const struct replay *r);
-/* Processes that the kernel side was asked to track and has not been asked to forget. */
+/* Processes that the kernel side was told to track and not yet told to forget. */
 unsigned replay_tracked_cnt(const struct replay *r);
 
-/* Before replay_run(): the kernel side takes no more than so many processes. */
+/* Call before replay_run(): limits the processes that the kernel side accepts. */
 void replay_track_max(unsigned cnt);
-/* In replay_sampler.c: how many processes are tracked. */
+/* In replay_sampler.c: the number of tracked processes. */
 struct sampler;
 unsigned sampler_tracked_cnt(const struct sampler *s);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * replay_anchors.c - whoever places anchors, without a thread of its own (replay.h): takes in a record after
- * the main loop has, and is answered from the log. In place of session/anchor_thread.c, so every function of
- * anchor_thread.h is here.
+ * replay_anchors.c - places anchors without a thread of its own (replay.h): takes each record after
+ * the main loop has, and gets answers from the log. Replaces session/anchor_thread.c, so it has
+ * every function of anchor_thread.h.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * replay_anchors.h - what a replay does for whoever places anchors (replay_anchors.c).
+ * replay_anchors.h - how a replay drives the placing of anchors (replay_anchors.c).
  */
 #ifndef KRAIT_TESTS_REPLAY_ANCHORS_H
 #define KRAIT_TESTS_REPLAY_ANCHORS_H
@@ -8,7 +8,7 @@
 #include "session/anchor_thread.h"
 
 void replay_anchors_record(struct anchor_thread *t, const void *data, size_t size);
-/* Asks for what was decided on, takes what has come; when the next answer comes, or 0. */
+/* Sends the decided requests and takes arrived answers. Returns when the next answer arrives, or 0. */
 __u64 replay_anchors_step(struct anchor_thread *t);
 
 #endif /* KRAIT_TESTS_REPLAY_ANCHORS_H */

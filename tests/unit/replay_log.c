@@ -76,7 +76,7 @@ static bool is_anchor(const struct probe_request *r)
 	return r->op == PROBE_ANCHOR_READ || r->op == PROBE_ANCHOR_WRITE;
 }
 
-/* What the request says besides its op, and of which process. */
+/* Compares two requests apart from their op and process. */
 static bool same_request(const struct probe_request *a, const struct probe_request *b)
 {
 	if (a->op != b->op || a->pid != b->pid ||
@@ -98,7 +98,7 @@ static bool same_request(const struct probe_request *a, const struct probe_reque
 	}
 }
 
-/* An answer that is not as long as was asked for: the part of it. */
+/* Cuts a memory answer to the part that was requested. */
 static void cut_memory(const struct probe_request *asked, struct replay_answer *a)
 {
 	if (a->head.result || !a->head.answered)
@@ -107,7 +107,7 @@ static void cut_memory(const struct probe_request *asked, struct replay_answer *
 	a->len = asked->read.len;
 }
 
-/* Memory as it was then: what was read last by now, or what is read next. */
+/* Finds memory as it was then: the last read so far, or else the next one. */
 static struct replay_answer *find_memory(struct replay_log *l, const struct probe_request *request)
 {
 	struct replay_answer *found = NULL;
@@ -131,7 +131,7 @@ static struct replay_answer *find_memory(struct replay_log *l, const struct prob
 	return found;
 }
 
-/* One file is the same for all processes that have mapped it. */
+/* A file is the same for all processes that have mapped it. */
 static struct replay_answer *find_file(struct replay_log *l, const struct probe_request *request)
 {
 	for (size_t i = 0; i < l->answer_cnt; i++) {
@@ -172,7 +172,7 @@ bool replay_log_fact(const struct replay_log *l, enum input_question_op op, pid_
 {
 	bool found = false;
 
-	/* The last one that was known by now. */
+	/* Takes the last one known by now. */
 	for (size_t i = 0; i < l->entry_cnt; i++) {
 		const struct input_entry *e = &l->entries[i];
 		const struct input_question *q = e->key;
@@ -193,7 +193,7 @@ static const struct parser_answer *message_of(const struct input_entry *e)
 	return head->size ? (const void *)(head + 1) : NULL;
 }
 
-/* The request is about one offset, and the answer's place has it. */
+/* Tells whether the request is for a single offset that the answer covers. */
 static bool knows_offset(const struct input_entry *e, const struct input_parse *asked)
 {
 	const struct parser_answer *a = message_of(e);

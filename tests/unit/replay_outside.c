@@ -29,7 +29,7 @@ static size_t scanned_cnt;
 static const struct replay_member *family;
 static size_t family_cnt;
 
-/* What was handed out of the kernel's symbols: their tags are their finder's. */
+/* Kernel symbols that were handed out: the code that finds them uses their tags. */
 static struct kernel_symbol kernel[KERNEL_MAX];
 static unsigned kernel_cnt;
 
@@ -53,7 +53,7 @@ int clock_gettime(clockid_t id, struct timespec *ts)
 {
 	if (!running)
 		return (int)syscall(SYS_clock_gettime, id, ts);
-	/* A replay takes no processor time: what that bounds is as it would be on a faster machine. */
+	/* A replay takes no CPU time: limits on that behave as on a faster machine. */
 	*ts = (struct timespec){ 0 };
 	if (id == CLOCK_THREAD_CPUTIME_ID)
 		return 0;
@@ -118,7 +118,7 @@ int __wrap_process_each(int (*fn)(pid_t pid, void *ctx), void *ctx)
 	return 0;
 }
 
-/* Sources are nobody's business here. */
+/* Replays have no use for sources. */
 void __wrap_whose_is(struct identities *set, const struct py_process *process);
 void __wrap_whose_is(struct identities *set, const struct py_process *process)
 {
@@ -147,7 +147,7 @@ int __wrap_proc_stat_read(pid_t pid, struct proc_stat *ret)
 	return -ESRCH;
 }
 
-/* Nothing ever comes: the time goes by. */
+/* Nothing ever arrives: time passes. */
 int __wrap_poll(struct pollfd *fds, nfds_t cnt, int timeout_ms);
 int __wrap_poll(struct pollfd *fds, nfds_t cnt, int timeout_ms)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * replay_parser.c - parsers whose answers are in the log (replay.h). In place of target/parser.c, so every
- * function of parser.h is here.
+ * replay_parser.c - parsers whose answers are in the log (replay.h). Replaces target/parser.c, so
+ * it has every function of parser.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct parsers {
 	unsigned alive;
 };
 
-/* A file that it has open. */
+/* An open file. */
 struct opened {
 	struct file_id id;
 	bool has_debug;
@@ -46,7 +46,7 @@ void parsers__tap(struct parsers *p, parse_tap_fn fn, void *ctx)
 
 void parsers__free(struct parsers *p)
 {
-	/* Whoever starts one ends it. */
+	/* A worker that was started must be ended. */
 	if (p && p->alive)
 		abort();
 	free(p);
@@ -118,7 +118,7 @@ int parser__ask(struct parser *p, const struct parser_request *request, const in
 	return 0;
 }
 
-/* What the log does not have was never asked: no file of this session has it. */
+/* What the log lacks was never asked: no file of this session has it. */
 int parser__answer(struct parser *p, unsigned wait_ms, const struct parser_answer **ret)
 {
 	const struct input_entry *e = replay_log_parsed(replay_outside(), &p->asked);
@@ -131,7 +131,7 @@ int parser__answer(struct parser *p, unsigned wait_ms, const struct parser_answe
 	if (!head)
 		return 0;
 	replay_advance(replay_now_ns() + head->took_ns);
-	/* As long as the log's size says. */
+	/* As long as the log says. */
 	if (e->value_size != sizeof(*head) + head->size || head->size > sizeof(p->answer))
 		abort();
 	memcpy(&p->answer, head + 1, head->size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * replay_prober.c - probers whose answers are in the log (replay.h). In place of target/prober.c, so every
- * function of prober.h is here.
+ * replay_prober.c - probers whose answers are in the log (replay.h). Replaces target/prober.c, so
+ * it has every function of prober.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct call {
 };
 
 struct prober {
-	struct call *calls; /* in the order in which they were asked */
+	struct call *calls; /* in the order of requests */
 	unsigned depth;
 	unsigned hung_cnt;
 };
@@ -84,19 +84,22 @@ void prober__forget(struct prober *p, const void *ctx)
 	}
 }
 
-/* When its answer comes, and which that is; 0 never. */
+/* Returns when its answer arrives, and which; 0: never. */
 static __u64 arrival(const struct call *c, struct replay_answer **ret)
 {
 	*ret = replay_log_answer(replay_outside(), &c->request);
 	if (!*ret)
 		return 0;
-	/* A file is the same whenever it is opened, and another process may have been asked for it. */
+	/*
+	 * A file is the same whenever it is opened, and the request may have gone to another
+	 * process.
+	 */
 	if (c->request.op == PROBE_FILE || c->request.op == PROBE_DEBUG)
 		return c->asked_ns;
 	return (*ret)->time_ns > c->asked_ns ? (*ret)->time_ns : c->asked_ns;
 }
 
-/* The call whose answer comes first, of those that may be answered here; NULL none comes. */
+/* Returns the call whose answer arrives first, among those that may be answered here; NULL: none. */
 static struct call *first_answered(struct prober *p, struct replay_answer **ret, __u64 *ret_ns)
 {
 	struct call *first = NULL;
@@ -115,8 +118,8 @@ static struct call *first_answered(struct prober *p, struct replay_answer **ret,
 }
 
 /*
- * What is open of a process is a file without contents: nobody reads it but a prober. Of one that is looked at
- * the executable stays away: nothing is learned of files that are not there.
+ * An opened process gets an empty file: only a prober would read it. For an inspected process the
+ * executable is omitted, so that nothing is learned from missing files.
  */
 static void stand_in(const struct replay_answer *a, enum probe_op op, int fds[PROBE_FDS_MAX])
 {
@@ -164,7 +167,7 @@ __u64 prober__step(struct prober *p)
 	return c ? ns : 0;
 }
 
-/* Time goes on to whatever comes first. */
+/* Advances the time to the next event. */
 void prober__wait(struct prober *p, int timeout_ms)
 {
 	__u64 end_ns = replay_now_ns() + (__u64)timeout_ms * NS_PER_MS;

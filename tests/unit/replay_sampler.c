@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * replay_sampler.c - a kernel side that takes in everything and says what the log says (replay.h). In
- * place of sampler/sampler.c, so every function of sampler.h is here.
+ * replay_sampler.c - a kernel side that accepts everything and replays the log (replay.h). Replaces
+ * sampler/sampler.c, so it has every function of sampler.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ struct sampler {
 
 static struct unwind_slab *new_slab(void *ctx, __u32 number)
 {
-	static struct unwind_slab *slab; /* no rows are logged: nobody ever reads it */
+	static struct unwind_slab *slab; /* no unwind rows are logged: nobody reads it */
 
 	if (!slab)
 		slab = calloc(1, sizeof(*slab));

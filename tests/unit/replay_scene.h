@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * replay_scene.h - what tests of following share: two programs, a process of one of them, and what a script
- * comes to when it is replayed.
+ * replay_scene.h - shared by tests of following: two programs, a process of one of them, and the
+ * results of replaying a script.
  */
 #ifndef KRAIT_TESTS_REPLAY_SCENE_H
 #define KRAIT_TESTS_REPLAY_SCENE_H
@@ -11,32 +11,35 @@
 
 #include "replay_script.h"
 
-/* Above what any process of this machine can have. */
+/* Above any pid on this machine. */
 #define PID 5000001
 #define CHILD 5000002
 #define THREAD 5000003
-/* Starts of processes: ticks of 10 ms, and what is below only records know. */
+/* Start times of processes: ticks of 10 ms; only records have the digits below. */
 #define START_NS (900 * 1000000000ULL + 10000123)
 
-/* Their functions are called "a" to "z", and "Na" to "Nz". */
+/* Their functions are "a" to "z", and "Na" to "Nz". */
 extern struct program old, new;
-/* PID, which runs the old one; it is called "old". */
+/* PID runs the old one and is called "old". */
 extern const struct actor python;
 
 int scene_setup(void **state);
 int scene_teardown(void **state);
 
-/* Ends the script, and replays it as record -p PID, or of all processes. To be freed, as the script. */
+/*
+ * Ends the script and replays it as record -p PID, or for all processes. The caller frees the
+ * result, like the script.
+ */
 struct replay *scene_replay(struct script *s, bool all);
-/* Accounts of all its samples. */
+/* Returns the accounts of all its samples. */
 __u64 scene_accounted(struct replay *r);
-/* The folded stacks, without the name of the one file that all functions are in; valid until the next call. */
+/* Returns the folded stacks without the only file's name; valid until the next call. */
 char *scene_stacks(struct replay *r);
-/* What is said of processes that were not sampled; valid until the next call. */
+/* Returns what is reported about processes that were not sampled; valid until the next call. */
 const char *scene_refused(struct replay *r);
 /*
- * Replays it: these are its stacks (NULL: any), and every sample of the script has one account. ring_full: of those
- * accounts that no record stands for.
+ * Replays it and expects these stacks (NULL: any), and one account for every sample of the script.
+ * ring_full: accounts without a record.
  */
 void scene_expect(struct script *s, bool all, const char *folded, __u64 ring_full);
 

@@ -109,7 +109,7 @@ static void put_found(struct script *s, double ms, const struct actor *a, enum p
 	};
 	size_t len = offsetof(struct probe_found, cgroups) + 1;
 
-	/* As before 3.14: what code objects were is known by fingerprints. */
+	/* Like versions before 3.14: past code objects are known by fingerprints. */
 	found.process.offsets.version = 0x030d00f0;
 	found.process.version = a->version ? a->version : found.process.offsets.version;
 	found.process.offsets.interp.code_object_generation = PYOFF_ABSENT;

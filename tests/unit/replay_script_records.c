@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * replay_script_records.c - what a hand-made log of inputs has from the ring: lives, code, samples (replay_script.h).
+ * replay_script_records.c - ring records of a handmade log of inputs: lives, code, samples
+ * (replay_script.h).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,7 +106,7 @@ void script_thread_exit(struct script *s, double ms, const struct actor *a, pid_
 		 (struct record_task){ .tid = (__u32)tid, .start_ns = start_ns });
 }
 
-/* All of the process's memory is one region: there is little of it. */
+/* The process's memory is small: one region. */
 void script_code(struct script *s, double ms, const struct actor *a, char function)
 {
 	struct record_code *record = calloc(1, sizeof(*record));
@@ -128,11 +129,11 @@ void script_code(struct script *s, double ms, const struct actor *a, char functi
 	free(record);
 }
 
-/* Frames and native code of one sample. */
+/* Frames and native code of a sample. */
 struct sampled {
 	struct record_sample head;
 	struct frame frames[32];
-	struct native_frame natives[8]; /* behind as many frames as there are */
+	struct native_frame natives[8]; /* follow directly after the used frames */
 };
 
 static struct frame frame_of(const struct actor *a, char letter, size_t below)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_anchor_inner.h - what the two files of the model share: how its memory is laid out.
+ * support_anchor_inner.h - shared by the model's two files: the layout of its memory.
  */
 #ifndef KRAIT_TESTS_SUPPORT_ANCHOR_INNER_H
 #define KRAIT_TESTS_SUPPORT_ANCHOR_INNER_H
@@ -24,7 +24,7 @@ _Static_assert(END_AT + STATE_BYTES <= MODEL_BYTES, "the model's memory holds it
 
 enum { OWNED_BY_THREAD, OWNED_BY_GENERATOR, OWNED_BY_INTERPRETER = 3 };
 
-/* A store that an interrupt can follow. */
+/* A store after which an interrupt can come. */
 void model_store(struct model *m, struct model_thread *t, __u64 addr, __u64 value);
 __u64 model_take(struct model_pool *p);
 void model_give(struct model_pool *p, __u64 addr);

@@ -30,7 +30,7 @@ void model_put(struct model *m, __u64 addr, __u64 value)
 	memcpy(m->bytes + (addr - MODEL_ADDR), &value, sizeof(value));
 }
 
-/* A store that an interrupt can follow. */
+/* A store after which an interrupt can come. */
 void model_store(struct model *m, struct model_thread *t, __u64 addr, __u64 value)
 {
 	model_put(m, addr, value);
@@ -140,14 +140,14 @@ static __u32 frame_size(__u64 code_addr)
 	return 80 + 16 * (code_addr / 256 % 3);
 }
 
-/* Frames of other functions may follow: the entry frame of a new eval loop is among them. */
+/* Frames of other functions may follow, such as a new eval loop's entry frame. */
 static bool has_room(struct model_thread *t, bool through_c)
 {
 	return model_truth(t)->cnt + 2 <= MODEL_MAX_NODES &&
 	       (!through_c || c_slot_of(t) + 3 < MODEL_C_SLOTS);
 }
 
-/* The new leaf is at addr; with an eval loop of its own an entry frame comes between. */
+/* The new leaf is at addr; if it gets an eval loop of its own, an entry frame comes between. */
 static void push(struct model *m, struct model_thread *t, bool through_c, __u64 addr,
 		 __u64 code_addr, __u32 instr_off, int generator)
 {
@@ -181,7 +181,7 @@ bool model_call(struct model *m, struct model_thread *t, bool through_c)
 	return true;
 }
 
-/* The anchor's update, as the interpreter has it on each pop. */
+/* Updates the anchor as the interpreter does on each pop. */
 static void update_anchor(struct model *m, struct model_thread *t, __u64 frame_addr,
 			  __u64 previous_addr)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_anchor_run.h - both sides of the anchor protocol over the model: the very headers of the
- * kernel side and the very merging of the user side, any check of which can be taken away, a second
- * profiler, and what can get lost between them. Part of test_anchor.c, which includes it.
+ * support_anchor_run.h - both sides of the anchor protocol over the model: the kernel side's real
+ * headers and the user side's real merging, each check of which can be removed; a second profiler;
+ * and losses between the two sides. Part of test_anchor.c, which includes it.
  */
 #ifndef KRAIT_TESTS_SUPPORT_ANCHOR_RUN_H
 #define KRAIT_TESTS_SUPPORT_ANCHOR_RUN_H
@@ -10,7 +10,7 @@
 #include "support_anchor_model.h"
 #include "support_anchor_writer.h"
 
-/* Small, so that stacks get too deep, and chains longer than an anchor can slide. */
+/* Small, so that stacks get too deep and chains longer than an anchor can slide. */
 #undef KRAIT_MAX_FRAMES
 #define KRAIT_MAX_FRAMES 64
 #undef KRAIT_ANCHOR_FRAMES
@@ -33,15 +33,15 @@ enum mutant {
 	MUTANT_ENTRY_FRAME,
 	MUTANT_BASE_EPOCH,
 	MUTANT_CFRAME, /* of 3.11 and 3.12, which have no anchors */
-	MUTANT_READ_AFTER, /* the epoch is read before the thread state, not after it */
+	MUTANT_READ_AFTER, /* reads the epoch before the thread state instead of after it */
 };
 
-/* What is taken away. */
+/* What to remove. */
 struct without {
 	const char *name;
 	enum mutant check, second_check;
 	enum writer_mutant writer;
-	bool wrong; /* stacks must be wrong then; otherwise they may be refused */
+	bool wrong; /* expects wrong stacks; otherwise they may also be refused */
 };
 
 static struct without without;
@@ -53,7 +53,7 @@ static bool is_away(enum mutant check)
 	return check == without.check || check == without.second_check;
 }
 
-/* A check taken away lets everything pass; a record that got lost passes as one that did not. */
+/* A removed check lets everything pass; a lost record counts as not lost. */
 #define CHECK(name, condition)                                                                     \
 	(is_away(MUTANT_##name) ? MUTANT_##name != MUTANT_SENT : !!(condition))
 #define ANCHOR_CHECK(name, condition) CHECK(name, condition)
@@ -73,33 +73,33 @@ struct record {
 	__u32 thread;
 };
 
-/* What the kernel and user space know of a thread. */
+/* What kernel and user space know about a thread. */
 struct side {
 	struct anchor anchor;
 	struct writer writer;
-	__u64 start_ns; /* whose anchor and stack it is */
+	__u64 start_ns; /* whose anchor and stack they are */
 	struct last_stack *stack;
 	__u64 evicted_start_ns; /* whose stack user space has forgotten */
-	__u64 untouched[MODEL_STATES]; /* birth of the state, if nobody has written since a sample */
+	/* the state's birth, if nobody has written to it since a sample */
+	__u64 untouched[MODEL_STATES];
 };
 
 static struct run {
 	struct model *m;
 	struct stacks *stacks;
 	struct side sides[MODEL_THREADS];
-	struct model_thread *sampled; /* inside a sample of it */
+	struct model_thread *sampled; /* the thread inside whose sample we are */
 	struct record queue[QUEUE];
 	__u32 queue_at, queue_cnt;
 	bool with_strangers;
 	__u32 fault_after; /* reads */
-	__u32 sample_chance, user_patience,
-		stranger_chance; /* one in so many; changes all the time */
+	__u32 sample_chance, user_patience, stranger_chance; /* one in so many; varies */
 	struct walker walker;
 	struct record record;
 	__u64 samples, complete, truncated, dropped, deltas_over, wrong, lost, lost_explained,
 		evicted;
 	__u64 foreign_writes, notes[ANCHOR_NOTE_CNT], frames_kept, slid_confirms;
-	__u64 cut_audits; /* of stacks too deep for it */
+	__u64 cut_audits; /* for stacks too deep for it */
 } run;
 
 static bool one_in(__u32 n)
@@ -107,7 +107,7 @@ static bool one_in(__u32 n)
 	return !model_below(&run.m->rng, n);
 }
 
-/* Of a frame that was popped lately, on either thread state. */
+/* Returns a recently popped frame's address, in either thread state. */
 static __u64 dead_addr(const struct model_thread *t)
 {
 	return t->states[model_below(&run.m->rng, MODEL_STATES)]
@@ -117,9 +117,9 @@ static __u64 dead_addr(const struct model_thread *t)
 /* ---- the other profiler ----------------------------------------------------------------------- */
 
 /*
- * It writes at most once to a thread state between two of our samples of it. (Two writes can undo
- * each other, and the pops that happened in between are lost.) A thread state that is new since the
- * last sample counts as written to.
+ * Writes at most once to a thread state between two of our samples of it. (Two writes can undo each
+ * other, which would hide the pops in between.) A thread state that is new since the last sample
+ * counts as written to.
  */
 static void stranger_writes(struct model_thread *t)
 {
@@ -224,7 +224,7 @@ static void consume(const struct record *r)
 	decide(x, r, stack);
 }
 
-/* One store of user space, or one record. It is a single thread: a write is never interrupted. */
+/* One store by user space, or one record. It is single-threaded: a write is never interrupted. */
 static void user_step(bool may_read)
 {
 	__u32 i = model_below(&run.m->rng, MODEL_THREADS);
@@ -244,7 +244,7 @@ static void user_step(bool may_read)
 	}
 }
 
-/* Inside a sample, the others go on. */
+/* Within a sample, the other parties go on. */
 static void interleave(void)
 {
 	if (!run.sampled)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_anchor_sample.h - the kernel side of support_anchor_run.h: a sample, as sampler.bpf.c takes
- * it, and the run as a whole. Part of test_anchor.c, which includes it.
+ * support_anchor_sample.h - the kernel side of support_anchor_run.h: a sample as sampler.bpf.c
+ * takes it, and the whole run. Part of test_anchor.c, which includes it.
  */
 #ifndef KRAIT_TESTS_SUPPORT_ANCHOR_SAMPLE_H
 #define KRAIT_TESTS_SUPPORT_ANCHOR_SAMPLE_H
@@ -175,7 +175,7 @@ static __u64 mismatched(void)
 	return stacks__stats(run.stacks)->mismatched;
 }
 
-/* Writes into the thread states of others. */
+/* Counts writes into the wrong thread states. */
 static __u64 strays(void)
 {
 	return run.sides[0].writer.strays + run.sides[1].writer.strays;

@@ -18,7 +18,7 @@ bool model_switch_greenlet(struct model *m, struct model_thread *t)
 	struct model_state *s = model_active(t);
 
 	if (t->active)
-		return false; /* the caller's frames are on the C stack, too */
+		return false; /* the caller's frames are also on the C stack */
 	memcpy(model_running(t)->c_stack, m->bytes + (t->c_addr - MODEL_ADDR), MODEL_C_BYTES);
 	s->running = (s->running + 1) % MODEL_GREENLETS;
 	memcpy(m->bytes + (t->c_addr - MODEL_ADDR), model_running(t)->c_stack, MODEL_C_BYTES);

@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-/* As user space can tell it: by the thread state's own fields. */
+/* As far as user space can tell: by the thread state's own fields. */
 static bool is_identical(const struct writer *w, const struct model *m)
 {
 	return model_word(m, w->state_addr + (__u64)m->offsets.thread.thread_id) == w->thread_id &&
 	       model_word(m, w->state_addr + (__u64)m->offsets.thread.interp) == w->interp_addr;
 }
 
-/* As only the model can tell it. */
+/* As only the model can tell. */
 static bool is_alive(const struct writer *w, const struct model *m)
 {
 	for (int i = 0; i < MODEL_THREADS; i++) {
@@ -43,13 +43,13 @@ static void write_lpf(struct writer *w, struct model *m)
 	bool strays = !is_alive(w, m);
 
 	if (strays && w->mutant != WRITER_NO_IDENTITY) {
-		w->stale++; /* the assumption above */
+		w->stale++; /* the case excluded above */
 		end(w);
 		return;
 	}
 	w->strays += strays;
 	w->writes++;
-	/* Some get lost, with and without an error. */
+	/* Some writes get lost, with or without an error. */
 	switch (model_below(&m->rng, 40)) {
 	case 0:
 		end(w);

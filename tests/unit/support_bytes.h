@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_bytes.h - an array of bytes as a process's memory: struct memory { read_bytes, &(struct bytes) }.
+ * support_bytes.h - a byte array as a process's memory: struct memory { read_bytes, &(struct bytes)
+ * }.
  */
 #ifndef KRAIT_TESTS_SUPPORT_BYTES_H
 #define KRAIT_TESTS_SUPPORT_BYTES_H
@@ -11,7 +12,7 @@
 #include <string.h>
 
 struct bytes {
-	__u64 addr; /* of the first one */
+	__u64 addr; /* of the first byte */
 	const __u8 *at;
 	size_t size;
 };

@@ -36,7 +36,7 @@ void capture_close(struct capture *c)
 	test_folder_remove(c->folder);
 }
 
-/* The process and thread that a node hangs on. */
+/* Finds the process and thread above a node. */
 static void find_task(const struct profile *p, __u32 node, struct profile_sample *s,
 		      const char **ret_comm)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_capture.h - a profile as a perf.data file, and back.
+ * support_capture.h - writes a profile as a perf.data file and reads it back.
  */
 #ifndef KRAIT_TESTS_SUPPORT_CAPTURE_H
 #define KRAIT_TESTS_SUPPORT_CAPTURE_H
@@ -11,10 +11,10 @@
 #include "import/perf_import.h"
 #include "profile/profile.h"
 
-/* What capture_write() says of the recording. */
+/* The description of the recording that capture_write() stores. */
 extern const struct emit_options capture_options;
 
-/* A folder of its own, also for what goes into the build-id cache. */
+/* A folder of its own, also used as build-id cache. */
 struct capture {
 	char folder[64], path[96];
 	FILE *file;
@@ -23,9 +23,9 @@ struct capture {
 void capture_open(struct capture *c);
 void capture_close(struct capture *c);
 
-/* Of two CPUs, whose records are not quite in the order of time: the first one, too, is later. */
+/* As if from two CPUs whose records are slightly out of time order, the first one included. */
 void capture_write(FILE *out, const struct profile *p);
-/* To be freed. */
+/* The caller frees the result. */
 struct profile *capture_read(const struct capture *c, struct perf_import_stats *stats);
 
 #endif /* KRAIT_TESTS_SUPPORT_CAPTURE_H */

@@ -97,7 +97,7 @@ static void check(const struct drawing *d, bool interpreter, const char *expecte
 		.interpreter = interpreter,
 	};
 
-	/* Twice with the same memory, as it is used. */
+	/* Twice with the same memory, as in real use. */
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(join_stacks(&j, &in), 0);
 		draw_join(result, sizeof(result), &j, origins);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_drawing.h - stacks that are drawn, and what join_stacks() makes of them.
+ * support_drawing.h - draws stacks as text and shows what join_stacks() makes of them.
  *
- * "m" is a Python frame, "E40" an entry frame at 40, "G40" one of which greenlet has left nothing (root first); "i30" a native frame of the
- * interpreter whose caller's part begins at 30, "x20" one of an extension, "c90" one of the C library, "g20" one of
- * greenlet, "x-" one of which that is not known (leaf first); "x20~" one whose caller is a guess. The
- * result is written root first: Python frames by their index, native ones by letter and index, "k0" of the
- * kernel, "!" the mark of what is truncated, "?" that of what is unknown.
+ * "m" is a Python frame, "E40" an entry frame at 40, "G40" an entry frame that greenlet has emptied
+ * (root first); "i30" is a native frame of the interpreter whose caller's part begins at 30, "x20"
+ * one of an extension, "c90" one of the C library, "g20" one of greenlet, "x-" one whose address is
+ * unknown (leaf first); "x20~" one whose caller is a guess. The result is root first: Python frames
+ * by index, native ones by letter and index, "k0" for the kernel, "!" for the truncation mark, "?"
+ * for the mark of unknown frames.
  */
 #ifndef KRAIT_TESTS_SUPPORT_DRAWING_H
 #define KRAIT_TESTS_SUPPORT_DRAWING_H
@@ -21,20 +22,20 @@
 
 struct drawing {
 	const char *what, *python, *native, *result;
-	const char *with_interpreter; /* the same with all frames; NULL not looked at */
+	const char *with_interpreter; /* likewise with all frames; NULL: not checked */
 	__u32 kernel_cnt;
-	bool broken; /* the chain has no good end */
+	bool broken; /* the chain does not end well */
 	bool incomplete;
-	__u32 evaluator; /* one more than its index; 0 none */
+	__u32 evaluator; /* its index plus 1; 0: none */
 	enum join_chain chain;
 };
 
-/* Each has room for DRAWN_MAX. How many there are. */
+/* Each needs room for DRAWN_MAX. Returns how many there are. */
 __u32 drawn_python(const char *text, struct frame *ret);
 __u32 drawn_native(const char *text, struct native_frame *ret, __u8 *origins, bool *guessed);
 void draw_join(char *ret, size_t size, const struct join *j, const __u8 *origins);
 
-/* Fails where one is not what it must be. */
+/* Fails if any differs. */
 void check_drawings(const struct drawing *d, size_t cnt);
 #define CHECK(drawings) check_drawings(drawings, sizeof(drawings) / sizeof((drawings)[0]))
 

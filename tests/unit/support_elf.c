@@ -13,7 +13,10 @@
 
 #include "util/cleanup.h"
 
-/* Name offsets in both string tables: the runtime's name is also the tail of another. */
+/*
+ * Both string tables have the names at the same offsets; the runtime's name is also the tail of
+ * another.
+ */
 static const char strings[] = "\0my_PyRuntime\0_PyRuntime\0Py_Version";
 #define NAME_DECOY 1
 #define NAME_RUNTIME 14

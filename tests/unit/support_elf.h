@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_elf.h - ELF files with a Python runtime in them, made by hand in a memory file.
+ * support_elf.h - handmade ELF files with a Python runtime, in a memory file.
  */
 #ifndef KRAIT_TESTS_SUPPORT_ELF_H
 #define KRAIT_TESTS_SUPPORT_ELF_H
@@ -13,7 +13,7 @@
 #define ELF_IMAGE_SIZE 0x4000
 #define ELF_IMAGE_SHDR_CNT 5
 
-/* File offsets. The data segment is 0x1000 further in memory than in the file. */
+/* File offsets. In memory, the data segment is 0x1000 further. */
 #define ELF_OFF_NOTE 0x200
 #define ELF_OFF_DYNSYM 0x240
 #define ELF_OFF_DYNSTR 0x300
@@ -30,25 +30,25 @@
 enum elf_hash { ELF_HASH_NONE, ELF_HASH_GNU, ELF_HASH_SYSV };
 
 struct elf_spec {
-	__u64 vaddr; /* of file offset 0: 0 for shared objects and PIE */
+	__u64 vaddr; /* of file offset 0; 0 for shared objects and PIE */
 	bool section; /* .PyRuntime */
 	enum elf_hash hash; /* of the dynamic symbols; none: no dynamic segment */
 	bool symtab; /* .symtab */
 	bool no_sections; /* section headers stripped */
-	bool bss; /* the runtime is not in the file */
-	const void *table; /* at the beginning of the runtime, or NULL */
+	bool bss; /* the runtime is in .bss, not in the file */
+	const void *table; /* at the runtime's beginning, or NULL */
 	size_t table_len;
 	__u32 py_version; /* Py_Version */
-	__u8 build_id; /* all 20 bytes of it */
+	__u8 build_id; /* value of all its 20 bytes */
 };
 
-/* ELF_IMAGE_SIZE bytes, to be freed. */
+/* ELF_IMAGE_SIZE bytes; the caller frees them. */
 __u8 *elf_image_new(const struct elf_spec *spec);
 
-/* A memory file with these bytes; fails the test if there is none. */
+/* Makes a memory file with these bytes, or fails the test. */
 int elf_image_fd(const void *image, size_t len);
 
-/* Offset of a program's first instruction in its file; fails the test if there is none. */
+/* Returns the file offset of a program's first instruction, or fails the test. */
 __u64 elf_entry_offset(const char *path);
 
 #endif /* KRAIT_TESTS_SUPPORT_ELF_H */

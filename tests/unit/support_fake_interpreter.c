@@ -18,7 +18,7 @@ static int read_image(void *ctx, __u64 addr, void *dst, size_t size)
 	bool fails = !is_free && f->fail_at && --f->fail_at == 0;
 
 	f->reads += !is_free;
-	memset(dst, 0xaa, size); /* nobody may depend on what a failed read leaves */
+	memset(dst, 0xaa, size); /* nobody may rely on what a failed read leaves */
 	for (int i = 0; i < f->fault_cnt; i++)
 		fails |= addr < f->faults[i].addr + f->faults[i].len &&
 			 addr + size > f->faults[i].addr;
@@ -186,7 +186,7 @@ static __u64 put_entry(struct fake_stack *s, __u64 addr)
 	struct fake *f = s->fake;
 	struct frame expected = { .frame_addr = addr, .instr_off = FRAME_INSTR_UNKNOWN };
 
-	/* None, immortal; its instructions are those of the trampoline. */
+	/* None, which is immortal; its instructions are those of the trampoline. */
 	fake_put(f, addr + f->offsets.frame.executable, f->addr | (f->version->tagged ? 1 : 0));
 	fake_put(f, addr + f->offsets.frame.instr_ptr, f->addr + 64);
 	fake_put_u8(f, addr + f->offsets.frame.owner, FAKE_ENTRY);

@@ -53,10 +53,7 @@ static void random_stack(struct fake_stack *s, struct fake *f, struct rng *rng, 
 	}
 }
 
-/*
- * The search goes from the newest to the oldest, so of several states none of which is bound, it
- * ends up with the one made first.
- */
+/* The search goes from newest to oldest, so among several unbound states it ends with the oldest. */
 void fake_random(struct fake *f, struct rng *rng, __u64 self, struct fake_stack *ret_mine)
 {
 	struct fake_stack *other = malloc(sizeof(*other));
@@ -85,7 +82,7 @@ void fake_random(struct fake *f, struct rng *rng, __u64 self, struct fake_stack 
 	free(other);
 }
 
-/* Most of an interpreter's bytes are never looked at: one that is in use, if it can be found. */
+/* Most of an interpreter's bytes are never read, so prefers a place that is in use. */
 static __u64 random_place(struct fake *f, struct rng *rng)
 {
 	__u64 addr = f->addr + (rng_below(rng, f->used) & ~7U);
@@ -111,7 +108,7 @@ static __u64 random_word(struct fake *f, struct rng *rng)
 	case 4:
 		return inside & ~15ULL;
 	default:
-		return fake_get(f, random_place(f, rng)); /* what something else points at */
+		return fake_get(f, random_place(f, rng)); /* a pointer that occurs elsewhere */
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_fake_versions.c - the layouts of three releases, GIL builds, amd64: cpython.md section 2.2.
+ * support_fake_versions.c - the layouts of three releases: builds with a GIL on amd64.
  */
 #include "support_fake_interpreter.h"
 
@@ -17,7 +17,7 @@
 		.tlbc_index = PYOFF_ABSENT, .localsplus = localsplus_                              \
 	}
 
-/* What a version lacks is PYOFF_ABSENT. */
+/* Fields that a version lacks are PYOFF_ABSENT. */
 const struct fake_version fake_versions[FAKE_VERSION_CNT] = {
 	{
 		.name = "3.13.18",

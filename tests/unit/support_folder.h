@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_folder.h - a folder for a test's files, and small files of text.
+ * support_folder.h - a folder for a test's files, and small text files.
  */
 #ifndef KRAIT_TESTS_SUPPORT_FOLDER_H
 #define KRAIT_TESTS_SUPPORT_FOLDER_H
 
 #define TEST_FOLDER_MAX 64
 
-/* An empty one below /tmp. */
+/* Makes an empty one below /tmp. */
 void test_folder_make(char path[TEST_FOLDER_MAX]);
-/* With all that is in it. */
+/* Removes it with its contents. */
 void test_folder_remove(const char *path);
 
 void test_file_put(const char *path, const char *text);
-/* It is there and has that text, of at most 63 bytes. */
+/* Checks that the file exists with that text, of at most 63 bytes. */
 void assert_file(const char *path, const char *text);
 
 #endif /* KRAIT_TESTS_SUPPORT_FOLDER_H */

@@ -23,31 +23,31 @@
 #include "util/memory.h"
 
 #define GI_ADDR 0x7f0000000000ULL
-#define GI_MODULE_SIZE 4096 /* what is mapped from its file */
+#define GI_MODULE_SIZE 4096 /* what is mapped of its file */
 #define GI_SIZE 8192
 
-/* Where things are, from GI_ADDR on. */
+/* Positions from GI_ADDR on. */
 enum {
-	GI_HEADERS = 64, /* of segments: the block, the dynamic section */
+	GI_HEADERS = 64, /* program headers: the TLS block, the dynamic section */
 	GI_DYNAMIC = 256,
 	GI_RELOCATIONS = 512,
-	GI_NUMBER = 1024, /* where the dynamic linker has put the module's */
+	GI_NUMBER = 1024, /* where the dynamic linker stored the module's number */
 	GI_NAME = 1040,
 	GI_NAME_OF_TYPE = 1064,
 	GI_TYPE = 1088, /* greenlet.greenlet */
 	GI_TYPE_OF_TYPE = 1408,
 	GI_RUNTIME = 4096,
 	GI_INTERP = 4104,
-	GI_THREADS = 4160, /* two */
+	GI_THREADS = 4160, /* two of them */
 	GI_THREAD_SIZE = 48,
-	GI_POINTERS = 4288, /* what their thread pointers lead to */
+	GI_POINTERS = 4288, /* targets of their thread pointers */
 	GI_POINTER_SIZE = 16,
-	GI_TABLES = 4352, /* of their blocks */
+	GI_TABLES = 4352, /* tables of TLS blocks */
 	GI_TABLE_SIZE = 128,
 	GI_TABLE_HEAD = 16,
 	GI_BLOCK = 4640,
 	GI_BLOCK_SIZE = 32,
-	GI_STATE_AT = 16, /* in the block */
+	GI_STATE_AT = 16, /* within the block */
 	GI_STATE = 4672,
 	GI_MAIN = 4736, /* greenlets and their C++ objects */
 	GI_MAIN_IMPL = 4800,
@@ -56,16 +56,16 @@ enum {
 };
 
 #define GI_MODULE 3
-#define GI_STACK_AT 40 /* behind what is first in a C++ object */
-#define GI_END 160 /* where its end begins */
+#define GI_STACK_AT 40 /* after the first part of a C++ object */
+#define GI_END 160 /* where its last part begins */
 #define GI_RELOCATION_CNT 3
 
 struct greenlet_image {
-	bool musl; /* tables and addresses of that C library, else of glibc */
+	bool musl; /* that C library's tables and addresses; otherwise glibc's */
 	bool self_first; /* greenlet 3.1 and later */
 	struct memory memory;
 	struct py_offsets offsets;
-	unsigned long reads; /* so many have been asked for */
+	unsigned long reads; /* reads so far */
 	__u8 bytes[GI_SIZE];
 };
 
@@ -85,7 +85,7 @@ static inline int gi_read(void *ctx, __u64 addr, void *buf, size_t len)
 	return 0;
 }
 
-/* Where the members of the stack are in a C++ object. */
+/* Returns where a C++ object has the stack's members. */
 static inline __u32 gi_stack(const struct greenlet_image *x)
 {
 	return GI_STACK_AT + (x->self_first ? 16 : 8);
@@ -99,7 +99,7 @@ static inline void gi_put_module(struct greenlet_image *x)
 			       .e_phnum = 2 };
 	const Elf64_Phdr headers[] = { { .p_type = PT_TLS, .p_memsz = GI_BLOCK_SIZE },
 				       { .p_type = PT_DYNAMIC, .p_vaddr = GI_DYNAMIC } };
-	/* glibc has put an address there. */
+	/* glibc has relocated this address. */
 	const Elf64_Dyn dynamic[] = {
 		{ DT_RELASZ, { GI_RELOCATION_CNT * sizeof(Elf64_Rela) } },
 		{ DT_RELA, { GI_RELOCATIONS + (x->musl ? 0 : GI_ADDR) } },
@@ -139,7 +139,7 @@ static inline void gi_put_threads(struct greenlet_image *x)
 		gi_put(x, thread + 24, GI_ADDR + pointer);
 		gi_put(x, pointer + 8, GI_ADDR + table);
 		gi_put(x, x->musl ? table : table - 16, GI_MODULE + 2);
-		/* The first one has none yet: TLS_DTV_UNALLOCATED. */
+		/* The first thread has no block yet: TLS_DTV_UNALLOCATED. */
 		gi_put(x, table + GI_MODULE * (x->musl ? 8 : 16), i ? GI_ADDR + GI_BLOCK : ~0ULL);
 	}
 	gi_put(x, GI_BLOCK, 1);
@@ -182,7 +182,10 @@ static inline void gi_begin(struct greenlet_image *x, bool musl, bool self_first
 	gi_put(x, GI_CURRENT_IMPL + GI_END + (self_first ? 16 : 24), GI_ADDR + GI_MAIN);
 }
 
-/* A folder that stands for /proc/PID: its maps have the module. Writes its name to path, which ends in XXXXXX. -1: errno. */
+/*
+ * Makes a folder that stands for /proc/PID, whose maps contain the module. Stores its name in path,
+ * which ends in XXXXXX. Returns -1 with errno on failure.
+ */
 static inline int gi_folder(char *path, const char *module)
 {
 	char line[256];

@@ -25,13 +25,13 @@ static __u64 put_type(struct greenlets *x, const char *name, __u64 size, __u64 b
 	return addr;
 }
 
-/* Behind what is in the list already. */
+/* Appends to the list. */
 static __u64 put_object(struct greenlets *x, __u64 head, __u64 type, __u64 size)
 {
 	struct fake *f = x->f;
 	__u64 links = fake_alloc(f, size + 16), last = fake_get(f, head + 8);
 
-	/* The lowest bits are the collector's. */
+	/* The lowest bits belong to the garbage collector. */
 	fake_put(f, links, head);
 	fake_put(f, links + 8, last | 2);
 	fake_put(f, last, links | 1);
@@ -73,7 +73,7 @@ static __u64 put_greenlet(struct greenlets *x, __u64 type, __u64 parent, __u64 s
 	if (x->layout != ONE) {
 		impl = fake_alloc(f, 208);
 		fake_put(f, addr + 32, impl);
-		fake_put(f, impl, x->type_type); /* a table of functions */
+		fake_put(f, impl, x->type_type); /* a vtable */
 		fake_put(f, impl + (x->layout == TWO ? GREENLETS_END_2 : 8), addr);
 	}
 	fake_put(f, greenlets_stack(x, addr), start);
@@ -96,7 +96,7 @@ __u64 greenlets_put(struct greenlets *x, __u64 parent)
 	return put_greenlet(x, x->greenlet_type, parent, 0, 0);
 }
 
-/* A frame that the other one was called from, and its object. */
+/* Makes a frame that called another one, and its object. */
 static __u64 put_frame(struct greenlets *x, __u64 caller, int owner)
 {
 	struct fake *f = x->f;
@@ -122,7 +122,10 @@ static void suspend(struct greenlets *x, __u64 greenlet, __u64 frame)
 		 fake_get(x->f, frame + x->f->offsets.frame.instr_ptr - 8));
 }
 
-/* Calls by C: an entry frame between, which lies on the thread's stack, where by now another greenlet's is. */
+/*
+ * Calls through C: the entry frame between is on the thread's stack, which by now holds another
+ * greenlet's.
+ */
 static void suspend_deep(struct greenlets *x)
 {
 	struct fake *f = x->f;

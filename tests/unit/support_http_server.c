@@ -18,7 +18,7 @@
 
 struct http_server http_server = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .connection = -1 };
 
-/* The number that the body begins with, unpacked where it is packed. */
+/* Returns the number at the beginning of the body, decompressed if needed. */
 static __u32 number_of(const char *head, const char *body, size_t len)
 {
 	z_stream z = { .next_in = (Bytef *)body, .avail_in = (uInt)len };
@@ -52,7 +52,7 @@ static void take_request(const char *head, const char *body, size_t len, int fd)
 	send(fd, answer, strlen(answer), MSG_NOSIGNAL);
 }
 
-/* Requests of one connection. */
+/* Handles the requests of one connection. */
 static void converse(int fd)
 {
 	static char buf[1 << 20];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_http_server.h - a server, one connection at a time, that does as it is told.
+ * support_http_server.h - a scripted server with one connection at a time.
  */
 #ifndef KRAIT_TESTS_SUPPORT_HTTP_SERVER_H
 #define KRAIT_TESTS_SUPPORT_HTTP_SERVER_H
@@ -9,7 +9,7 @@
 #include <pthread.h>
 
 #define BODIES_MAX 4096
-/* It gives that away. */
+/* The server reveals that. */
 #define TOKEN "s3cret-token-of-the-test"
 
 #define OK "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
@@ -25,15 +25,16 @@ struct http_server {
 	pthread_mutex_t lock;
 	int fd, connection;
 	unsigned port;
-	const char *const *answers; /* one a request; the last one stays */
+	const char *const *answers; /* one per request; the last one repeats */
 	char heads[16][4096]; /* of the first requests */
 	unsigned requests;
-	__u32 bodies[BODIES_MAX]; /* number that each body begins with, of requests with status 200 */
+	/* for requests with status 200: the number at the beginning of the body */
+	__u32 bodies[BODIES_MAX];
 	unsigned body_cnt;
 };
 extern struct http_server http_server;
 
-/* port 0: any. */
+/* port 0: any free one. */
 void http_server_start(unsigned port, const char *const *answers);
 void http_server_stop(void);
 

@@ -10,7 +10,7 @@
 
 enum { GENERATION = 24, CODE_SIZE = 256, CO_VERSION = 92 };
 
-/* CPython 3.14, GIL build, except for the interpreter, which is small here. */
+/* CPython 3.14, GIL build, except for the interpreter state, which is smaller here. */
 const struct py_offsets image_offsets = {
 	.version = 0x030e0af0,
 	.interp = { .id = 0, .next = 8, .threads_head = 16, .code_object_generation = GENERATION },
@@ -51,7 +51,7 @@ struct image *image_new(void)
 		abort();
 	image->memory = (struct memory){ read_image, image };
 	image->fail_with = -EFAULT;
-	image->used = 256; /* the interpreter is in here */
+	image->used = 256; /* holds the interpreter */
 	image->code_type_addr = image_type(image, "code");
 	return image;
 }
@@ -96,7 +96,7 @@ __u64 image_string(struct image *image, int kind, const void *data, size_t lengt
 {
 	size_t width = kind ? (size_t)kind : 1, header = kind ? 56 : 40;
 	__u64 addr = image_alloc(image, header + width * (length + 1));
-	/* interned 1, kind, compact, ascii; what is above is garbage in real strings too. */
+	/* interned 1, kind, compact, ascii; in real strings, too, the higher bits are garbage. */
 	__u32 state = 0xabcdef00 | 1 | (__u32)width << 2 | 1 << 5 | (kind ? 0 : 1) << 6;
 
 	put_u64(image, addr + 16, length);
@@ -130,7 +130,7 @@ __u64 image_type(struct image *image, const char *name)
 
 void image_put_code(struct image *image, __u64 addr, const struct image_code *code)
 {
-	put_u64(image, addr, 1); /* references */
+	put_u64(image, addr, 1); /* reference count */
 	put_u64(image, addr + 8, image->code_type_addr);
 	put_u64(image, addr + 112, code->filename_addr);
 	put_u64(image, addr + 128, code->qualname_addr);

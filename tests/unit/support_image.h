@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_image.h - a target's memory made of bytes: objects of CPython 3.14 laid out by hand.
+ * support_image.h - a target's memory made of bytes: CPython 3.14 objects laid out by hand.
  *
- * The image is read through a struct memory that counts, and that fails or changes something at the
- * n-th read, so that a test can put a fault or a race at every point of a sequence.
+ * Tests read the image through a struct memory that counts reads and can fail or change something
+ * at the n-th one, so a fault or a race can be put at every point of a sequence.
  */
 #ifndef KRAIT_TESTS_SUPPORT_IMAGE_H
 #define KRAIT_TESTS_SUPPORT_IMAGE_H
@@ -24,7 +24,7 @@ struct image {
 	__u64 code_type_addr;
 	struct memory memory;
 	unsigned long reads;
-	unsigned long fail_at; /* the n-th read from now fails (1: the next); 0 none */
+	unsigned long fail_at; /* the n-th read from now on fails (1: the next); 0: none */
 	int fail_with;
 	/* Called before the n-th read from now. */
 	unsigned long change_at;
@@ -34,12 +34,12 @@ struct image {
 
 extern const struct py_offsets image_offsets;
 
-/* With a PyCode_Type and a generation of 0 in it. */
+/* Contains a PyCode_Type and generation 0. */
 struct image *image_new(void);
 void image_free(struct image *image);
 
 void *image_at(struct image *image, __u64 addr);
-/* Room of len zero bytes, 16-byte aligned. */
+/* Allocates len zero bytes, 16-byte aligned. */
 __u64 image_alloc(struct image *image, size_t len);
 void image_set_generation(struct image *image, __u64 generation);
 
@@ -48,7 +48,7 @@ __u64 image_string(struct image *image, int kind, const void *data, size_t lengt
 __u64 image_ascii(struct image *image, const char *text);
 __u64 image_bytes(struct image *image, const void *data, size_t len);
 
-/* A type object of that name. */
+/* Makes a type object with that name. */
 __u64 image_type(struct image *image, const char *name);
 
 struct image_code {
@@ -57,7 +57,7 @@ struct image_code {
 	__u32 version;
 };
 __u64 image_code(struct image *image, const struct image_code *code);
-/* Another object at an address where one was. */
+/* Puts another object at the address of an earlier one. */
 void image_put_code(struct image *image, __u64 addr, const struct image_code *code);
 
 #endif /* KRAIT_TESTS_SUPPORT_IMAGE_H */

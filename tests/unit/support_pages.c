@@ -44,7 +44,7 @@ struct profile *pages_waits(void)
 	return p;
 }
 
-/* What pages_waits() has counted, one after the other, from second 1 on. */
+/* What pages_waits() has counted, in sequence, from second 1 on. */
 static char *emit_waits(struct profile *p)
 {
 	const struct emitter_ops *ops = format_by_name("html");
@@ -79,7 +79,7 @@ static char *emit_waits(struct profile *p)
 	return page;
 }
 
-/* 15 workers each of two programs. */
+/* 15 workers for each of two programs. */
 static struct profile *many_profile(void)
 {
 	struct profile *p = profile__new();
@@ -115,7 +115,7 @@ static void write_file(const char *dir, const char *name, const char *format, st
 	write_text(dir, name, format, emit_text(format, p, &pages_options), p);
 }
 
-/* Of the small profile: what it was when walk took twice as long and nothing was encoded. */
+/* The small profile's earlier version: walk took twice as long and nothing was encoded. */
 static struct counts *before_of(const struct counts *after)
 {
 	struct counts *before = counts__new(after->dict, &after->event);
@@ -147,7 +147,7 @@ void pages_comparison(FILE *out)
 	profile__free(p);
 }
 
-/* The text of every file: 300 lines, of which the first ones would like to be something else. */
+/* Every file's text: 300 lines, the first of which try to break out. */
 static int source_text(void *ctx, const struct dict *dict, __u32 file, char **ret)
 {
 	const char *path = dict__text(dict, file);

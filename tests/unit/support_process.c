@@ -160,7 +160,7 @@ pid_t process_fork_waiting(uid_t real, uid_t effective)
 	if (!pid) {
 		if (real && setresuid(real, effective, effective))
 			_exit(1);
-		/* Whoever changes ids is not dumpable any more, and outlives its parent. */
+		/* Changing ids clears both the dumpable flag and the parent-death signal. */
 		prctl(PR_SET_DUMPABLE, 1);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() == parent)

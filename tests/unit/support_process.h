@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_process.h - live processes to identify: interpreters of scripts/pythons in their own roots,
- * copies of them under other names, and what is not Python.
+ * support_process.h - live processes to identify: interpreters of scripts/pythons in their own
+ * roots, copies under other names, and processes that are not Python.
  */
 #ifndef KRAIT_TESTS_SUPPORT_PROCESS_H
 #define KRAIT_TESTS_SUPPORT_PROCESS_H
@@ -36,26 +36,32 @@ struct copied {
 int process_setup(void **state);
 int process_teardown(void **state);
 
-/* Starts and waits for the first byte of output. The pid, or -1 when it ended without. */
+/*
+ * Starts it and waits for its first byte of output. Returns the pid, or -1 if it ended without
+ * output.
+ */
 pid_t process_start(const struct start *s);
 pid_t process_start_python(const struct python *p);
 pid_t process_start_sleep(void);
 void process_stop(pid_t pid);
-/* A copy of this process with these ids, 0: its own, that waits to be ended. It goes with its parent. */
+/*
+ * Forks a copy of this process with these ids (0: its own) that waits to be killed and dies with
+ * its parent.
+ */
 pid_t process_fork_waiting(uid_t real, uid_t effective);
 
 int process_identify(struct fixture *f, pid_t pid);
 /*
- * Without the capability for map_files: as nobody, on a process of nobody. A child does it, since
- * nobody cannot become root again.
+ * Identifies without the capability for map_files: as nobody, a process of nobody. Runs in a child,
+ * since nobody cannot become root again.
  */
 int identify_as_nobody(struct fixture *f, pid_t pid);
 void process_check_python(const struct fixture *f, const struct python *p);
 
 void copy_file(const char *from, const char *to);
-/* An executable that holds the interpreter, or NULL, and then it is said. */
+/* Returns an executable that contains the interpreter; NULL after a message. */
 const struct python *find_exe(const struct fixture *f);
-/* Copied to a folder that nobody can name. */
+/* Copies it to a folder whose name cannot be guessed. */
 void copy_exe(const struct python *p, const char *name, struct copied *ret);
 void remove_copy(const struct copied *c);
 

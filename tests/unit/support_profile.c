@@ -232,7 +232,7 @@ struct profile *large_profile(unsigned nodes)
 		node = push(p, 0, add_process(p, pid % 2 ? "gunicorn" : "celery", pid));
 		node = push(p, node, add_thread(p, tid == pid ? "MainThread" : "pool", pid, tid));
 		for (depth = random_below(&seed, 60) + 4; depth; depth--) {
-			/* Most calls are those of a hot path, the rest branches off. */
+			/* Most calls follow a hot path; the rest branch off. */
 			if (!random_below(&seed, 12))
 				shape = seed;
 			shape = shape * 6364136223846793005ULL + 7;

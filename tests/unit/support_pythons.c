@@ -55,7 +55,8 @@ static size_t parse(FILE *list, struct python *pythons, size_t cap, int minor)
 			   p->root, p->path) != 4 ||
 		    sscanf(p->version, "3.%d", &have) != 1 || have < minor ||
 		    !strcmp(p->kind, "refs"))
-			continue; /* the latter is laid out as no other build of its version */
+			/* the latter has a layout unlike any other build of its version */
+			continue;
 		if (!is_listed(pythons, cnt, p->version) && is_runnable(p))
 			cnt++;
 	}
@@ -91,7 +92,7 @@ static void run(const struct python *python, int script, const char *arg)
 	fcntl(3, F_SETFD, 0);
 	if (strcmp(python->root, "/") && (chroot(python->root) || chdir("/")))
 		_exit(126);
-	/* /proc need not be mounted in there, so the script cannot be named /dev/fd/3. */
+	/* /proc need not be mounted in there, so the script cannot be called /dev/fd/3. */
 	execl(python->path, python->path, "-I", "-S", "-c",
 	      "import os; exec(compile(os.fdopen(3).read(), 'script', 'exec'))", arg, NULL);
 	_exit(127);

@@ -2,9 +2,9 @@
 /*
  * support_pythons.h - the interpreters that unit tests may compare with.
  *
- * The list is that of scripts/pythons: the file KRAIT_MATRIX or KRAIT_PYTHONS (scripts/run-tests), or asked
- * for (none is made then).
- * One executable for each version. What cannot be run here is named in a diagnostic line.
+ * The list comes from scripts/pythons: the file KRAIT_MATRIX or KRAIT_PYTHONS (scripts/run-tests),
+ * or a call with --list. Takes one executable of each version. A diagnostic line names those that
+ * cannot run here.
  */
 #ifndef KRAIT_TESTS_SUPPORT_PYTHONS_H
 #define KRAIT_TESTS_SUPPORT_PYTHONS_H
@@ -20,12 +20,12 @@ struct python {
 	char path[256];
 };
 
-/* Fills pythons with those that are at least 3.minor, newest first. How many. */
+/* Fills pythons with versions from 3.minor on, newest first. Returns how many. */
 size_t pythons_find(struct python *pythons, size_t cap, int minor);
 
 /*
- * A running script. It is handed over on descriptor 3, so that it need not exist in the root of
- * the interpreter; its standard input and output are pipes to us. It dies with us.
+ * A running script. It is passed on descriptor 3, so it need not exist in the interpreter's root;
+ * its standard input and output are pipes to us. It dies with us.
  */
 struct script {
 	pid_t pid;
@@ -33,10 +33,10 @@ struct script {
 	FILE *out; /* from the script */
 };
 
-/* file is a name in tests/unit; arg may be NULL. 0 or -errno. */
+/* file: a name in tests/unit; arg may be NULL. Returns 0 or -errno. */
 int script_start(struct script *s, const struct python *python, const char *file, const char *arg);
 
-/* Closes both pipes and waits. 0 if it ended with success. */
+/* Closes both pipes and waits. Returns 0 if the script succeeded. */
 int script_end(struct script *s);
 
 #endif /* KRAIT_TESTS_SUPPORT_PYTHONS_H */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_roles.h - for programs that start workers of krait: they are themselves what is started.
+ * support_roles.h - for test programs that start krait's workers: the worker is the test program
+ * itself.
  */
 #ifndef KRAIT_SUPPORT_ROLES_H
 #define KRAIT_SUPPORT_ROLES_H
@@ -10,7 +11,7 @@
 #include "cmd/roles.h"
 #include "worker/role.h"
 
-/* The first thing that main() does. Does not come back in a worker. */
+/* Call first in main(). Does not return in a worker. */
 static inline void become_worker(char **argv)
 {
 	const struct role *role = roles_find(argv[0]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_sanitized.h - whether the sanitizers watch, under which everything takes ten times as long. A test that does the
- * same thing very often does it less often then: make check-unit and make coverage do all of it.
+ * support_sanitized.h - whether sanitizers are active, which make everything ten times slower.
+ * Tests with many repetitions do fewer then; make check-unit and make coverage do all.
  */
 #ifndef KRAIT_TESTS_SUPPORT_SANITIZED_H
 #define KRAIT_TESTS_SUPPORT_SANITIZED_H
@@ -14,7 +14,7 @@
 #define SANITIZED false
 #endif
 
-/* So many times; a part of them under sanitizers. */
+/* Returns cnt, or a part of it under sanitizers. */
 #define TIMES(cnt) (SANITIZED ? (cnt) / 4 : (cnt))
 
 #endif /* KRAIT_TESTS_SUPPORT_SANITIZED_H */

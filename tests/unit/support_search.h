@@ -7,7 +7,7 @@
 
 #include "support_walker.h"
 
-/* The thread pointer that is looked for, and those of others. */
+/* The thread pointer to search for, and those of other threads. */
 #define SELF 0x7f55aa001740ULL
 #define OTHER(n) (SELF + 0x801000ULL * ((n) + 1))
 
@@ -19,10 +19,10 @@ struct search_fixture {
 /* The group's setup and teardown. */
 int search_fixture_new(void **state);
 int search_fixture_free(void **state);
-/* A runtime of that version without interpreters; what was there is gone. */
+/* Makes a runtime of that version without interpreters, dropping the old one. */
 void search_fixture_begin(struct search_fixture *x, int version);
 
-/* Adds states of cnt other threads at the head; returns interp_addr. */
+/* Adds states of cnt other threads at the head. Returns interp_addr. */
 __u64 add_others(struct search_fixture *x, __u64 interp_addr, int cnt);
 void assert_found(struct search_fixture *x, __u64 tstate_addr, __u64 interp_addr);
 void assert_reason(struct search_fixture *x, __u32 reason);

@@ -28,7 +28,7 @@
 #include "unwind/elf_rows.h"
 #include "util/cleanup.h"
 
-/* With the trail of the walk before. */
+/* Has the previous walk's trail. */
 static struct native_walk last_walk;
 
 /* ---- tables ----------------------------------------------------------------------------------- */
@@ -91,7 +91,7 @@ static void set_rows(struct unwind_tables *t, __u32 file, int fd)
 	row_table_free(&table);
 }
 
-/* All code of a process; what has no file has no rows. */
+/* Adds all code of a process; code without a file has no rows. */
 static __u32 add_process(struct unwind_tables *t, pid_t pid)
 {
 	static struct unwind_mapping list[512];
@@ -125,7 +125,7 @@ static __u32 add_process(struct unwind_tables *t, pid_t pid)
 
 #define SEEN (1U << 16)
 
-/* The top of the stack as it is now, so that a walk costs one system call. */
+/* Caches the top of the stack, so that a walk costs one system call. */
 static struct {
 	pid_t pid;
 	__u64 addr;
@@ -202,7 +202,7 @@ static bool is_prefix(__u8 byte)
 	       (byte & 0xf0) == 0x40;
 }
 
-/* Is the next instruction a call? */
+/* Tells whether the next instruction is a call. */
 static bool is_call(const __u8 *code)
 {
 	int i = 0;
@@ -212,7 +212,7 @@ static bool is_call(const __u8 *code)
 	return code[i] == 0xe8 || (code[i] == 0xff && (code[i + 1] >> 3 & 7) == 2);
 }
 
-/* After the instruction: what has been called, and what is no more. */
+/* After an instruction: records calls and returns. */
 static void follow(struct stepper *s, bool called, const struct user_regs_struct *r)
 {
 	while (s->depth && s->shadow[s->depth - 1].at < r->rsp)
@@ -241,7 +241,7 @@ static void say(const struct stepper *s, const struct user_regs_struct *r, const
 					      0);
 }
 
-/* The chain: where it is, what it will return to, and what was there at the beginning. */
+/* Compares the chain: positions, return addresses, and the initial part. */
 static bool is_right(const struct stepper *s, const struct user_regs_struct *r,
 		     const struct chain *c)
 {
@@ -322,7 +322,7 @@ pid_t stepper_start(void (*work)(void *), void *arg)
 		work(arg);
 		_exit(0);
 	}
-	/* It may have become another program first. */
+	/* It may have exec'ed another program first. */
 	do {
 		assert_int_equal(waitpid(pid, &status, __WALL), pid);
 		assert_true(WIFSTOPPED(status));

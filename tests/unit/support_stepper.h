@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_stepper.h - the unwinder of bpf/unwind.h over a process that is stepped through by single
- * instructions: at every one of them the chain must be that of a shadow stack, which is kept from the calls and
- * returns that were seen, and whole.
+ * support_stepper.h - runs the unwinder of bpf/unwind.h over a process while single-stepping it: at
+ * every instruction the chain must be complete and equal a shadow stack, which is maintained from
+ * the observed calls and returns.
  */
 #ifndef KRAIT_TESTS_SUPPORT_STEPPER_H
 #define KRAIT_TESTS_SUPPORT_STEPPER_H
@@ -24,7 +24,7 @@ struct chain {
 #define SHADOW_MAX 512
 
 struct call {
-	__u64 at, ra; /* where the return address is */
+	__u64 at, ra; /* where the return address is stored */
 };
 
 struct stepper {
@@ -37,17 +37,17 @@ struct stepper {
 	unsigned deepest;
 };
 
-/* A child that is traced and runs work, which stops itself when its code is loaded. */
+/* Starts a traced child that runs work; it stops itself once its code is loaded. */
 pid_t stepper_start(void (*work)(void *), void *arg);
-/* A process that is stopped. One at a time. */
+/* For a stopped process. Only one at a time. */
 void stepper_begin(struct stepper *s, pid_t pid);
-/* Steps until the process stops itself again, or s->steps is max. */
+/* Steps until the process stops itself again or s->steps reaches max. */
 void stepper_go(struct stepper *s, size_t max);
-/* Lets it run for some time; what it has called meanwhile the shadow stack does not know. */
+/* Lets it run freely for some time; the shadow stack does not see calls meanwhile. */
 void stepper_run(struct stepper *s, unsigned us);
-/* Says what was seen, and ends the process. */
+/* Prints what was seen and ends the process. */
 void stepper_end(struct stepper *s, const char *what);
-/* At least so many steps, all of them right. */
+/* Requires at least so many steps, all of them right. */
 void stepper_check(const struct stepper *s, size_t least);
 
 #endif /* KRAIT_TESTS_SUPPORT_STEPPER_H */

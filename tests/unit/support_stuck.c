@@ -46,7 +46,7 @@ static struct fuse_attr attributes(uint64_t node)
 	};
 }
 
-/* Everything but FUSE_READ is answered, and whether there is such a file. */
+/* Answers everything except FUSE_READ, and except lookups of STUCK_SILENT. */
 static void serve(int fuse, const struct fuse_in_header *in)
 {
 	struct fuse_init_out init = { .major = FUSE_KERNEL_VERSION,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_stuck.h - a file that can be mapped and never be read: on FUSE, served by nobody who answers.
+ * support_stuck.h - a file that can be mapped but never read: on FUSE, with a server that does not
+ * answer.
  */
 #ifndef KRAIT_TESTS_SUPPORT_STUCK_H
 #define KRAIT_TESTS_SUPPORT_STUCK_H
@@ -8,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* The name of a file in that folder of which nobody says whether it is there. */
+/* A file name in that folder whose lookup is never answered. */
 #define STUCK_SILENT "silent"
 
 struct stuck {
@@ -16,9 +17,12 @@ struct stuck {
 	char folder[64], file[80];
 };
 
-/* False, with a reason as a message, where /dev/fuse may not be used or nothing be mounted. */
+/*
+ * Returns false, after a message with the reason, if /dev/fuse is not usable or mounting is
+ * impossible.
+ */
 bool stuck_mount(struct stuck *s);
-/* Whoever waits gets an error. */
+/* Waiting processes get an error. */
 void stuck_unmount(struct stuck *s);
 
 #endif /* KRAIT_TESTS_SUPPORT_STUCK_H */

@@ -84,7 +84,7 @@ char *emit_timed(const char *format, const struct profile *p, const struct emit_
 	for (__u64 i = 0; i < cnt; i++) {
 		s.node = nodes[i];
 		find_thread(p, &s);
-		/* So many threads, 16 or less, as tick at once. */
+		/* As many threads (at most 16) as tick at the same time. */
 		s.time_ns = 1000000000ULL + i / 16 * PERIOD_NS + next_random(&seed) % 100000;
 		assert_int_equal(ops->sample(e, p, &s), 0);
 	}

@@ -23,7 +23,7 @@
 #include "target/parser_starter.h"
 #include "worker/channel.h"
 
-/* Each has to fail. */
+/* Tries forbidden actions, all of which must fail. */
 static unsigned try_everything(void)
 {
 	unsigned may = 0;
@@ -65,7 +65,7 @@ static void tell(struct parser_answer *answer)
 	answer->result = -ENOENT;
 }
 
-/* What the file says is done first. False: no answer. */
+/* Does first what the file says. Returns false: no answer. */
 static bool obey(const char *order, struct parser_answer *answer)
 {
 	volatile bool forever = true;
@@ -74,7 +74,7 @@ static bool obey(const char *order, struct parser_answer *answer)
 		return false;
 	while (forever && !strcmp(order, "compute"))
 		;
-	/* About a second of CPU time, with sanitizers as without. */
+	/* About a second of CPU time, with or without sanitizers. */
 	for (volatile unsigned i = 0; i < TIMES(300000000) && !strcmp(order, "work"); i++)
 		;
 	while (!strcmp(order, "hang"))

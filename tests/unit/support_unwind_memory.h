@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_unwind_memory.h - the tables of rows.h in plain memory, and bpf/unwind.h over them: what
- * bpf/unwind_maps.h is in the kernel. For one source file of a test.
+ * support_unwind_memory.h - the tables of rows.h in plain memory, with bpf/unwind.h over them: the
+ * counterpart of bpf/unwind_maps.h in the kernel. Include it in one source file of a test.
  */
 #ifndef KRAIT_TESTS_SUPPORT_UNWIND_MEMORY_H
 #define KRAIT_TESTS_SUPPORT_UNWIND_MEMORY_H

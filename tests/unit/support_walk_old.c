@@ -5,7 +5,7 @@
 
 #include "target/py_builtin_offsets.h"
 
-/* Where PyThreadState has its own _PyCFrame: in 3.11; 3.12 has it a little before. */
+/* The offset of _PyCFrame within PyThreadState: in 3.11; in 3.12 it is slightly lower. */
 #define ROOT_CFRAME 336
 
 int old_setup(void **state)
@@ -44,7 +44,7 @@ void old_begin(struct old_fake *x, unsigned minor)
 		.frame_size = 384,
 	};
 	x->fake = fake_new(&x->version, 0x7f5500000000, 4 << 20);
-	/* The last of the runtime's fields is beyond what the fake has set aside for it. */
+	/* The runtime's last field is beyond what the fake has reserved. */
 	fake_alloc(x->fake, 1024);
 	x->interp_addr = fake_interp(x->fake);
 	x->tstate_addr = old_thread(x, x->interp_addr, SELF);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_walk_old.h - a fake interpreter of 3.8 to 3.12, in which calls are made, and what a walk should find.
+ * support_walk_old.h - a fake interpreter of 3.8 to 3.12 in which calls can be made, and the
+ * expected walk.
  */
 #ifndef KRAIT_SUPPORT_WALK_OLD_H
 #define KRAIT_SUPPORT_WALK_OLD_H
@@ -14,7 +15,7 @@ struct old_fake {
 	struct fake *fake;
 	__u64 interp_addr, tstate_addr;
 	__u64 frame_addr, cframe_addr; /* the current ones */
-	struct frame nodes[NODES_MAX]; /* what a walk should find, root first */
+	struct frame nodes[NODES_MAX]; /* the expected walk, root first */
 	__u32 cnt;
 	struct stack_walk_result result;
 };
@@ -27,14 +28,14 @@ struct old_fake {
 int old_setup(void **state);
 int old_teardown(void **state);
 
-/* A new interpreter of that version, with one thread, SELF. */
+/* Makes a new interpreter of that version with one thread, SELF. */
 void old_begin(struct old_fake *x, unsigned minor);
-/* A state of that thread; with a C frame of its own where the version has them. */
+/* Makes a state of that thread, with its own C frame if the version has C frames. */
 __u64 old_thread(struct old_fake *x, __u64 interp_addr, __u64 thread_id);
 
-/* A call from Python; from_c: through a new activation of the eval loop. */
+/* Calls from Python; from_c: through a new activation of the eval loop. */
 void old_call(struct old_fake *x, bool from_c, __s32 instr_off);
-/* Parts of that: the frame is the current one; where it is; what a walk should find of it. */
+/* The steps of a call: make the frame current; where it is; the expected result of a walk. */
 void old_set_current(struct old_fake *x, __u64 addr);
 void old_put_instr(struct old_fake *x, __u64 addr, __u64 code_addr, __s32 instr_off);
 void old_expect(struct old_fake *x, __u64 frame_addr, __u64 code_addr, __s32 instr_off);

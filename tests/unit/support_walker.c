@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* A result, and what must stay as it is. */
+/* A result, and a guard behind it. */
 struct guarded {
 	struct stack_walk_result result;
 	struct frame canary;
@@ -49,7 +49,7 @@ void host_walk(struct fake *f, __u64 tstate_addr, bool fingerprints, struct stac
 	struct guarded g;
 
 	x.fingerprints = fingerprints;
-	f->free_reads = 1; /* of the state itself: the walk begins behind it */
+	f->free_reads = 1; /* of the state itself: the walk begins after it */
 	guard(&g);
 	stack_walk_state(&x, tstate_addr, &g.result);
 	check(&g, ret);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_abi.c - what bpf/abi.h promises beyond what it asserts itself.
+ * test_abi.c - guarantees of bpf/abi.h beyond its own assertions.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include <linux/types.h>
 #include <cmocka.h>
 
-/* Padding that is not written out is an error right here, at compile time. */
+/* Implicit padding is a compile-time error here. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wpadded"
 #include "abi.h"
@@ -78,7 +78,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Code objects made one after the other, of one file: what a reused address sees. */
+/* Code objects made in sequence from one file: what may follow at a reused address. */
 static void fingerprints_of_neighbours_differ(void **state)
 {
 	enum { CNT = 20000 };
@@ -91,11 +91,14 @@ static void fingerprints_of_neighbours_differ(void **state)
 	qsort(values, CNT, sizeof(values[0]), by_value);
 	for (int i = 1; i < CNT; i++)
 		same += values[i] == values[i - 1];
-	/* 31 bits: a pair in 20,000 by chance has a probability of 1 in 10. */
+	/*
+	 * With 31 bits, the probability that any of the 20,000 collide with a neighbour by chance
+	 * is small.
+	 */
 	assert_in_range(same, 0, 2);
 }
 
-/* A whole tick is what /proc says; anything else is exact. */
+/* A multiple of a tick comes from /proc; any other value is exact. */
 static void starts_are_compared_as_exactly_as_they_are_known(void **state)
 {
 	const __u64 tick = 123456 * KRAIT_NS_PER_TICK;

@@ -142,7 +142,7 @@ static void missed_ticks_are_beside_the_interrupts(void **state)
 	assert_non_null(strstr(buf, "0 of 90 timer ticks missed"));
 	accounts_say(&a, buf, sizeof(buf));
 	assert_string_equal(buf, "all 90 samples complete");
-	/* What is missing is accounted for, and what is nowhere. */
+	/* Missing samples are accounted for, and unaccounted ones reported. */
 	a.reasons[REASON_PYTHON] = 89;
 	accounts_say(&a, buf, sizeof(buf));
 	assert_string_equal(buf,

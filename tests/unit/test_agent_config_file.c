@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_agent_config_file.c - files of --config: as options in front of the command line, or refused without their values.
+ * test_agent_config_file.c - files of --config: inserted as options before the command line, or
+ * refused without quoting their values.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +65,7 @@ static void keys_become_options_in_front(void **state)
 		assert_string_equal(a.argv[i], expected[i]);
 	assert_null(a.argv[6]);
 	agent_options_parse(&o, a.argc, a.argv);
-	/* What the command line says counts. */
+	/* The command line takes precedence. */
 	assert_int_equal(o.record.frequency, 7);
 	assert_int_equal(o.interval_ns, 5000000000ULL);
 	assert_true(o.record.off_cpu);
@@ -72,7 +73,7 @@ static void keys_become_options_in_front(void **state)
 	agent_arguments_free(&a);
 }
 
-/* What is on by itself is said to be off by an option of its own. */
+/* For a feature that is on by default, "no" becomes the option that turns it off. */
 static void no_turns_off_what_is_on(void **state)
 {
 	static const struct {

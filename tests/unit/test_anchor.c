@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * test_anchor.c - the anchor protocol (bpf/anchor.h, bpf/walk.h, user/stack/stacks.c) on a model of
- * the interpreter: every stack that comes out is the true one, whatever comes between two stores: a
- * writer of our own whose writes come late, records and threads that get lost, faults, another
- * profiler. And with any one of its checks taken away, wrong stacks come out, or deltas get lost.
+ * the interpreter: every resulting stack is the true one, whatever happens between two stores:
+ * delayed writes of our own writer, lost records and threads, faults, another profiler. With any
+ * one of its checks removed, wrong stacks appear or deltas get lost.
  *
- * What is assumed of the other profiler: between two samples of a thread state it writes at most once,
- * and only 0 or what is on the stack at that time. (Two writes can undo each other; a dead frame's
- * address can come alive elsewhere, be popped and bring the anchor back by chance. KRAIT_DEAD=1 lets
- * it write those, too.)
+ * Assumption about the other profiler: between two samples of a thread state it writes at most
+ * once, and only 0 or an address on the stack at that time. (Two writes can undo each other; a dead
+ * frame's address can come alive elsewhere, be popped and restore the anchor by chance.
+ * KRAIT_DEAD=1 allows those writes, too.)
  *
- * From the environment: KRAIT_SEED, KRAIT_STEPS (of the interpreters, in each of two runs).
+ * Environment: KRAIT_SEED, KRAIT_STEPS (of the interpreters, in each of two runs).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@
 #else
 #define STEPS 10000000
 #endif
-/* In which a mutant must show itself: so many programs of so many steps. */
+/* A mutant must show itself within so many programs of so many steps. */
 #define MUTANT_RUNS 100
 #define MUTANT_STEPS 100000
 
@@ -60,7 +60,7 @@ static void report(void)
 	printf("# wrong %llu, lost %llu, mismatched %llu\n", run.wrong, run.lost, mismatched());
 }
 
-/* A run in which nothing much happens proves nothing. */
+/* A run with too few events proves nothing. */
 static void check_effect(__u64 steps)
 {
 	__u64 least = steps / 10000;
@@ -88,7 +88,7 @@ static void check_run(__u64 seed)
 	run_end();
 }
 
-/* An even seed has shallow stacks and restless thread states, an odd one deep stacks. */
+/* An even seed gives shallow stacks and restless thread states, an odd one deep stacks. */
 static void every_stack_of_deep_programs_is_true(void **state)
 {
 	check_run(number_from("KRAIT_SEED", 1) | 1);
@@ -128,8 +128,9 @@ static void check_mutant(const struct without *w)
 }
 
 /*
- * Not among them is NOT_SLID, the full walk after a slide: without it the model is wrong only once in
- * 40 million steps (5 wrong and 2 lost in 2 x 100 million, with late foreign writes of dead frames).
+ * NOT_SLID, the full walk after a slide, is not included: without it the model is wrong only once
+ * in 40 million steps (5 wrong and 2 lost in 2 x 100 million, with late foreign writes of dead
+ * frames).
  */
 static void every_check_is_needed(void **state)
 {
@@ -142,7 +143,7 @@ static void every_check_is_needed(void **state)
 		{ "the whole chain", MUTANT_WHOLE, .wrong = true },
 		{ "a record that is sent", MUTANT_SENT },
 		{ "the end at entry frames", MUTANT_ENTRY_FRAME, .wrong = true },
-		/* These two stand behind another check each. */
+		/* Each of these two is backed up by another check. */
 		{ "a record that is sent and its epoch", MUTANT_SENT, MUTANT_BASE_EPOCH,
 		  .wrong = true },
 		{ "the epoch read after the thread", MUTANT_READ_AFTER, MUTANT_EPOCH_STILL },
@@ -183,8 +184,8 @@ static void sample_and_read(struct model_thread *t)
 }
 
 /*
- * A late write leaves a dead frame in the slot of one thread state; a frame at the same address is
- * confirmed in another one of the same thread; then the first has a frame there, too.
+ * A late write leaves a dead frame in one thread state's slot; a frame at the same address is
+ * confirmed in another state of the same thread; then the first state has a frame there, too.
  */
 static void alternate_states(__u64 seed, const struct without *w)
 {
@@ -235,7 +236,7 @@ static void call_to(struct model_thread *t, __u32 depth)
 		assert_true(model_call(run.m, t, false));
 }
 
-/* The stack has grown beyond what a full walk holds, but not beyond what is left of one to its anchor. */
+/* The stack exceeds what a full walk can hold, but the part up to its anchor does not. */
 static void an_audit_that_cannot_reach_the_root_is_a_delta(void **state)
 {
 	struct model_thread *t;

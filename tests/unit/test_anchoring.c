@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_anchoring.c - which threads are written to, and when: of admitted processes only, none that is
- * young or not dumpable, none again that refused; an epoch only after the answer; all cleared at the end.
+ * test_anchoring.c - which threads krait writes to, and when: only threads of admitted processes,
+ * none that is young or not dumpable, never again one that refused; the epoch is set only after the
+ * answer; all slots are cleared at the end.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +32,7 @@ struct ask {
 	void *ctx;
 };
 
-/* What a prober would have been asked. */
+/* Requests that would have gone to a prober. */
 struct fixture {
 	struct anchoring *anchoring;
 	struct anchors *anchors;
@@ -88,7 +89,7 @@ static int tie(void *ctx, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor)
 	return 0;
 }
 
-/* The answer to the oldest question. */
+/* Answers the oldest request. */
 static void answer(struct fixture *f, int result, __u64 lpf_addr, bool with_data)
 {
 	struct probe_anchor_state state = { .lpf_addr = lpf_addr, .seq = 77 };
@@ -155,7 +156,7 @@ static struct record_sample event_of(pid_t pid, pid_t tid)
 	};
 }
 
-/* As the thread does it. */
+/* As the anchor thread does. */
 static void put(struct fixture *f, const struct record_sample *record)
 {
 	static struct frame frames[DEPTH];
@@ -165,7 +166,7 @@ static void put(struct fixture *f, const struct record_sample *record)
 	anchoring__sample(f->anchoring, record, frames);
 }
 
-/* Samples enough for a decision. */
+/* Enough samples for a decision. */
 static void put_many(struct fixture *f, struct record_sample record)
 {
 	for (int i = 0; i < 20; i++) {
@@ -190,7 +191,7 @@ static void test_written_and_believed_after_the_answer(void **state)
 	assert_false(asked->foreign_ok);
 	assert_int_equal(f->map[0].epoch, 0);
 	assert_int_equal(f->map[0].addrs[0], asked->frame_addr);
-	put_many(f, event_of(7, 8)); /* one question at a time */
+	put_many(f, event_of(7, 8)); /* one request at a time */
 	assert_int_equal(f->ask_cnt, 1);
 	answer(f, 0, 0, true);
 	assert_int_equal(f->map[0].seq, 77);
@@ -207,7 +208,7 @@ static void test_who_is_not_written_to(void **state)
 	put_many(f, record); /* not admitted */
 	assert_int_equal(f->ask_cnt, 0);
 	admit(f, 7);
-	record.time_ns = 5; /* before that: maybe another image */
+	record.time_ns = 5; /* before that: possibly another image */
 	put(f, &record);
 	assert_int_equal(anchoring__stats(f->anchoring)->threads, 0);
 	record = event_of(7, 8);
@@ -215,7 +216,7 @@ static void test_who_is_not_written_to(void **state)
 	put_many(f, record);
 	assert_int_equal(f->ask_cnt, 0);
 	record = event_of(7, 8);
-	record.no_anchors = 1; /* nothing could be written to it */
+	record.no_anchors = 1; /* writing to it failed */
 	assert_false(record_is_for_anchors(&record, KRAIT_ANCHOR_WORTH));
 	put_many(f, record);
 	assert_int_equal(f->ask_cnt, 0);
@@ -238,11 +239,11 @@ static void test_refused_once_is_left_alone(void **state)
 	assert_int_equal(f->ties, 0);
 	put_many(f, event_of(7, 8));
 	assert_int_equal(f->ask_cnt, 0);
-	put_many(f, event_of(7, 9)); /* its other threads are asked about */
+	put_many(f, event_of(7, 9)); /* its other threads are still handled */
 	assert_int_equal(f->ask_cnt, 1);
 }
 
-/* An audit that does. */
+/* An audit that finds a wrong base. */
 static void find_wrong_base(struct fixture *f, struct record_sample record)
 {
 	record.time_ns += NS_PER_SEC;
@@ -255,7 +256,7 @@ static void find_wrong_base(struct fixture *f, struct record_sample record)
 	put(f, &record);
 }
 
-/* An audit that finds a wrong base, before the prober has answered: there is no anchor to be believed any more. */
+/* An audit finds a wrong base before the prober has answered: no anchor may be trusted any more. */
 static void test_refused_while_it_is_written(void **state)
 {
 	struct fixture *f = *state;
@@ -276,7 +277,7 @@ static void test_refused_while_it_is_written(void **state)
 	assert_int_equal(f->ask_cnt, 0);
 }
 
-/* The same of one that is watched: that its slot is empty does not bring it back. */
+/* Likewise for a thread under observation: its slot being empty does not bring it back. */
 static void test_refused_while_it_is_looked_at(void **state)
 {
 	struct fixture *f = *state;
@@ -307,7 +308,7 @@ static void test_process_that_hangs_hangs_nobody_else(void **state)
 	admit(f, 17);
 	put_many(f, event_of(7, 8));
 	put_many(f, event_of(17, 18));
-	assert_int_equal(f->ask_cnt, 2); /* nobody waits for the first answer */
+	assert_int_equal(f->ask_cnt, 2); /* no longer waiting for the first answer */
 	answer(f, -ETIMEDOUT, 0, false);
 	answer(f, 0, 0, true);
 	put_many(f, event_of(7, 9));
@@ -372,7 +373,8 @@ static void test_process_takes_its_threads_along(void **state)
 	assert_int_equal(anchoring__stats(f->anchoring)->threads, 2 * PROCESS_CNT);
 	anchoring__thread_gone(f->anchoring, PROCESS_CNT + 1, 1);
 	assert_int_equal(anchoring__stats(f->anchoring)->threads, 2 * PROCESS_CNT - 1);
-	anchoring__process_gone(f->anchoring, PROCESS_CNT + 1, 1, 1000); /* none of that number */
+	/* no process with that number */
+	anchoring__process_gone(f->anchoring, PROCESS_CNT + 1, 1, 1000);
 	assert_int_equal(anchoring__stats(f->anchoring)->threads, 2 * PROCESS_CNT - 1);
 	assert_int_equal(f->slots, 2 * PROCESS_CNT - 1);
 	for (pid_t pid = 1; pid <= PROCESS_CNT; pid++)
@@ -388,7 +390,7 @@ static void test_all_is_cleared_at_the_end(void **state)
 	admit(f, 7);
 	put_many(f, event_of(7, 8));
 	put_many(f, event_of(7, 9));
-	answer(f, 0, 0, true); /* the other one's answer comes late */
+	answer(f, 0, 0, true); /* the other answer comes late */
 	assert_true(anchoring__detach(f->anchoring));
 	assert_int_equal(f->ask_cnt, 2);
 	answer(f, 0, 0, true);

@@ -63,7 +63,7 @@ static void each_is_told_once(void **state)
 	assert_int_equal(f->maps.cnt, 100);
 }
 
-/* What the readers have in its place is over, all of it. */
+/* Everything that the reader has there ends. */
 static void another_in_its_place_is_told(void **state)
 {
 	struct fixture *f = *state;
@@ -94,7 +94,7 @@ static void one_process_is_bounded_and_what_is_cut_counts(void **state)
 	assert_int_equal(f->total.cut, all - told);
 	assert_int_equal(f->total.cut_processes, 1);
 	assert_in_range(f->total.bytes, 1, ANNOUNCED_PROCESS_BYTES);
-	/* The same place again and again costs as much. */
+	/* Repeating the same place costs as much each time. */
 	assert_int_equal(add(f, 0, 0x2000, f->long_name), 0);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_answer.c - what servers answer and what it means; when a batch is tried again; what stays secret.
+ * test_answer.c - servers' answers and their meaning; when a batch is retried; what stays secret.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static void a_part_may_be_refused(void **state)
 	assert_int_equal(a.verdict, ANSWER_DELIVERED);
 	assert_int_equal(a.partial_rejected, 300);
 	assert_string_equal(a.text, "too much");
-	/* Torn at each byte, and a negative number. */
+	/* Cut at each byte, and with a negative number. */
 	for (size_t len = 0; len < sizeof(body) - 1; len++) {
 		a = http(200, 0, body, len);
 		assert_int_equal(a.verdict, ANSWER_DELIVERED);
@@ -145,7 +145,7 @@ static void grpc_says_when_and_why(void **state)
 
 /* ---- back-off ---------------------------------------------------------------------------------- */
 
-/* Tries that last try_ms each, for so long: the longest time between two beginnings. */
+/* Simulates tries of try_ms each for a while. Returns the longest time between two starts. */
 static __u64 longest_pause(__u64 try_ms, __u64 from_ms, __u64 to_ms, __u64 chance)
 {
 	struct backoff b = { 0 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_bad_images.c - the memory of real processes with wrong bytes, words and pointers in it, read as krait dump --locals
- * reads it: thread states, frames, names of threads, variables. Whatever the memory says, all that comes of it is within
- * bounds. IMAGES of them, KRAIT_IMAGES=N as many; each has its own seed, which is said where one fails.
+ * test_bad_images.c - the memory of real processes with corrupted bytes, words and pointers, read
+ * as by krait dump --locals: thread states, frames, thread names, variables. Whatever the memory
+ * contains, the result stays within bounds. IMAGES of them, or KRAIT_IMAGES=N; each has its own
+ * seed, printed on failure.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,7 @@
 #define IMAGES 1000
 #define PAGE 4096
 
-/* Each kind of value that is shown, and shapes that lead from one to another. */
+/* Each kind of value that is shown, and structures that refer to each other. */
 #define CODE                                                                                           \
 	"import os, time, collections, threading\n"                                                    \
 	"class Plain:\n"                                                                               \
@@ -46,11 +47,11 @@
 	"threading.Thread(target=time.sleep, args=(600,), daemon=True, name='N' * 300).start()\n"      \
 	"wait(42, 'a', key=[])\n"
 
-/* What is wrong: decided by the seed and the address, so a page stays what it is. */
+/* What is corrupted depends on the seed and the address, so a page stays the same. */
 struct bad {
 	const struct memory *real;
 	__u64 seed;
-	__u64 seen; /* a word that was there: pointers go astray to places that exist */
+	__u64 seen; /* a word seen earlier: lets pointers go astray to valid places */
 };
 
 static __u64 mix(__u64 x)
@@ -97,7 +98,7 @@ static int read_bad(void *ctx, __u64 addr, void *buf, size_t len)
 	struct bad *b = ctx;
 	int err = memory_read(b->real, addr, buf, len);
 
-	/* A word in some hundreds. */
+	/* Corrupts one word in some hundreds. */
 	for (size_t i = 0; !err && len >= 8 && i < len / 512 + 1; i++) {
 		__u64 dice = mix(b->seed ^ mix(addr + i * 512));
 
@@ -121,7 +122,7 @@ static void check_image(const struct thread_stacks *s)
 	}
 }
 
-/* How many variables it had. */
+/* Returns how many variables it had. */
 static __u32 read_image(const struct probe_threads_ask *ask, struct bad *b)
 {
 	const struct memory memory = { .read = read_bad, .ctx = b };
@@ -167,7 +168,7 @@ static void check_python(struct fixture *f, const struct python *p, __u64 images
 
 		b.seed = mix(i + 1);
 		b.seen = f->process.runtime_addr;
-		/* Where it dies, its number is the last one there. */
+		/* If it crashes, the last number printed is the image's. */
 		if (getenv("KRAIT_IMAGES_SAY"))
 			fprintf(stderr, "image %llu\n", (unsigned long long)i);
 		cnt = read_image(&ask, &b);
@@ -177,7 +178,7 @@ static void check_python(struct fixture *f, const struct python *p, __u64 images
 	print_message("# %s: %llu images, %llu with variables, %llu variables\n", p->path,
 		      (unsigned long long)images, (unsigned long long)with,
 		      (unsigned long long)locals);
-	/* Not all are so bad that nothing is read. */
+	/* Not so bad that nothing is readable. */
 	assert_true(with > images / 20);
 	process_stop(pid);
 }

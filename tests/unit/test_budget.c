@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_budget.c - an agent that costs what its rate, depth and native frames cost, and a budget that it is held to.
+ * test_budget.c - an agent whose cost depends on its rate, depth and native frames, and a budget
+ * that limits it.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,11 +15,11 @@
 
 #define WINDOW_NS (10 * NS_PER_SEC)
 
-/* What a second of sampling costs, of a CPU. */
+/* The cost of a second of sampling, as a share of a CPU. */
 struct cost {
 	double fixed, per_hz, natives;
-	double starts; /* of processes, each looked at at once: half of it are gone with each step of sparing */
-	double waits; /* what can wait, and does while krait starves */
+	double starts; /* of processes, each inspected at once; each step of sparing halves it */
+	double waits; /* work that can wait, and does while krait starves */
 };
 
 struct run {
@@ -51,7 +52,7 @@ static double share(const struct run *r)
 	       hz * (r->cost.per_hz + (d->natives ? r->cost.natives : 0));
 }
 
-/* A window, looked at every second; what it cost, of a CPU. */
+/* Runs a window with a check every second. Returns its cost, as a share of a CPU. */
 static double window(struct run *r)
 {
 	__u64 before = r->used_ns;
@@ -76,7 +77,7 @@ static void what_fits_stays_as_it_was_asked_for(void **state)
 	assert_int_equal(r.budget.lowered, 0);
 }
 
-/* First the rate goes down, and no further than it must. */
+/* First the rate goes down, and only as far as it must. */
 static void the_rate_is_lowered_to_what_fits(void **state)
 {
 	struct run r;
@@ -91,7 +92,7 @@ static void the_rate_is_lowered_to_what_fits(void **state)
 	assert_true(budget_detail(&r.budget)->natives);
 }
 
-/* A window in which it is far too much is not waited out. */
+/* A window that is far too expensive is cut short. */
 static void a_burst_is_cut_short(void **state)
 {
 	struct run r;
@@ -114,7 +115,7 @@ static void depth_and_native_frames_are_the_last_to_go(void **state)
 	assert_int_equal(budget_detail(&r.budget)->frequency, 1);
 	assert_true(budget_detail(&r.budget)->frames_max < 2048);
 	assert_false(budget_detail(&r.budget)->natives);
-	/* There is nothing more to give up; it goes on. */
+	/* There is nothing more to give up, so it continues. */
 	r.cost.fixed = 0.1;
 	for (int i = 0; i < 20; i++)
 		window(&r);
@@ -135,13 +136,16 @@ static void it_comes_back_when_there_is_room(void **state)
 	assert_int_equal(r.budget.level, 0);
 }
 
-/* A level that did not last is tried more and more rarely: the budget is not broken every few windows. */
+/*
+ * A level that did not last is retried more and more rarely, so that the budget is not exceeded
+ * every few windows.
+ */
 static void what_did_not_last_is_tried_rarely(void **state)
 {
 	unsigned over = 0;
 	struct run r;
 
-	/* One level up looks as if it would fit, and does not: cost jumps with the rate. */
+	/* The next level seems to fit but does not: cost jumps with the rate. */
 	begin(&r, (struct cost){ 0, 0.0001, 0 }, 0.005);
 	for (int i = 0; i < 10; i++)
 		window(&r);
@@ -152,7 +156,7 @@ static void what_did_not_last_is_tried_rarely(void **state)
 	assert_true(over <= 15);
 }
 
-/* As on a host that starts a hundred commands a second: samples are not what costs. */
+/* As on a host that starts a hundred commands a second: samples are not the cost. */
 static void a_lower_rate_that_saves_nothing_is_given_back(void **state)
 {
 	struct run r;
@@ -163,10 +167,10 @@ static void a_lower_rate_that_saves_nothing_is_given_back(void **state)
 		window(&r);
 		low += r.budget.level != 0;
 	}
-	/* It is tried again now and then. */
+	/* It is retried now and then. */
 	assert_in_range(low, 1, 15);
 	assert_in_range(r.budget.lowered, 2, 15);
-	/* When samples are what costs, it is lowered at once. */
+	/* If samples are the cost, the rate goes down at once. */
 	r.cost.per_hz = 0.0006;
 	window(&r);
 	window(&r);
@@ -174,7 +178,7 @@ static void a_lower_rate_that_saves_nothing_is_given_back(void **state)
 	for (int i = 0; i < 5; i++)
 		window(&r);
 	assert_true(budget_detail(&r.budget)->frequency < 50);
-	/* And what fits again comes back. */
+	/* What fits again comes back. */
 	r.cost.fixed = 0;
 	r.cost.per_hz = 0.00001;
 	for (int i = 0; i < 60; i++)
@@ -182,7 +186,10 @@ static void a_lower_rate_that_saves_nothing_is_given_back(void **state)
 	assert_int_equal(r.budget.level, 0);
 }
 
-/* They are looked at later and later until they fit, at the full rate; and sooner again when there are few. */
+/*
+ * Starting processes are inspected later and later until the cost fits, at the full rate; and
+ * sooner again when there are few.
+ */
 static void where_starts_are_what_costs_they_are_looked_at_later(void **state)
 {
 	struct run r;
@@ -204,14 +211,14 @@ static void where_starts_are_what_costs_they_are_looked_at_later(void **state)
 	for (int i = 0; i < 400 && r.budget.sparing; i++)
 		window(&r);
 	assert_int_equal(r.budget.sparing, 0);
-	/* There is no more than the most. */
+	/* The delay has a maximum. */
 	r.cost.starts = 10;
 	for (int i = 0; i < 100; i++)
 		window(&r);
 	assert_int_equal(r.budget.sparing, BUDGET_SPARING_MAX);
 }
 
-/* Nothing more is to be saved by that: now the rate goes down, although it was of no use before. */
+/* Delaying saves no more: now the rate goes down, although that did not help before. */
 static void what_is_left_of_the_cost_may_be_samples(void **state)
 {
 	struct run r;
@@ -224,7 +231,7 @@ static void what_is_left_of_the_cost_may_be_samples(void **state)
 	assert_true(window(&r) <= 0.01);
 }
 
-/* A tenth of a second each, as the agent does it. */
+/* Runs a window in steps of a tenth of a second, as the agent does. */
 static double metered_window(struct run *r)
 {
 	__u64 before = r->used_ns;
@@ -239,7 +246,10 @@ static double metered_window(struct run *r)
 	return (double)(r->used_ns - before) / WINDOW_NS;
 }
 
-/* What waits costs sixty times what there is: the first window is stopped in time, and so are all others. */
+/*
+ * Work that can wait costs sixty times the budget: the first window is stopped in time, and so is
+ * each later one.
+ */
 static void what_can_wait_waits_before_the_rate_is_lowered(void **state)
 {
 	double used = 0;
@@ -260,14 +270,14 @@ static void what_can_wait_waits_before_the_rate_is_lowered(void **state)
 	assert_int_equal(r.budget.level, 0);
 	assert_true(r.budget.starved_ns > 100 * NS_PER_SEC);
 	assert_int_equal(r.budget.sparing, BUDGET_SPARING_MAX);
-	/* And it is done again when that costs little. */
+	/* It is done again once it costs little. */
 	r.cost.waits = 0.0001;
 	for (int i = 0; i < 10; i++)
 		metered_window(&r);
 	assert_false(r.budget.starving);
 }
 
-/* What one thing costs that was begun in time is paid back, and no more than some windows' worth. */
+/* A single expensive job that began in time is paid back, but at most some windows' worth. */
 static void what_was_overdrawn_is_paid_back(void **state)
 {
 	unsigned blind = 0;
@@ -289,7 +299,7 @@ static void what_was_overdrawn_is_paid_back(void **state)
 	assert_false(r.budget.starving);
 }
 
-/* At the least rate and depth there is still something to save. */
+/* At the lowest rate and depth, inspections can still be delayed. */
 static void at_the_lowest_level_starts_are_spared(void **state)
 {
 	struct run r;
@@ -303,7 +313,7 @@ static void at_the_lowest_level_starts_are_spared(void **state)
 	assert_int_equal(r.budget.sparing, BUDGET_SPARING_MAX);
 }
 
-/* Clocks that are read one after the other, and helpers' that are counted late, make no time. */
+/* Clocks read in sequence, and helpers' time that is counted late, must not give a negative time. */
 static void a_meter_does_not_go_backwards(void **state)
 {
 	struct run r;
@@ -318,7 +328,10 @@ static void a_meter_does_not_go_backwards(void **state)
 	assert_true(budget_meter(&r.budget, r.now_ns + NS_PER_SEC, r.used_ns));
 }
 
-/* Limits change while it starves: the window that runs is to say for how long it did, and nothing begins from 0. */
+/*
+ * Limits change while it starves: the current window must report for how long it starved, and
+ * nothing restarts from 0.
+ */
 static void other_limits_keep_what_was_counted(void **state)
 {
 	struct budget_config config;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_capture_files.c - perf.data as a file: through a pipe, damaged, cut off, and while it is being written.
+ * test_capture_files.c - perf.data as a file: through a pipe, damaged, truncated, and while it is
+ * being written.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +48,7 @@ static void a_pipe_gives_what_a_file_gives(void **state)
 	capture_close(&c);
 }
 
-/* Every shorter file and one with a damaged byte is an error or fewer samples, never a crash. */
+/* Each truncation, and each damaged byte, gives an error or fewer samples, never a crash. */
 static void damaged_files_give_less(void **state)
 {
 	struct profile *p = small_profile();
@@ -110,7 +111,7 @@ static void a_writer_that_dies_leaves_its_samples(void **state)
 	assert_true(stats.samples >= 1899);
 	assert_int_equal(stats.unresolved, 0);
 	assert_true(stats.read.unfinished);
-	/* Without a date of its own, it is as old as its file. */
+	/* A capture without a date is as old as its file. */
 	assert_in_range(stats.facts.wall_offset_ns + (__s64)stats.last_ns,
 			((__s64)time(NULL) - 60) * 1000000000,
 			((__s64)time(NULL) + 1) * 1000000000);
@@ -121,7 +122,7 @@ static void a_writer_that_dies_leaves_its_samples(void **state)
 	capture_close(&c);
 }
 
-/* The target sleeps: what it did before is on disk a second later all the same. */
+/* The target sleeps: its earlier samples reach the disk a second later anyway. */
 static void an_idle_capture_is_flushed_by_the_clock(void **state)
 {
 	const struct emitter_ops *ops = format_by_name("perf");

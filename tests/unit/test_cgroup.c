@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_cgroup.c - containers by the names of their groups, and what else /proc says of a process.
+ * test_cgroup.c - containers by the names of their groups, and other facts that /proc tells about a
+ * process.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +43,7 @@ static const struct {
 	{ "/docker/" ID "/docker/" HEX HEX HEX "ffffffffffffffff", "docker",
 	  HEX HEX HEX "ffffffffffffffff" },
 	{ "/../docker-" ID ".scope", "docker", ID },
-	/* What is none. */
+	/* No containers. */
 	{ "", "", "" },
 	{ "/", "", "" },
 	{ "/user.slice/user-1000.slice/session-2.scope", "", "" },
@@ -110,7 +111,7 @@ static void a_group_holds_those_below_it_and_no_others(void **state)
 	assert_false(cgroup_is_below("", "/"));
 }
 
-/* Hierarchies of both versions, one within another's folder, as systemd's "hybrid" has them. */
+/* Hierarchies of both versions, one within the other's folder, as in systemd's "hybrid" mode. */
 static void a_group_is_found_by_what_a_user_calls_it(void **state)
 {
 	char root[] = "/tmp/krait-test-XXXXXX", mounts[64], name[128];
@@ -187,7 +188,7 @@ static void arguments_tell_the_script_or_the_module(void **state)
 	char script[32];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		/* As context_read() gives it: with a NUL behind. */
+		/* As context_read() provides it: with a NUL at the end. */
 		char args[64] = "";
 
 		memcpy(args, cases[i].args, cases[i].len);

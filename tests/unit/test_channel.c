@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_channel.c - messages arrive whole, with their descriptors, or are refused without a trace.
+ * test_channel.c - messages arrive whole with their descriptors, or are refused without a trace.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -130,7 +130,7 @@ static void a_message_too_long_is_dropped_with_its_descriptors(void **state)
 	assert_int_equal(channel_recv(p->theirs, buf, sizeof(buf), got, &cnt, 0), -EMSGSIZE);
 	assert_int_equal(cnt, 0);
 	assert_int_equal(count_fds(), before);
-	/* The next one is none the worse. */
+	/* The next message is unaffected. */
 	assert_int_equal(channel_send(p->ours, "1234", 4, NULL, 0), 0);
 	assert_int_equal(channel_recv(p->theirs, buf, sizeof(buf), NULL, NULL, 0), 4);
 }

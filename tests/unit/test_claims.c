@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_claims.c - two variables of an environment that comes in pieces, and what they say; nothing else leaves it.
+ * test_claims.c - two variables from an environment that arrives in pieces, and their contents;
+ * nothing else gets out.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +46,7 @@ static void two_variables_are_found_however_they_come(void **state)
 	}
 }
 
-/* What was overwritten by the process, or is beyond what is looked at, has no end. */
+/* A value that the process overwrote, or that exceeds the limit, has no end. */
 static void a_value_without_an_end_is_none(void **state)
 {
 	struct claims c;
@@ -104,7 +105,7 @@ static void attributes_are_pairs(void **state)
 		assert_true(claims_each(cases[i].text, put, got) >= 0);
 		assert_string_equal(got, cases[i].expected);
 	}
-	/* An error anywhere, and none of it holds: as OpenTelemetry has it. */
+	/* One error invalidates everything, as OpenTelemetry specifies. */
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		got[0] = '\0';
 		assert_true(claims_each(bad[i], put, got) < 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_code_listing.c - opcodes that krait has looked at, written into a DSO and read from it: the instructions without samples of a
- * function that has some, and nothing else.
+ * test_code_listing.c - recorded opcodes, written to a DSO and read back: for a function with
+ * samples, its instructions without samples, and nothing else.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,13 +22,16 @@
 
 #define V_3_12 0x030c01f0
 #define UNITS 12
-/* Of 3.12; LOAD_ATTR has nine units of cache. */
+/* Opcodes of 3.12; LOAD_ATTR has nine units of cache. */
 enum { POP_TOP = 1, LOAD_ATTR = 106, RESUME = 151, CALL = 171, LINE = 254 };
 
-/* co_linetable: eight units of the line after the first, four of the one behind that, all without columns. */
+/* co_linetable: eight units on the line after the first, four on the next one, all without columns. */
 static const __u8 lines[] = { 0xef, 2, 0xeb, 2 };
 
-/* Lists what a function with these opcodes has beside the sampled units; opcodes NULL: nobody has looked. */
+/*
+ * Lists what a function with these opcodes has besides the sampled units; opcodes NULL: not
+ * recorded.
+ */
 static struct profile *list(const __u8 *opcodes, const __u32 *sampled, __u32 cnt)
 {
 	struct profile *written = profile__new(), *read = profile__new();
@@ -89,7 +92,7 @@ static void assert_listed(const struct profile *p, __u32 number, int unit, __u8 
 
 static void others_of_the_function_are_listed(void **state)
 {
-	/* What is in a cache may look like anything. */
+	/* A cache may contain anything. */
 	const __u8 opcodes[UNITS] = { RESUME, LOAD_ATTR, CALL,	  CALL,	   POP_TOP, CALL,
 				      CALL,   POP_TOP,	 POP_TOP, POP_TOP, POP_TOP, POP_TOP };
 	static const __u32 at_0[] = { 0 }, at_1[] = { 1 };
@@ -118,7 +121,7 @@ static void what_hides_another_one_stops_it_up_to_the_next_sample(void **state)
 	p = list(opcodes, one, 1);
 	assert_int_equal(dict__frame_cnt(p->dict), 0);
 	profile__free(p);
-	/* Nobody has looked. */
+	/* Not recorded. */
 	p = list(NULL, sampled, 2);
 	assert_int_equal(dict__frame_cnt(p->dict), 0);
 	profile__free(p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_code_object.c - one code object of a target, whole, broken, and with a fault at every read.
+ * test_code_object.c - one code object of a target: intact, broken, and with a fault at every read.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -227,7 +227,10 @@ static void test_fault_at_any_read_gives_nothing(void **state)
 	}
 }
 
-/* Free-threaded builds count the maker's references (32 bits) and the others' (2 flag bits below). */
+/*
+ * Free-threaded builds count the owner thread's references (32 bits) and the others' (2 flag bits
+ * below).
+ */
 static void test_references_of_free_threaded_builds(void **state)
 {
 	static const struct {
@@ -238,7 +241,7 @@ static void test_references_of_free_threaded_builds(void **state)
 		{ 1, 0, true },
 		{ 0, 1 << 2 | 3, true }, /* merged: the maker has gone */
 		{ 0, (1LL << 58) | 3, true }, /* deferred */
-		{ 5, -(4 << 2), true }, /* references handed to other threads */
+		{ 5, -(4 << 2), true }, /* references given away to other threads */
 		{ ~0U, 0, true }, /* immortal */
 		{ 0, 3, false },
 		{ 0, 0, false },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_code_rows.c - rows by reading code say what .eh_frame says, or nothing.
+ * test_code_rows.c - unwind rows from reading code equal those of .eh_frame, or do not exist.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static struct row_table rows_of(const void *code, __u64 size)
 	return t;
 }
 
-/* The CFA's distance from rsp at an offset of the code; 0 no row. */
+/* Returns the CFA's distance from rsp at an offset of the code; 0: no row. */
 static int depth_at(const struct row_table *t, __u64 at)
 {
 	const struct unwind_rule *rule = row_table_find(t, 0x1000 + at);
@@ -40,7 +40,10 @@ static int depth_at(const struct row_table *t, __u64 at)
 	return rule ? rule->off : 0;
 }
 
-/* As 3.14's JIT makes one: it begins behind its caller, wherever that ends, and changes rbx. */
+/*
+ * Like a trace of 3.14's JIT: it begins right after its caller's code, wherever that ends, and
+ * changes rbx.
+ */
 #define TRACE                                                                                      \
 	0x41, 0x57, 0x41, 0x56, 0x41, 0x55, 0x41, 0x54, 0x53, /* push %r15 ... %rbx */             \
 		0xe8, 0x0a, 0, 0, 0, /* call 24 */                                                 \
@@ -68,7 +71,7 @@ static void assert_trace(const struct row_table *t, __u64 at)
 static void a_trace_is_followed_behind_the_function_that_calls_it(void **state)
 {
 	static const __u8 trace[] = { TRACE };
-	/* Behind one there are data, which are no code, and the next begins with a page. */
+	/* After a trace comes data, which is no code; the next trace begins on a page. */
 	static __u8 two[4096 + sizeof(trace)];
 	struct row_table t = rows_of(trace, sizeof(trace));
 
@@ -83,7 +86,7 @@ static void a_trace_is_followed_behind_the_function_that_calls_it(void **state)
 	assert_int_equal(depth_at(&t, 4000), 0);
 	assert_trace(&t, 4096);
 	row_table_free(&t);
-	/* Code there that begins in another way may be in the middle of something. */
+	/* Code there that begins differently may be in the middle of something. */
 	two[4096] = 0x40;
 	t = rows_of(two, sizeof(two));
 	assert_int_equal(depth_at(&t, 4096 + 9), 0);
@@ -126,7 +129,10 @@ static void a_stub_has_a_row(void **state)
 	row_table_free(&t);
 }
 
-/* Returns with something on the stack; goes to other code with it; is not known; never returns. */
+/*
+ * Code that returns with something on the stack, jumps elsewhere with it, is unknown, or never
+ * returns.
+ */
 static void what_does_not_add_up_has_no_rows(void **state)
 {
 	static const __u8 codes[][8] = {
@@ -174,7 +180,7 @@ static void an_aligned_stack_is_found_by_the_frame_pointer(void **state)
 	row_table_free(&t);
 }
 
-/* As OpenBLAS's kernels for Haswell and Zen have it. */
+/* As in OpenBLAS's kernels for Haswell and Zen. */
 static void an_aligned_stack_is_found_by_the_base_register(void **state)
 {
 	static const __u8 code[] = {
@@ -208,7 +214,7 @@ static void an_aligned_stack_is_found_by_the_base_register(void **state)
 	row_table_free(&t);
 }
 
-/* It has another value: nothing says where the stack is. */
+/* The copy has changed: nothing says where the stack is. */
 static void a_copy_that_is_changed_is_none(void **state)
 {
 	static const __u8 code[] = {
@@ -225,7 +231,7 @@ static void a_copy_that_is_changed_is_none(void **state)
 	row_table_free(&t);
 }
 
-/* Behind the first jump is a part of the loop: what comes later goes back there. */
+/* After the first jump comes a part of the loop: later code jumps back there. */
 static void a_loop_may_begin_with_its_end(void **state)
 {
 	static const __u8 code[] = {
@@ -242,7 +248,10 @@ static void a_loop_may_begin_with_its_end(void **state)
 	row_table_free(&t);
 }
 
-/* As LLVM lays out a loop within a loop: behind the first jump is a part of one, behind the second a part of the other. */
+/*
+ * A loop within a loop as LLVM lays it out: after the first jump comes a part of one, after the
+ * second a part of the other.
+ */
 static void loops_may_be_within_loops(void **state)
 {
 	__u8 code[] = {
@@ -260,7 +269,7 @@ static void loops_may_be_within_loops(void **state)
 		assert_int_equal(depth_at(&t, i), 16);
 	assert_int_equal(depth_at(&t, 26), 8);
 	row_table_free(&t);
-	/* Nothing goes back to the outer one. */
+	/* Nothing jumps back to the outer one. */
 	code[23] = code[24] = 0x90;
 	t = rows_of(code, sizeof(code));
 	for (unsigned i = 0; i < sizeof(code); i++)
@@ -269,8 +278,8 @@ static void loops_may_be_within_loops(void **state)
 }
 
 /*
- * The frame pointer is overwritten where the CFA is found by it; popped is more than was pushed; the way back to a
- * loop's end has another stack; nothing goes back; only what was guessed itself goes back.
+ * The frame pointer is overwritten although the CFA depends on it; more is popped than pushed; the
+ * way back to a loop's end has a different stack; nothing jumps back; only guessed code jumps back.
  */
 static void what_is_not_proved_has_no_rows(void **state)
 {
@@ -296,7 +305,7 @@ static void what_is_not_proved_has_no_rows(void **state)
 
 static void the_middle_of_a_function_is_no_beginning(void **state)
 {
-	/* Behind a jump, at a multiple of 16: goes back into what was before. */
+	/* After a jump, at a multiple of 16: jumps back into earlier code. */
 	__u8 code[48] = { 0x55, 0xff, 0xe0 };
 	struct row_table t;
 
@@ -307,7 +316,7 @@ static void the_middle_of_a_function_is_no_beginning(void **state)
 	row_table_free(&t);
 }
 
-/* Whatever the bytes are, it ends, and rows lie within them. */
+/* Any bytes: the analysis ends, and rows lie within them. */
 static void any_bytes_have_an_end(void **state)
 {
 	static __u8 code[1 << 16];
@@ -342,7 +351,7 @@ static void libc_path(char *path, size_t size)
 	skip();
 }
 
-/* The same CFA as libc's own rows have it, wherever both have one. */
+/* The CFA equals that of libc's own rows wherever both exist. */
 static void it_says_what_libc_says(void **state)
 {
 	struct row_table said, read = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_context.c - whose a process is and what it runs, by files that the process can shape.
+ * test_context.c - a process's owner and program, from files that the process can influence.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +58,7 @@ static void a_status_cut_anywhere_is_read_as_far_as_it_goes(void **state)
 	assert_int_equal(parsed("NSpid:\n").ns_pid, 0);
 	assert_int_equal(parsed("NSpid:\tx\n").ns_pid, 0);
 	assert_int_equal(parsed("").uid, (uid_t)-1);
-	/* A name in which such a line seems to begin stands behind its own key. */
+	/* A name that seems to contain such a line comes after its own key. */
 	assert_int_equal(parsed("Name:\tUid:\t7\t7\n").uid, (uid_t)-1);
 }
 
@@ -86,7 +86,7 @@ static void arguments_may_end_anywhere(void **state)
 	script_is(ARGS(""), "");
 	script_is(ARGS("python3"), "");
 	script_is(ARGS("python3\0"), "");
-	/* What is cut may end in an option that wants another argument. */
+	/* A truncated command line may end in an option that needs another argument. */
 	script_is(ARGS("python3\0-m"), "");
 	script_is(ARGS("python3\0-W"), "");
 	script_is(ARGS("python3\0-m\0"), "");

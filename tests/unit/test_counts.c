@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_counts.c - measures over one dictionary, what may be added to what, and forgetting.
+ * test_counts.c - measures over one dictionary, which may be added to which, and forgetting.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 static const struct event_spec faults = { .name = "faults", .type = 1, .config = 2 };
 static const struct event_spec switches = { .name = "cs", .type = 1, .config = 3 };
 
-/* A node for a function of that name below its caller. */
+/* Returns a node for a function of that name below its caller. */
 static __u32 call(struct profile *p, __u32 caller, const char *name)
 {
 	return push(p, caller, add_function(p, name, "f.py", 1, 1));
@@ -33,7 +33,7 @@ static void self_counts_sum_up_to_the_samples_added(void **state)
 	profile__count(p, 0, node, 7);
 	counts__add(c, node, 10, 70);
 	counts__add(c, 0, 1, 1);
-	counts__add(c, 12345, 1, 1); /* a node that is none counts at the root */
+	counts__add(c, 12345, 1, 1); /* an invalid node counts at the root */
 	assert_int_equal(sample_cnt(p), 13);
 	assert_int_equal(c->samples, 13);
 	assert_int_equal(c->weight, 79);
@@ -43,7 +43,7 @@ static void self_counts_sum_up_to_the_samples_added(void **state)
 	profile__free(p);
 }
 
-/* Two events over one dictionary: neither is ever in the other's counts. */
+/* Two events over one dictionary: neither affects the other's counts. */
 static void events_are_counted_apart(void **state)
 {
 	struct profile *p = profile__new();
@@ -74,7 +74,10 @@ static void events_are_counted_apart(void **state)
 	profile__free(p);
 }
 
-/* Sampling by frequency: a sample stands for more or fewer events, and shares are of these. */
+/*
+ * Sampling by frequency: samples stand for different numbers of events, and shares are shares of
+ * events.
+ */
 static void samples_of_different_weight_count_by_weight(void **state)
 {
 	struct profile *p = profile__new();
@@ -93,7 +96,7 @@ static void samples_of_different_weight_count_by_weight(void **state)
 	profile__free(p);
 }
 
-/* Time on the CPU and task time are both nanoseconds: together they are wall clock. */
+/* Time on the CPU and task time are both nanoseconds: their sum is wall clock. */
 static void equal_units_may_be_added(void **state)
 {
 	struct profile *p = profile__new();
@@ -125,7 +128,7 @@ static void equal_units_may_be_added(void **state)
 	assert_int_equal(counts__merge(wall, task), 0);
 	assert_int_equal(wall->from_ns, 50);
 	assert_int_equal(wall->to_ns, 90);
-	/* What was added is as it was. */
+	/* The added counts are unchanged. */
 	assert_int_equal(task->samples, 2);
 	profile__free(p);
 }
@@ -144,7 +147,7 @@ static void other_units_are_refused(void **state)
 	assert_int_equal(counts__merge(c, profile__counts(p, 1)), -EINVAL);
 	assert_int_equal(counts__merge(profile__counts(p, 1), c), -EINVAL);
 	assert_int_equal(counts__merge(profile__counts(p, 1), profile__counts(p, 2)), -EINVAL);
-	/* Nodes of another dictionary are other nodes. */
+	/* Nodes of another dictionary are different nodes. */
 	assert_int_equal(counts__merge(c, profile__counts(q, 0)), -EINVAL);
 	for (unsigned i = 0; i < 4; i++)
 		assert_int_equal(profile__counts(p, i)->samples, 1);
@@ -154,7 +157,7 @@ static void other_units_are_refused(void **state)
 	profile__free(q);
 }
 
-/* One sample of one event and one of ten: shares are those of the eleven. */
+/* A sample of one event and one of ten: shares are shares of eleven. */
 static void what_is_added_may_be_uneven(void **state)
 {
 	struct profile *p = profile__new();
@@ -170,7 +173,7 @@ static void what_is_added_may_be_uneven(void **state)
 	profile__free(p);
 }
 
-/* 3 ms on a CPU in f, 5 ms waited in it and 2 ms below, beside a fault and a second clock. */
+/* 3 ms on a CPU in f, 5 ms waiting in it and 2 ms below; besides, a fault and a second clock. */
 static void time_on_and_off_the_cpu_is_one_measure(void **state)
 {
 	struct event_spec off, second = { .name = "task-clock", .type = 1, .config = 1 };
@@ -253,7 +256,7 @@ static void two_profiles_share_a_dictionary(void **state)
 
 /* ---- forgetting ------------------------------------------------------------------------------- */
 
-/* What each stack with samples is, in order: it must survive, whatever its ids are. */
+/* Lists the stacks with samples in order: they must survive, whatever their ids are. */
 static char *stacks_text(const struct counts *c)
 {
 	char *text = NULL;
@@ -285,7 +288,7 @@ static void what_nobody_counts_is_forgotten(void **state)
 	for (__u32 i = 1; i <= all; i += 97)
 		profile__count(window, 0, i, i);
 	before = stacks_text(profile__counts(window, 0));
-	/* The profile is still there: nothing goes. */
+	/* The profile still exists, so nothing is forgotten. */
 	assert_int_equal(dict__forget(p->dict), 0);
 	after = stacks_text(profile__counts(window, 0));
 	assert_string_equal(before, after);
@@ -338,7 +341,7 @@ static void room_is_given_back_to_its_owner(void **state)
 	profile__free(p);
 }
 
-/* A tag from before is none, even where another thing has that id now. */
+/* Old tags are invalid, even if another thing has that id now. */
 static void tags_from_before_are_none(void **state)
 {
 	struct profile *p = profile__new();
@@ -377,7 +380,7 @@ static void labels_survive(void **state)
 	profile__free(p);
 }
 
-/* Whoever writes ids into a file while it records: they must stay. */
+/* Holders that write ids into a file while recording need them to stay. */
 static void nothing_is_forgotten_below_one_who_cannot_follow(void **state)
 {
 	struct profile *p = profile__new();
@@ -393,7 +396,7 @@ static void nothing_is_forgotten_below_one_who_cannot_follow(void **state)
 	profile__free(p);
 }
 
-/* A hundred windows, each with names of its own: the memory of the last one is that of the first. */
+/* After a hundred windows with names of their own, memory use is as after the first. */
 static void windows_without_end_need_bounded_room(void **state)
 {
 	struct profile *base = profile__new();

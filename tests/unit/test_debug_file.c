@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_debug_file.c - separate debug information: what may be there in its place, and whose it may be.
+ * test_debug_file.c - separate debug information: what else may be in its place, and who may own
+ * it.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,7 +127,7 @@ static void a_file_that_others_may_write_is_not_used(void **state)
 	assert_int_equal(open_debug(f, geteuid()), -EPERM);
 }
 
-/* To open a FIFO would take for ever. */
+/* Opening a FIFO would block for ever. */
 static void what_is_no_regular_file_is_not_opened(void **state)
 {
 	struct fixture *f = *state;
@@ -142,7 +143,7 @@ static void what_is_no_regular_file_is_not_opened(void **state)
 	assert_int_equal(open_debug(f, geteuid()), -ENOEXEC);
 }
 
-/* A link counts as the process sees it: what it leads to here stays out of reach. */
+/* A link is followed as the process sees it: its target on our side stays out of reach. */
 static void a_link_does_not_lead_out_of_the_root(void **state)
 {
 	static const char *const targets[] = { "/etc/passwd", "../../../../../../../../etc/passwd",

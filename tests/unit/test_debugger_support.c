@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_debugger_support.c - where requests are taken, from the tables of real builds, and from tables that lie.
+ * test_debugger_support.c - where debugger requests are stored, according to tables of real builds
+ * and to tables that lie.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +26,7 @@ static int parse(const __u64 *table, size_t size, struct debugger_support *ret)
 	return debugger_support_parse(table, size, ret, why, sizeof(why));
 }
 
-/* The values: /work/shared/reference/cpython.md, 2.2. */
+/* Expected values are those of py_debug_tables.h. */
 static void real_tables(void **state)
 {
 	struct debugger_support d;
@@ -62,7 +63,7 @@ static void other_versions_are_refused(void **state)
 	}
 }
 
-/* Whatever one number says, what is handed out lies in its struct, and nothing overlaps. */
+/* Whatever a number claims, each result lies within its struct, and nothing overlaps. */
 static void lies_are_refused(void **state)
 {
 	static const __u64 values[] = { 0,	    1,	   8,	     16,	 300,

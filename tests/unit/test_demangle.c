@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_demangle.c - names of C++, Rust, Cython and mypyc, broken and endless ones too.
+ * test_demangle.c - names of C++, Rust, Cython and mypyc, including broken and endless ones.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static void expect_wrapper(const char *name, const char *want, bool want_wrapper
 	assert_int_equal(is_wrapper, want_wrapper);
 }
 
-/* Without a C++ library names stay as they are. */
+/* Without a C++ library names stay mangled. */
 static void need_library(void)
 {
 	bool is_wrapper;
@@ -73,7 +73,7 @@ static void cpp_is_as_it_was_written(void **state)
 	expect("_ZThn16_N1A1fEv", "non-virtual thunk to A::f");
 	expect("_Z1fi.cold", "f");
 	expect("_Z1fi.part.0.constprop.1", "f");
-	/* It returns a pointer to a function: void (*f<int>(int))(int). */
+	/* Returns a pointer to a function: void (*f<int>(int))(int). */
 	expect("_Z1gB5cxx11v", "g");
 	expect("_Z1gNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", "g");
 	expect("_ZN1AINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEE1fEv",
@@ -88,7 +88,7 @@ static void long_arguments_of_templates_go(void **state)
 	       "std::_Rb_tree<…>::_M_erase");
 }
 
-/* As rustc 1.95 has mangled them, and c++filt 2.40 undone. */
+/* Mangled by rustc 1.95, demangled by c++filt 2.40. */
 static void rust_is_a_path(void **state)
 {
 	expect("_RNvCs1234_7mycrate3foo", "mycrate::foo");
@@ -102,14 +102,14 @@ static void rust_is_a_path(void **state)
 	expect("_RNCNCNvCs1_1a1f00B5_", "a::f::{closure#0}::{closure#0}");
 	expect("_RINvCs1_1a1fShKj3_RmTylEKb1_E", "a::f::<[u8], 3, &u32, (u64, i32), true>");
 	expect("_RNvCs1_1a1f.llvm.123456", "a::f");
-	/* It refers to itself, to what is behind it, and again and again. */
+	/* A reference to itself, to something later, and in a loop. */
 	expect("_RNvB_3foo", "_RNvB_3foo");
 	expect("_RNvB9_3foo", "_RNvB9_3foo");
 	expect("_RINvCs1_1a1fTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTE",
 	       "_RINvCs1_1a1fTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTE");
 }
 
-/* Real symbols of rustc 1.95's libraries, as c++filt 2.40 undoes them. */
+/* Real symbols of rustc 1.95's libraries, demangled by c++filt 2.40. */
 static void types_of_rust_are_written_out(void **state)
 {
 	expect("_RNvXs1g_NtCs8NwYtU1Mohg_4core3fmtRDNtB6_5DebugEL_Bx_3fmtB8_",
@@ -126,7 +126,7 @@ static void types_of_rust_are_written_out(void **state)
 	       "<[u8; 0] as simd_adler32::Adler32Hash>::hash");
 	expect("_RNvXss_NtCs8NwYtU1Mohg_4core3fmtuNtB5_5Debug3fmt",
 	       "<() as core::fmt::Debug>::fmt");
-	/* By hand: functions, bound lifetimes, numbers, shims, what names an item with a type. */
+	/* Handmade: functions, bound lifetimes, numbers, shims, items named by a type. */
 	expect("_RINvCs1_1a1fFUKCOhEmE", "a::f::<fn(*mut u8) -> u32>");
 	expect("_RINvCs1_1a1fFK3abchEuE", "a::f::<fn(u8)>");
 	expect("_RINvCs1_1a1fDG_INtB2_1TuEp1AhEL_E", "a::f::<dyn a::T<()>>");
@@ -138,7 +138,7 @@ static void types_of_rust_are_written_out(void **state)
 	expect("_RNCNvCs1_1a1fs_1x", "a::f::{closure:x#1}");
 	expect("_RNvYuNtCs1_1a1T1f", "<() as a::T>::f");
 	expect("_RNvCs1_1au4tda_", "a::tda_");
-	/* Long ones lose the arguments of what is called. */
+	/* Long names lose the called item's arguments. */
 	expect("_RINvCs1_1a1fNtB2_40aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaNtB2_"
 	       "50bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbE",
 	       "a::f::<…>");
@@ -149,7 +149,7 @@ static void broken_names_of_rust_stay(void **state)
 	static const char whole[] = "_RNvXs1g_NtCs8NwYtU1Mohg_4core3fmtRDNtB6_5DebugEL_Bx_3fmtB8_";
 	char name[sizeof(whole)];
 
-	/* Cut anywhere, and with any byte another one: something comes out. */
+	/* Cut anywhere, and with each byte replaced: there is always a result. */
 	for (size_t i = 2; i < sizeof(whole) - 1; i++) {
 		static const char others[] = "_0zZ9";
 		bool is_wrapper;
@@ -185,10 +185,10 @@ static void functions_of_cython_are_those_of_python(void **state)
 		       false);
 	expect_wrapper("__pyx_fuse_1_0__pyx_f_3cym_sum", "cym.sum", false);
 	expect_wrapper("__pyx_pw_3cym_7__pyx_fuse_1sum", "cym.sum", true);
-	/* As C++. */
+	/* Needed as for C++. */
 	need_library();
 	expect_wrapper("_ZL21__pyx_pw_3cym_1cy_objP7_objectS0_", "cym.cy_obj", true);
-	/* Cython's own, and what is none. */
+	/* Cython's own functions, and names that are not wrappers. */
 	expect_wrapper("__Pyx_PyObject_Call", "__Pyx_PyObject_Call", false);
 	expect_wrapper("__pyx_pw_", "__pyx_pw_", false);
 	expect_wrapper("__pyx_pw_99", "__pyx_pw_99", false);
@@ -208,13 +208,13 @@ static void rust_loses_its_hash_and_nothing_else(void **state)
 {
 	need_library();
 	expect("_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write");
-	/* One digit is none. */
+	/* One hex digit is missing. */
 	expect("_ZN4core3fmt5write17h0123456789abcdeGE", "core::fmt::write::h0123456789abcdeG");
 	expect("_ZN4core3ptr31drop_in_place$LT$alloc..Vec$GT$17h0123456789abcdefE.llvm.12345",
 	       "core::ptr::drop_in_place<alloc::Vec>");
 	expect("_ZN43_$LT$a..T$u20$as$u20$core..fmt..Display$GT$3fmt17h0123456789abcdefE",
 	       "<a::T as core::fmt::Display>::fmt");
-	/* Nothing but the hash is a name. */
+	/* A name that is only the hash. */
 	expect("_ZN17h0123456789abcdefE", "h0123456789abcdef");
 }
 
@@ -231,7 +231,7 @@ static void endless_names_are_not_tried(void **state)
 {
 	cleanup_free char *name = malloc(100001);
 
-	/* Pointers to pointers to ...: a name that is right, and long when written out. */
+	/* Pointers to pointers to ...: valid, but long when written out. */
 	assert_non_null(name);
 	memset(name, 'P', 100000);
 	memcpy(name, "_Z1f", 4);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_dict.c - ids, interning, the tree, and room for them.
+ * test_dict.c - ids, interning, the tree, and limits on its size.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +86,7 @@ static void frames_differ_by_any_member(void **state)
 	profile__free(p);
 }
 
-/* What native code is called may be known later: until then, and then, it is one frame. */
+/* Native code may be named later: before and after, it is one frame. */
 static void a_frame_with_a_place_is_named_later(void **state)
 {
 	struct profile *p = profile__new();
@@ -106,7 +106,7 @@ static void a_frame_with_a_place_is_named_later(void **state)
 	place.number = 0;
 	plain = frame_native(d, &place);
 	assert_int_not_equal(plain, frame);
-	/* What has no place has the name that it was made with. */
+	/* A frame without a place keeps its original name. */
 	assert_int_equal(dict__name_frame(d, plain, "g", false), 0);
 	assert_string_equal(dict__text(d, dict__frame_at(d, plain)->name), "[a.so]");
 	assert_int_equal(dict__name_frame(d, 0, "g", false), 0);
@@ -122,7 +122,7 @@ static void a_frame_with_a_place_is_named_later(void **state)
 	profile__free(p);
 }
 
-/* Its owner pays for a name; whoever is adding something meanwhile notices nothing. */
+/* Its owner pays for a name; another owner that is adding things does not notice. */
 static void a_name_without_room_changes_nothing(void **state)
 {
 	const struct profile_limits limits = {
@@ -170,7 +170,7 @@ static const struct profile_limits few = { {
 	[PROFILE_STRING_BYTES] = 100000,
 } };
 
-/* A chain of new nodes until one is refused; how many there were. */
+/* Adds a chain of new nodes until one is refused. Returns how many there were. */
 static unsigned fill(struct profile *p, unsigned owner, __u32 frame)
 {
 	__u32 node = 0, next;
@@ -197,7 +197,7 @@ static void a_full_profile_says_so(void **state)
 	assert_int_equal(dict__node_cnt(p->dict), 1000);
 	assert_int_equal(quota__held(dict__quota(p->dict, PROFILE_NODES), OWNER_ROOT), 1000);
 	assert_int_equal(quota__refused(dict__quota(p->dict, PROFILE_NODES), OWNER_ROOT), 1);
-	/* What is there already needs no room. */
+	/* What exists already needs no room. */
 	dict__begin(p->dict, OWNER_ROOT);
 	assert_int_equal(dict__child(p->dict, 0, f), 1);
 	assert_false(dict__refused(p->dict));
@@ -221,7 +221,7 @@ static void one_owners_flood_leaves_room_for_others(void **state)
 	profile__free(p);
 }
 
-/* A frame without its name would be another function: neither the one nor the other. */
+/* A frame without its name would be a different function, so no frame is made. */
 static void a_name_without_room_makes_no_frame(void **state)
 {
 	struct profile *p = profile__new_limited(&few);
@@ -240,7 +240,7 @@ static void a_name_without_room_makes_no_frame(void **state)
 	profile__free(p);
 }
 
-/* Lines and code objects are left out, which makes no stack a wrong one. */
+/* Lines and code objects are left out, which makes no stack wrong. */
 static void code_without_room_is_no_loss(void **state)
 {
 	struct profile *p = profile__new_limited(&few);

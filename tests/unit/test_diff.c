@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_diff.c - krait diff as text: shares of both sides, and the time of each by its own period.
+ * test_diff.c - krait diff as text: shares of both sides, and each side's time by its own period.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -111,7 +111,7 @@ static void samples_where_that_is_asked_for(void **state)
 		      "… 1 more\n");
 }
 
-/* Folded stacks count samples, and do not say how long these are. */
+/* Folded stacks count samples without saying for how long each stands. */
 static void a_side_without_a_time_has_samples(void **state)
 {
 	assert_prints(sides_new(10 * MS, 1), (struct diff_options){ .width = 80, .limit = 1 },
@@ -122,7 +122,7 @@ static void a_side_without_a_time_has_samples(void **state)
 		      "… 1 more\n");
 }
 
-/* Both names are longer than the terminal is wide; the tag of an extension module tells nothing. */
+/* Both names exceed the terminal's width; the tag of an extension module tells nothing. */
 static void long_names_keep_their_ends(void **state)
 {
 	struct sides s = { .profile = profile__new() };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_dso_reader.c - the DSO beside a capture may be anything: what is no DSO of krait's is refused
- * without being read or waited for, and one that changes while it is used harms nobody.
+ * test_dso_reader.c - the file in place of a capture's DSO may be anything: what is not krait's DSO
+ * is refused without reading it or blocking, and one that changes during use does no harm.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 static char path[64];
 
-/* A DSO with one function, whose address is *ret. */
+/* Writes a DSO with one function, whose address goes to *ret. */
 static void write_dso(__u64 *ret)
 {
 	struct profile *p = profile__new();
@@ -80,7 +80,7 @@ static void one_that_is_cut_in_use_harms_nobody(void **state)
 	write_dso(&at);
 	assert_int_equal(dso_reader__open(&r, path, NULL, 0), 0);
 	assert_int_equal(truncate(path, 100), 0);
-	/* It was SIGBUS. */
+	/* This used to give SIGBUS. */
 	if (dso_reader__find(r, dict, at, &place))
 		assert_true(strlen(dict__text(dict, place.name)) +
 				    strlen(dict__text(dict, place.file)) <
@@ -120,7 +120,7 @@ static void what_is_too_large_is_not_read(void **state)
 	unlink(path);
 }
 
-/* Says of .debug_info that it is compressed. */
+/* Marks .debug_info as compressed. */
 static void compressed_sections_are_refused(void **state)
 {
 	Elf64_Ehdr header;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * test_dwarf_jobs.c - reading debug information in other processes: nobody waits, answers are kept,
- * and what never ends is ended.
+ * and endless jobs are ended.
  *
- * This program is its own parser, which reads a file only once there is something in it.
+ * This program is its own parser, which reads a file only once it has content.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ struct fixture {
 	char why[96];
 };
 
-/* What is in the slow file; empty: nothing comes of it. */
+/* Sets the slow file's content; empty: no result. */
 static int let_it_answer(struct fixture *f, const char *content)
 {
 	FILE *file = fopen(f->slow, "we");
@@ -112,14 +112,17 @@ static void the_first_look_never_waits_and_the_answer_is_kept(void **state)
 	struct fixture *f = *state;
 	int r = get(f, 1, "/bin/true");
 
-	/* Where others had the CPU for a moment, its reader may be done already; one that never is comes below. */
+	/*
+	 * If others had the CPU for a moment, its reader may already be done; a job that never ends
+	 * is tested below.
+	 */
 	assert_true(r == -EINPROGRESS || r == -ENOENT);
 	if (r == -EINPROGRESS)
 		assert_non_null(strstr(f->why, "still being read"));
 	assert_int_equal(await(f, 1, "/bin/true"), -ENOENT);
 	assert_string_equal(f->why, "there is no debug information for it");
 	assert_false(is_running(f, 1));
-	/* The same file is not read again, whatever it is called by then. */
+	/* The same file is not read again, whatever its name is by then. */
 	assert_int_equal(get(f, 1, f->slow), -ENOENT);
 }
 
@@ -163,7 +166,7 @@ static void one_user_never_keeps_another_waiting(void **state)
 	assert_true(is_running(f, 1));
 }
 
-/* Nor does one that has answers for many files cost another its own. */
+/* Likewise, an owner with answers for many files does not displace another's. */
 static void who_has_most_answers_loses_one_first(void **state)
 {
 	struct fixture *f = *state;
@@ -172,7 +175,7 @@ static void who_has_most_answers_loses_one_first(void **state)
 	for (__u64 ino = 2; ino < 40; ino++)
 		while (get_of(f, 1000, ino, "/bin/true") == -EINPROGRESS)
 			usleep(1000);
-	/* It would be -EINPROGRESS had it been forgotten. */
+	/* If it had been forgotten, this would be -EINPROGRESS. */
 	assert_int_equal(get(f, 1, "/bin/true"), -ENOENT);
 }
 
@@ -198,7 +201,7 @@ static void a_parser_that_dies_is_an_answer(void **state)
 	assert_int_equal(await(f, 2, "/bin/true"), -ENOENT);
 }
 
-/* It is not to be believed what offsets it says. */
+/* Its offsets cannot be trusted. */
 static void an_answer_that_cannot_be_is_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -208,7 +211,7 @@ static void an_answer_that_cannot_be_is_refused(void **state)
 	assert_int_equal(await(f, 1, f->slow), -ENODATA);
 }
 
-/* A FIFO waits for a writer, a device acts when it is opened. */
+/* Opening a FIFO waits for a writer, and opening a device can have effects. */
 static void what_is_no_regular_file_is_not_opened(void **state)
 {
 	struct fixture *f = *state;

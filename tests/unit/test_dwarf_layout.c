@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_dwarf_layout.c - the layout of structs from debug information: this program's own, whose structs
+ * test_dwarf_layout.c - struct layouts from debug information: this program's own, whose structs
  * have the names of CPython's and the members of several of its versions.
  *
- * 3.10, 3.12 and 3.14 are whole; 3.8 lacks a member, and in 3.15 one lies beyond what a sample reads.
+ * 3.10, 3.12 and 3.14 are complete; 3.8 lacks a member, and 3.15 has one beyond what a sample
+ * reads.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +35,7 @@ typedef struct {
 	long ob_size;
 } PyVarObject;
 
-/* Members in a struct without a name, in a union without a name, behind a typedef and a qualifier. */
+/* Members in an unnamed struct, in an unnamed union, behind a typedef and a qualifier. */
 typedef struct _is {
 	struct _is *next;
 	union {
@@ -147,7 +148,7 @@ typedef struct {
 	char ob_sval[1];
 } PyBytesObject;
 
-/* All in use, so that the compiler tells of them. */
+/* Uses all of them, so that the compiler describes them. */
 static struct {
 	_PyRuntimeState runtime;
 	PyInterpreterState interp;
@@ -247,7 +248,7 @@ static void what_is_not_there_or_too_far_is_refused(void **state)
 	refused(15, "its debug information lacks _ts.last_profiled_frame");
 }
 
-/* A copy of this program in memory; its path. */
+/* Makes a copy of this program in memory. Returns its path. */
 static int copy_of_self(char path[64], size_t *ret_size)
 {
 	cleanup_close int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -268,7 +269,7 @@ static int copy_of_self(char path[64], size_t *ret_size)
 	return fd;
 }
 
-/* Cut anywhere it has none, or says what is missing. */
+/* If cut anywhere, it has no layout, or the result says what is missing. */
 static void a_file_cut_short_is_refused(void **state)
 {
 	char path[64], why[96];

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_dwarf_offsets.c - the tables (py_builtin_offsets.c), and what 3.13 and later publish, are what the
- * compiler wrote: compared with the DWARF of every interpreter of the machine that has any.
+ * test_dwarf_offsets.c - krait's tables (py_builtin_offsets.c), and what 3.13 and later publish,
+ * equal what the compiler wrote: compares them with the DWARF of every interpreter on this machine
+ * that has any.
  *
  * KRAIT_DWARF_FILES names more files, separated by colons, each as ROOT=PATH (the folder below
- * which debug information is searched, and the file): scripts/derive-offsets sets it.
+ * which to look for debug information, and the file); scripts/derive-offsets sets it.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +97,7 @@ static const struct field {
 #define FIELD_CNT (sizeof(fields) / sizeof(fields[0]))
 _Static_assert(FIELD_CNT * sizeof(__s32) == sizeof(struct py_offsets), "a member is missing");
 
-/* What dwarf_jobs says when it has read the file. */
+/* Returns the result of dwarf_jobs once it has read the file. */
 static int dwarf_offsets_read(const char *path, const char *root, __u32 version,
 			      struct py_offsets *ret, char *why, size_t why_size)
 {
@@ -130,7 +131,7 @@ static __s32 value(const struct py_offsets *o, const struct field *f)
 	return v;
 }
 
-/* What krait uses for this file: published, or the table. */
+/* Finds what krait uses for this file: published offsets or the table. */
 static int in_use(const struct elf_runtime *elf, struct py_offsets *ret, __u32 *version)
 {
 	const struct py_offsets *table;
@@ -149,7 +150,7 @@ static int in_use(const struct elf_runtime *elf, struct py_offsets *ret, __u32 *
 	return 0;
 }
 
-/* 1 compared, 0 skipped. */
+/* Returns 1 (compared) or 0 (skipped). */
 static int compare(const char *root, const char *path)
 {
 	struct py_offsets used, derived;
@@ -179,7 +180,10 @@ static int compare(const char *root, const char *path)
 	return 1;
 }
 
-/* The files that may hold the interpreter: the executable, and libraries where they use to be. */
+/*
+ * Tries the files that may contain the interpreter: the executable, and libraries in their usual
+ * places.
+ */
 static void compare_python(const struct python *p)
 {
 	const char *root = strcmp(p->root, "/") ? p->root : "";
@@ -233,7 +237,7 @@ static void a_file_without_debug_information_says_so(void **state)
 	assert_int_equal(o.version, 0);
 }
 
-/* Debug information of something else: this very test. */
+/* Debug information of another program: this test. */
 static void debug_information_without_an_interpreter_is_refused(void **state)
 {
 	struct py_offsets o = { 0 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_dwarf_split.c - split DWARF says of every byte of a library what the same library says that has all in one file:
- * of gcc and clang, DWARF 4 and 5, in .dwo files and in packages, compressed and not.
+ * test_dwarf_split.c - for every byte of a library, split DWARF gives the same answer as the same
+ * library with everything in one file: gcc and clang, DWARF 4 and 5, .dwo files and packages,
+ * compressed and not.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +45,10 @@ static void assert_alike(struct source *split, const char *plain, __u64 start, _
 		deep += cnt > 2;
 	}
 	assert_int_equal(whole.packages + whole.halves, 0);
-	/* spin() has twice(), which has mix(); churn() has twist(), which has it, too. */
+	/*
+	 * spin() contains twice(), which contains mix(); churn() contains twist(), which contains
+	 * mix(), too.
+	 */
 	assert_in_range(inlined, 10, end - start);
 	assert_in_range(deep, 50, end - start);
 	elf_symbols__free(whole.symbols);
@@ -117,7 +121,10 @@ static void package_of_5(void **state)
 	check_package("clang", 5, "llvm-dwp");
 }
 
-/* One object that is linked twice, with other names: each unit has its own half, of one file and one id. */
+/*
+ * One object linked twice under different names: each unit has its own half, from the same file
+ * with the same id.
+ */
 static void units_of_one_id(void **state)
 {
 	struct source split = { 0 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_dwo_opener.c - which files of split DWARF are opened, and for whose programs; a child does it, in time.
+ * test_dwo_opener.c - which files of split DWARF are opened, and for whose programs; a child opens
+ * them, in bounded time.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +58,7 @@ static void a_file_is_the_owners_or_roots_for_all(void **state)
 	static const struct {
 		uid_t uid;
 		gid_t gid;
-		mode_t mode, of_mode; /* the program's file is of 1000:1000 */
+		mode_t mode, of_mode; /* the program's file belongs to 1000:1000 */
 		int ret;
 	} cases[] = {
 		{ 1000, 1000, 0600, 0755, 0 },	    { 1000, 1000, 0644, 0755, 0 },
@@ -97,7 +98,7 @@ static void a_file_is_opened_for_reading(void **state)
 	assert_true(again >= 0);
 	chmod(path, 0646);
 	assert_int_equal(open_for(path, geteuid()), -EPERM);
-	/* Somebody else's program. */
+	/* Another user's program. */
 	chmod(path, 0600);
 	assert_int_equal(open_for(path, geteuid() + 1), -EPERM);
 }
@@ -112,7 +113,7 @@ static void what_is_no_regular_file_is_not_opened(void **state)
 	assert_int_equal(open_for(folder, geteuid()), -ENOEXEC);
 	assert_int_equal(open_for("/dev/zero", geteuid()), -ENOEXEC);
 	assert_int_equal(open_for("/proc/self/exe", geteuid()), -ELOOP);
-	/* Of the child itself, and of the kernel. */
+	/* Belongs to the child itself, or to the kernel. */
 	assert_int_equal(open_for("/proc/self/maps", geteuid()), -ENOEXEC);
 	assert_int_equal(open_for("/proc/version", geteuid()), -ENOEXEC);
 	if (!access("/sys/kernel/notes", R_OK))
@@ -122,7 +123,7 @@ static void what_is_no_regular_file_is_not_opened(void **state)
 	assert_int_equal(open_for(long_name, geteuid()), -ENAMETOOLONG);
 }
 
-/* A file system that never answers, and one that would let root's parser wait. */
+/* A file system that never answers, and one that would make root's parser wait. */
 static void who_serves_a_file_keeps_nobody(void **state)
 {
 	struct stuck stuck;
@@ -137,10 +138,10 @@ static void who_serves_a_file_keeps_nobody(void **state)
 	close(fd);
 	snprintf(name, sizeof(name), "%s/%s", stuck.folder, STUCK_SILENT);
 	assert_int_equal(open_for(name, 1000), -ETIMEDOUT);
-	/* The next one has another child. */
+	/* The next file has another child. */
 	assert_int_equal(open_for("/dev/zero", 0), -ENOEXEC);
 	stuck_unmount(&stuck);
-	/* The child that was given up ends once it can, if it has not before. */
+	/* The abandoned child ends when it can, if it has not already. */
 	dwo_opener__free(opener);
 	opener = NULL;
 	while (waitpid(-1, NULL, 0) > 0)
@@ -148,7 +149,10 @@ static void who_serves_a_file_keeps_nobody(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
-/* A file system that comes back: the child that waited for it is gone, and so does not count for ever. */
+/*
+ * A file system that answers again: the child that waited for it is gone and so does not count for
+ * ever.
+ */
 static void a_child_that_has_ended_is_no_zombie(void **state)
 {
 	siginfo_t info = { 0 };
@@ -162,7 +166,7 @@ static void a_child_that_has_ended_is_no_zombie(void **state)
 	stuck_unmount(&stuck);
 	assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
 	assert_int_equal(info.si_status, SIGKILL);
-	/* For the next one there is another child, which is the only one. */
+	/* The next file has another child, the only one. */
 	assert_int_equal(open_for("/dev/zero", 0), -ENOEXEC);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), 0);
 }

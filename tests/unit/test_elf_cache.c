@@ -125,7 +125,7 @@ static void a_changed_file_is_read_again(void **state)
 	assert_int_equal(e->load_vaddr, 0x400000);
 }
 
-/* The same build ID, size, headers and table; another section header. */
+/* Same build ID, size, headers and table, but one section header differs. */
 static void a_copy_says_nothing_of_another(void **state)
 {
 	struct fixture *f = *state;
@@ -153,7 +153,7 @@ static void a_copy_says_nothing_of_another(void **state)
 	assert_memory_equal(e->table, py_debug_table_3_15_2, sizeof(py_debug_table_3_15_2));
 }
 
-/* What processes of one copy have proved is not believed of the other. */
+/* What processes of one copy have proved does not count for the other. */
 static void a_proof_is_of_one_file(void **state)
 {
 	struct fixture *f = *state;
@@ -201,7 +201,7 @@ static unsigned open_cnt(void)
 	return cnt;
 }
 
-/* A file that comes to have the number of one that is known would be taken for it. */
+/* Otherwise a new file that gets a known file's inode number would be taken for it. */
 static void a_file_with_a_runtime_keeps_its_inode(void **state)
 {
 	struct fixture *f = *state;
@@ -211,7 +211,7 @@ static void a_file_with_a_runtime_keeps_its_inode(void **state)
 	struct stat st;
 	__u64 ino;
 
-	/* The parser is there then. */
+	/* The parser is running by then. */
 	write_file(f->path, "no elf file", 11);
 	assert_int_equal(get(f, &e), -ENOEXEC);
 	before = open_cnt();
@@ -235,7 +235,7 @@ static void a_file_with_a_runtime_keeps_its_inode(void **state)
 	assert_in_range(open_cnt(), before + 2, before + 64);
 }
 
-/* Whoever has most loses first. */
+/* The largest holder loses first. */
 static void what_is_let_go_is_read_again(void **state)
 {
 	struct fixture *f = *state;
@@ -284,7 +284,7 @@ static void many_files_of_one_user_do_not_push_out_anothers(void **state)
 	unlink(path);
 }
 
-/* The identity is what the caller saw: the file itself is not there to be asked. */
+/* The identity is what the caller saw: the file itself cannot be asked. */
 static void many_files_do_not_grow_it(void **state)
 {
 	struct fixture *f = *state;

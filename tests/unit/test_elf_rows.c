@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_elf_rows.c - the rows of real files are what elfutils says of each address. Of several files of a kind the
- * first is enough where this run is not to be thorough (KRAIT_MATRIX).
+ * test_elf_rows.c - the rows of real files match elfutils at each address. Unless the run is
+ * thorough (KRAIT_MATRIX), one file of each kind suffices.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ struct oracle {
 	Dwarf_CFI *cfi;
 };
 
-/* Form of the stub's expression that linkers write: its number, or -1. */
+/* Returns the form of the expression that linkers write for stubs: its number, or -1. */
 static int plt_number(const Dwarf_Op *ops, size_t cnt)
 {
 	static const __u8 atoms[] = { DW_OP_breg7, DW_OP_breg16, DW_OP_lit15, DW_OP_and, 0,
@@ -100,7 +100,7 @@ static enum saved saved_at(Dwarf_Frame *frame, int reg, __s64 *off)
 	}
 	if (ops[0].atom != DW_OP_call_frame_cfa || cnt > 2)
 		return ELSEWHERE;
-	/* An expression begins with the CFA on its stack, whatever it makes of that. */
+	/* An expression begins with the CFA on its stack, whatever it does with it. */
 	if (cnt == 2 && is_breg(&ops[1], &base, off))
 		return base == CFI_REG_SP ? AT_SP : base == CFI_REG_FP ? AT_FP : ELSEWHERE;
 	*off = cnt == 2 ? (__s64)ops[1].number : 0;
@@ -109,7 +109,7 @@ static enum saved saved_at(Dwarf_Frame *frame, int reg, __s64 *off)
 	return ELSEWHERE;
 }
 
-/* What the kernel should be given for an address that has a frame. */
+/* Returns the expected rule for the kernel at an address that has a frame. */
 static struct unwind_rule expected_rule(Dwarf_Frame *frame, bool signal)
 {
 	static const __u8 fps[] = { UNWIND_FP_SAME,   UNWIND_FP_UNKNOWN, UNWIND_FP_CFA,
@@ -121,7 +121,7 @@ static struct unwind_rule expected_rule(Dwarf_Frame *frame, bool signal)
 	enum saved ra_saved = saved_at(frame, CFI_REG_RA, &ra);
 	enum saved base_saved = saved_at(frame, CFI_REG_BASE, &base);
 
-	/* setcontext() has it where another register leads: krait does not follow that. */
+	/* setcontext() stores it relative to another register: krait does not follow that. */
 	if (ra_saved == ELSEWHERE || ra_saved == SAME || ra_saved == AT_FP)
 		return r;
 	take_cfa(frame, &r);
@@ -131,7 +131,7 @@ static struct unwind_rule expected_rule(Dwarf_Frame *frame, bool signal)
 	r.fp = fps[fp_saved];
 	r.fp_off = (__s16)fp;
 	r.ra_off = (__s16)ra;
-	/* elfutils calls "undefined" what a function is to keep, but says nothing of. */
+	/* elfutils says "undefined" for a register that must be preserved but is not mentioned. */
 	r.base_off = base_saved == SAME || base_saved == UNDEFINED ? 0 :
 		     base_saved == ra_saved			   ? (__s16)base :
 								     UNWIND_BASE_UNKNOWN;
@@ -146,7 +146,7 @@ static struct unwind_rule expected_rule(Dwarf_Frame *frame, bool signal)
 	return r;
 }
 
-/* Where the address is in the file, and how far its segment goes. */
+/* Returns the address's position in the file, and how far its segment extends. */
 static __u64 offset_of(Elf *elf, __u64 address, __u64 *ret_left)
 {
 	GElf_Phdr p;
@@ -184,7 +184,7 @@ static void must_equal(const char *path, __u64 address, const struct unwind_rule
 		 want->base_off);
 }
 
-/* Where there is no frame, rows are those of code that was read (test_code_rows.c), of one form. */
+/* Without a frame, the rows come from reading code (test_code_rows.c) and have one form. */
 static void must_be_of_code(const char *path, __u64 address, const struct unwind_rule *have)
 {
 	if (have && ((have->cfa != UNWIND_CFA_REG && have->cfa != UNWIND_CFA_CLONE) ||
@@ -192,7 +192,7 @@ static void must_be_of_code(const char *path, __u64 address, const struct unwind
 		fail_msg("%s at %llx: there is no frame", path, address);
 }
 
-/* All addresses of one executable segment; how many have a frame. */
+/* Compares all addresses of an executable segment. Returns how many have a frame. */
 static size_t compare_segment(const char *path, const struct oracle *o, const struct row_table *t,
 			      const GElf_Phdr *p)
 {
@@ -279,7 +279,7 @@ static const char program[] =
 	"int deep(int n) { int a[64]; a[n & 63] = n; return n ? deep(n - 1) + outside(a) : 1; }\n"
 	"int vary(int n) { int a[n]; return outside(a) + deep(n); }\n";
 
-/* A library of that program; its rows. */
+/* Builds a library from that program and makes its rows. */
 static bool build_rows(const char *folder, const char *flags, const char *last,
 		       struct row_table *ret)
 {
@@ -299,7 +299,7 @@ static bool build_rows(const char *folder, const char *flags, const char *last,
 	return true;
 }
 
-/* Where its code is: from the first function on. */
+/* Finds its code: from the first function on. */
 static void find_functions(const char *folder, __u64 *ret_start, __u64 *ret_end)
 {
 	char path[TEST_FOLDER_MAX + 16];
@@ -322,7 +322,10 @@ static void find_functions(const char *folder, __u64 *ret_start, __u64 *ret_end)
 	elf_end(elf);
 }
 
-/* Of the same code the same rows, whichever section has them; the start files' .eh_frame is there in each. */
+/*
+ * The same code gives the same rows, whichever section describes it; every build contains the start
+ * files' .eh_frame.
+ */
 static void other_sections_say_the_same(void **state)
 {
 	static const struct {
@@ -349,7 +352,10 @@ static void other_sections_say_the_same(void **state)
 			const struct unwind_rule *want = row_table_find(&whole, at);
 			const struct unwind_rule *have = row_table_find(&other, at);
 
-			/* Of start files, whose code is read where nothing is said, either is fine. */
+			/*
+			 * Start files without a description have rows from reading code: either is
+			 * fine.
+			 */
 			if (!want || want->ra == UNWIND_RA_UNDEFINED)
 				continue;
 			assert_non_null(have);

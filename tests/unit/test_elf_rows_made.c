@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_elf_rows_made.c - the rows of files that were made to cost time or memory, or are none.
+ * test_elf_rows_made.c - the rows of files that are crafted to cost time or memory, or that are no
+ * ELF files.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +26,7 @@
 #define TEXT_SIZE (1U << 20)
 #define FRAME_AT (TEXT_SIZE + 0x1000)
 
-/* An ELF file with 1 MiB of code and .eh_frame behind it. */
+/* An ELF file with 1 MiB of code followed by .eh_frame. */
 struct image {
 	__u8 *bytes;
 	size_t size, cap;
@@ -55,7 +56,7 @@ static void begin_image(struct image *m)
 	m->size = FRAME_AT;
 }
 
-/* Its headers; the descriptor of a memory file. */
+/* Writes its headers. Returns the descriptor of a memory file. */
 static int end_image(struct image *m)
 {
 	static const char names[] = "\0.eh_frame\0.shstrtab";
@@ -96,7 +97,7 @@ static int end_image(struct image *m)
 	return fd;
 }
 
-/* CIE "zR", absolute addresses of 4 bytes: CFA is sp + 8, return address at CFA - 8. */
+/* CIE "zR", 4-byte absolute addresses: CFA is sp + 8, return address at CFA - 8. */
 static const __u8 cie[] = {
 	1, 'z', 'R', 0, 1, 0x78, 16, 1, DW_EH_PE_udata4, DW_CFA_def_cfa, 7, 8, DW_CFA_offset | 16,
 	1, 0,	0
@@ -109,7 +110,7 @@ static void put_cie(struct image *m)
 	put(m, cie, sizeof(cie));
 }
 
-/* A function with that code; the CIE is the first of the section. */
+/* Adds a function with that code; the CIE is the section's first entry. */
 static void put_fde(struct image *m, __u32 start, __u32 len, const void *code, size_t code_size)
 {
 	put_u32(m, (__u32)(13 + code_size));
@@ -128,7 +129,7 @@ static double seconds(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* What elf_rows() says of the image, in bounded time. */
+/* Runs elf_rows() on the image, in bounded time. */
 static int rows_of(struct image *m, struct row_table *t)
 {
 	cleanup_close int fd = end_image(m);
@@ -160,7 +161,7 @@ static void a_function_has_rows_and_what_is_around_it_none(void **state)
 	assert_true(r->ra == UNWIND_RA_CFA && r->ra_off == -8);
 	r = row_table_find(&t, 0x1ffff);
 	assert_true(r && r->off == 16 && r->fp == UNWIND_FP_CFA && r->fp_off == -16);
-	/* The next page goes on with it. */
+	/* The next page continues with it. */
 	assert_ptr_equal(row_table_find(&t, 0x20000), r);
 	r = row_table_find(&t, 0x20002);
 	assert_true(r && r->reg == 6 && r->off == 16);
@@ -206,7 +207,7 @@ static void a_million_empty_entries_end(void **state)
 	row_table_free(&t);
 }
 
-/* One long CIE, run for each of many functions. */
+/* One long CIE that runs for each of many functions. */
 static void instructions_without_end_are_too_much_for_nobody(void **state)
 {
 	static __u8 turns[1 << 20];
@@ -285,7 +286,7 @@ static void an_entry_whose_common_is_itself_is_none(void **state)
 	row_table_free(&t);
 }
 
-/* Any byte of the section may be any other: nothing but an end is asked for. */
+/* Any byte of the section may have any value: we only require that it ends. */
 static void spoiled_sections_do_no_harm(void **state)
 {
 	static const __u8 code[] = { DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16 };

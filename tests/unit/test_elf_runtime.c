@@ -162,7 +162,7 @@ static void any_truncation_ends_well(void **state)
 	for (size_t len = 0; len < ELF_IMAGE_SIZE; len += 13) {
 		int r = read_image(image, len, &e);
 
-		/* The symbol remains where the section headers are cut off. */
+		/* If the section headers are truncated, the symbol remains. */
 		if (r)
 			assert_true(r == -ENOEXEC || r == -ENOENT || r == -ENODATA);
 		else
@@ -220,7 +220,7 @@ static void huge_counts_end_well(void **state)
 			}
 }
 
-/* A chain that never ends, in a sparse file that has room for it. */
+/* An endless chain, in a sparse file that has room for it. */
 static void an_endless_hash_chain_ends_by_budget(void **state)
 {
 	struct elf_spec spec = spec_with_table();
@@ -233,7 +233,7 @@ static void an_endless_hash_chain_ends_by_budget(void **state)
 	spec.no_sections = true;
 	spec.hash = ELF_HASH_GNU;
 	image = elf_image_new(&spec);
-	/* The first segment covers the sparse rest of the file; no chain word ends the chain. */
+	/* The first segment covers the file's sparse rest; no chain word ends the chain. */
 	memcpy(image + 64 + offsetof(Elf64_Phdr, p_filesz), &huge, 8);
 	memcpy(image + 64 + offsetof(Elf64_Phdr, p_memsz), &huge, 8);
 	memset(image + ELF_OFF_HASH + 28, 0, 12);

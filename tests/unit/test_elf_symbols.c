@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_elf_symbols.c - names of code by file offset: of this program, and of files that are no ELF
- * files, or hardly.
+ * test_elf_symbols.c - names of code by file offset: of this program, and of files that are invalid
+ * or barely ELF.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,8 +60,8 @@ static void offsets_without_code_have_no_symbol(void **state)
 }
 
 /*
- * An answer is that of all addresses between two boundaries of symbols: whichever of them is asked
- * for first, the answers are the same.
+ * One answer covers all addresses between two boundaries of symbols: the order of questions does
+ * not matter.
  */
 static void answers_do_not_depend_on_the_order_of_questions(void **state)
 {
@@ -112,7 +112,7 @@ static char *read_self(size_t *ret_size)
 	return data;
 }
 
-/* Offsets and size of a section of this program, which is linked where its file has it. */
+/* Returns offset and size of a section of this program, whose addresses equal its file offsets. */
 static Elf64_Shdr section(const char *wanted)
 {
 	size_t size;
@@ -126,11 +126,11 @@ static Elf64_Shdr section(const char *wanted)
 	return (Elf64_Shdr){ .sh_size = 0 };
 }
 
-/* Where stubs may be; which of these there are depends on how the program was linked. */
+/* Sections that may contain stubs; which of them exist depends on how the program was linked. */
 static const char *const stub_sections[] = { ".plt", ".plt.sec", ".plt.got" };
 #define STUB_SECTIONS (sizeof(stub_sections) / sizeof(stub_sections[0]))
 
-/* This program calls memfd_create() of the C library, directly only with -fno-plt. */
+/* This program calls the C library's memfd_create(); directly only with -fno-plt. */
 static void stubs_have_the_name_of_what_they_call(void **state)
 {
 	struct elf_symbols *s = NULL;
@@ -186,7 +186,7 @@ static int write_file(const void *data, size_t size, char path[64])
 	return fd;
 }
 
-/* Larger than any library: not even opened. */
+/* Larger than any library: krait does not even open it. */
 static void a_huge_file_is_not_read(void **state)
 {
 	char path[64];
@@ -197,7 +197,7 @@ static void a_huge_file_is_not_read(void **state)
 	assert_int_equal(open_symbols(&s, path), -ENOEXEC);
 }
 
-/* Whatever it answers, it answers. */
+/* Any answer is fine. */
 static void ask(const char *path)
 {
 	struct elf_symbols *s = NULL;
@@ -206,7 +206,7 @@ static void ask(const char *path)
 
 	if (open_symbols(&s, path))
 		return;
-	/* As they are in the file that was not spoiled. */
+	/* As in the undamaged file. */
 	for (size_t i = 0; i < STUB_SECTIONS; i++) {
 		Elf64_Shdr plt = section(stub_sections[i]);
 
@@ -219,7 +219,7 @@ static void ask(const char *path)
 	elf_symbols__free(s);
 }
 
-/* The header, the program headers and the section headers are where sizes and places are said. */
+/* The ELF header, the program headers and the section headers contain sizes and positions. */
 static void spoiled_headers_do_no_harm(void **state)
 {
 	size_t size;
@@ -243,7 +243,7 @@ static void spoiled_headers_do_no_harm(void **state)
 	}
 }
 
-/* What stubs get their names from. */
+/* Stubs get their names from these. */
 static void spoiled_relocations_do_no_harm(void **state)
 {
 	static const char *const names[] = { ".rela.plt", ".rela.dyn", ".dynsym", ".dynstr",

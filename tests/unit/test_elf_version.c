@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_elf_version.c - user/target/elf_version.c: version strings, and files that hold several.
+ * test_elf_version.c - user/target/elf_version.c: version strings, and files that contain several.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #define HEADERS (sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr))
 #define MICRO_UNKNOWN(minor) (0x0300fff0U | (minor) << 16)
 
-/* An ELF file of one read-only segment with these bytes; pad of others before them. */
+/* Makes an ELF file with one read-only segment: pad other bytes, then these. */
 static __u32 version_of(const char *bytes, size_t len, size_t pad)
 {
 	cleanup_close int fd = memfd_create("elf", MFD_CLOEXEC);
@@ -91,7 +91,7 @@ static void tag_and_version_agree(void **state)
 	assert_int_equal(VERSION_OF("cpython-310\0/opt/python/3.10.13\0"), 0x030a0df0);
 	/* A whole string is better than a tail. */
 	assert_int_equal(VERSION_OF("cpython-39\0/opt/3.9.1\0003.9.18\0/opt/3.9.2\0"), 0x030912f0);
-	/* Other minors do not count: SQLite has had a 3.8.11, too. */
+	/* Other minors do not count: SQLite also had a version 3.8.11. */
 	assert_int_equal(VERSION_OF("cpython-39\0003.8.11\0003.9.18\0003.45.1\0"), 0x030912f0);
 }
 
@@ -106,7 +106,7 @@ static void what_is_not_certain_is_unknown(void **state)
 	assert_int_equal(VERSION_OF("cpython-99\0003.99.1\0"), 0);
 }
 
-/* Strings anywhere around the end of what is read at once. */
+/* Strings at all positions around the end of one read. */
 static void strings_across_a_read_are_seen(void **state)
 {
 	static const char text[] = "\0cpython-38\0"

@@ -119,7 +119,7 @@ static void clocks_count_time(void **state)
 	assert_true(event_is_clock(&e));
 	e = good("task-clock");
 	assert_true(event_is_clock(&e));
-	e = good("cycles"); /* the same number, of hardware */
+	e = good("cycles"); /* the same number, for a hardware event */
 	assert_false(event_is_clock(&e));
 	e = good("faults");
 	assert_false(event_is_clock(&e));
@@ -135,7 +135,7 @@ static void time_is_on_a_cpu_off_it_or_both(void **state)
 	event_wall(&e);
 	assert_true(event_is_time(&e) && !event_is_off_cpu(&e) && !event_is_clock(&e));
 	assert_string_equal(e.name, "wall-clock");
-	e = good("cs"); /* the number that time off the CPU has in a file */
+	e = good("cs"); /* the number that off-CPU time has in a file */
 	assert_false(event_is_time(&e));
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_exporter.c - from exporter__push() to a server, which is this program; the exporter is a worker, as in krait.
+ * test_exporter.c - from exporter__push() to a server, which is this program; the exporter is a
+ * worker, as in krait.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -186,7 +187,7 @@ static void an_outage_is_survived_on_disk(void **state)
 	exporter__stop(e, NS_PER_SEC / 2, &s);
 	assert_int_equal(s.destinations[0].pending, 19);
 	assert_int_equal(s.queued, 0);
-	/* Somebody else has the folder? Not any longer. */
+	/* The folder's other owner has ended. */
 	e = start(&d, 1, spool);
 	push(e, 21, 500);
 	http_server_start(port, answers);
@@ -215,7 +216,7 @@ static pid_t exporter_pid(void)
 		f = pid ? fopen(path, "re") : NULL;
 		if (f && fscanf(f, "%*d (%31[^)]) %*c %d", name, &parent) == 2 &&
 		    parent == getpid() && !strcmp(name, "krait-exporter") && pid > found)
-			found = pid; /* those of tests before may not have gone yet */
+			found = pid; /* workers of earlier tests may not have ended yet */
 		if (f)
 			fclose(f);
 	}
@@ -223,7 +224,7 @@ static pid_t exporter_pid(void)
 	return found;
 }
 
-/* In memory, too: krait holds the files. */
+/* Also in memory: krait holds the files. */
 static void a_worker_that_is_killed_is_replaced_and_nothing_is_lost(void **state)
 {
 	static const char *const answers[] = { UNAVAILABLE, UNAVAILABLE, OK, NULL };

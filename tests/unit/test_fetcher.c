@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_fetcher.c - debug information from a debuginfod server: this program is the server, and the fetcher a worker of
- * its own, as in krait.
+ * test_fetcher.c - debug information from a debuginfod server: this program is the server, and the
+ * fetcher is a worker, as in krait.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static struct server {
 	pthread_t thread;
 	int fd;
 	enum manner manner;
-	unsigned asked; /* for the right file */
+	unsigned asked; /* requests for the right file */
 } server;
 
 static char folder[] = "/tmp/krait-test-fetcher-XXXXXX";
@@ -64,7 +64,7 @@ static void answer(int fd)
 	close(fd);
 }
 
-/* Until its socket is shut down. A connection that gets no answer stays open till the end. */
+/* Runs until its socket is shut down. A connection without an answer stays open till the end. */
 static void *serve(void *arg)
 {
 	int fd;
@@ -198,7 +198,7 @@ static void what_a_server_has_is_kept(void **state)
 	kept_path(path, sizeof(path), "/debuginfo");
 	assert_int_equal(stat(path, &st), 0);
 
-	/* Nobody is asked again, be there a server or not. */
+	/* Nobody is asked again, whether or not a server exists. */
 	f = fetch__start(build_id, 20, why, sizeof(why));
 	assert_non_null(f);
 	assert_int_equal(fetch__result(f, &fd, why, sizeof(why)), 0);
@@ -206,7 +206,7 @@ static void what_a_server_has_is_kept(void **state)
 	assert_content(fd);
 }
 
-/* A build of which no server knows anything leaves nothing behind, nor does a server that is not there. */
+/* A build unknown to every server leaves nothing behind, nor does a missing server. */
 static void what_no_server_has_is_not_there(void **state)
 {
 	char why[200];
@@ -229,7 +229,7 @@ static void what_no_server_has_is_not_there(void **state)
 	}
 }
 
-/* Whoever has no time ends it. */
+/* A caller without time ends the request. */
 static void a_server_that_says_nothing_is_not_waited_for(void **state)
 {
 	__u64 end_ns = clock_monotonic_ns() + PATIENCE_NS;
@@ -249,7 +249,7 @@ static void a_server_that_says_nothing_is_not_waited_for(void **state)
 	stop_server();
 }
 
-/* What was not written to the end of a disk is no answer. */
+/* A file that did not reach the disk completely is no answer. */
 static void an_empty_file_is_no_answer(void **state)
 {
 	char why[200], path[128];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_firefox_markers.c - waits in formats that are written thread by thread: as markers of a Firefox profile whichever
- * event is shown, and as profiles of their own for speedscope.
+ * test_firefox_markers.c - waits in formats written thread by thread: as markers of a Firefox
+ * profile whichever event is shown, and as separate profiles for speedscope.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ static struct stacks two_stacks(void)
 				push(p, root, add_mark(p, "[io: read pipe]")) };
 }
 
-/* Work up to 1 ms, a wait from 1 to 5, work up to 6. To be freed. */
+/* Work up to 1 ms, a wait from 1 to 5, work up to 6. The caller frees the text. */
 static char *emit(const char *format, struct profile *shown, const struct stacks *s, unsigned event,
 		  bool joined)
 {
@@ -93,7 +93,7 @@ static void a_wait_is_a_marker(void **state)
 	profile__free(s.profile);
 }
 
-/* Where waits are what is shown, they are samples as well, of as many milliseconds as they lasted. */
+/* If waits are shown, they are also samples, weighted by their milliseconds. */
 static void waits_are_weighed_in_milliseconds(void **state)
 {
 	const struct stacks s = two_stacks();

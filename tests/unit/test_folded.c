@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_folded.c - folded text: golden files, hostile names, and what readers rely on.
+ * test_folded.c - folded text: golden files, hostile names, and the rules that readers depend on.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +51,7 @@ static void hostile_names_stay_one_frame(void **state)
 	golden("hostile.folded", hostile_profile(), &options);
 }
 
-/* The rule of flamegraph.pl, inferno and speedscope: "(.*) (digits)", frames between ";". */
+/* The rule of flamegraph.pl, inferno and speedscope: "(.*) (digits)", frames separated by ";". */
 static void every_line_is_a_stack_and_the_counts_sum_up(void **state)
 {
 	struct profile *profiles[] = { small_profile(), hostile_profile(), deep_profile(2000),
@@ -98,7 +98,7 @@ static void a_name_never_splits_into_two_frames(void **state)
 	profile__free(p);
 }
 
-/* As many programs have them: named after the program, or after the pool they are in. */
+/* As in many programs: threads named after the program or their pool. */
 static void threads_of_one_name_stay_apart(void **state)
 {
 	const struct emit_options options = { .threads = true, .no_process = true };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_folded_reader.c - folded text of any tool, good and bad.
+ * test_folded_reader.c - folded text from any tool, valid and invalid.
  */
 #include <setjmp.h>
 #include <stdarg.h>

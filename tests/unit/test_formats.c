@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * test_formats.c - speedscope, Firefox Profiler, callgrind, pprof: fixed texts for a small profile,
- * and sums that hold for all.
+ * and sums that must hold for all.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 static const struct emit_options options = { .title = "krait",
 					     .recording.command_line = "krait record" };
 
-/* A few samples of two threads; names with what JSON and markup use. */
+/* A few samples of two threads; names with characters that JSON and markup use. */
 static struct profile *tiny_profile(void)
 {
 	struct profile *p = profile__new();
@@ -44,7 +44,7 @@ static void speedscope_is_as_expected(void **state)
 	profile__free(p);
 }
 
-/* They are one list in which people look for a program. */
+/* All are in one list in which users look for a program. */
 static void speedscope_names_programs_where_there_are_several_processes(void **state)
 {
 	const struct emitter_ops *ops = format_by_name("speedscope");
@@ -96,7 +96,7 @@ static unsigned long occurrences(const char *text, const char *what)
 	return cnt;
 }
 
-/* The start time is that of the machine, so there is no fixed text. */
+/* The start time is the machine's, so the text varies. */
 static void firefox_has_every_name_once(void **state)
 {
 	struct profile *p = tiny_profile();
@@ -138,7 +138,7 @@ static Krait__Pprof__Profile *unpack(const struct profile *p)
 	return profile;
 }
 
-/* Of a clock as Go has it; of two events a pair of columns each. */
+/* A clock has Go's names; two events have a pair of columns each. */
 static void pprof_has_sample_types_for_each_event(void **state)
 {
 	static const char *const names[] = { "cpu-clock-samples", "cpu-clock", "faults-samples",
@@ -173,7 +173,7 @@ static void pprof_has_sample_types_for_each_event(void **state)
 	profile__free(p);
 }
 
-/* Beside a clock alone: nanoseconds, and of these the waits for the GIL. */
+/* Only beside a clock: nanoseconds, and those that wait for the GIL. */
 static void pprof_has_time_off_the_cpu(void **state)
 {
 	static const char *const names[] = { "samples", "cpu", "off-cpu-samples", "off-cpu",
@@ -220,7 +220,7 @@ static const char *label_text(const Krait__Pprof__Profile *profile,
 	return "none";
 }
 
-/* Whose code the leaf is; a mark is nobody's. */
+/* Labels say the origin of the leaf's code; a mark has none. */
 static void pprof_labels_samples_by_origin(void **state)
 {
 	static const char numpy[] = "/x/lib/python3.12/site-packages/numpy/_core/a.so";

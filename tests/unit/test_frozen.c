@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_frozen.c - all threads of a process stand still while the function runs, and go on however it ends; one in
- * uninterruptible sleep is said.
+ * test_frozen.c - all threads of a process stand still while the function runs, and resume however
+ * it ends; a thread in uninterruptible sleep is reported.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@
 
 #define THREADS 20
 
-/* Counts, in memory that the test sees. */
+/* Counters in memory that the test sees. */
 struct counts {
 	volatile unsigned long cnt[THREADS];
 	volatile int signals;
@@ -59,7 +59,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* With threads that come and go: the first one is new each time. */
+/* With short-lived threads: the first one is new each time. */
 static _Noreturn void be_busy(void)
 {
 	signal(SIGUSR1, on_signal);
@@ -74,11 +74,11 @@ static _Noreturn void be_busy(void)
 	}
 }
 
-/* Waits for a child that shares its memory and sleeps: uninterruptibly. */
+/* Waits uninterruptibly for a vfork() child that shares its memory and sleeps. */
 static _Noreturn void be_stuck(void)
 {
 	if (!vfork()) {
-		/* The child of vfork() may call next to nothing. */
+		/* The child of vfork() may call almost nothing. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		counts->cnt[0] = (unsigned long)getpid();
 		usleep(60 * 1000000);
@@ -152,7 +152,7 @@ static int look(const void *ctx, const struct frozen *f, void *shared)
 	return *(const int *)ctx;
 }
 
-/* Each thread has moved again. */
+/* Checks that each thread has moved again. */
 static void assert_goes_on(void)
 {
 	unsigned long before[THREADS];
@@ -188,7 +188,7 @@ static void all_stand_still_and_go_on(void **state)
 	end(pid);
 }
 
-/* The one who has stopped it is killed: the kernel lets go. */
+/* The stopping process is killed: the kernel resumes the threads. */
 static int die(const void *ctx, const struct frozen *f, void *shared)
 {
 	raise(SIGKILL);
@@ -224,7 +224,10 @@ static int change_and_hang(const void *ctx, const struct frozen *f, void *shared
 	return hang(ctx, f, shared);
 }
 
-/* Whoever does not use its CPU waits for memory, most probably; so long as the limit nobody stands still for that. */
+/*
+ * A reader that uses no CPU most probably waits for memory; the process must not stand still for
+ * that until the limit.
+ */
 static void it_goes_on_when_its_reader_hangs(void **state)
 {
 	pid_t pid = start(be_busy);
@@ -241,14 +244,14 @@ static void it_goes_on_when_its_reader_hangs(void **state)
 	assert_goes_on();
 	assert_int_equal(frozen_run(&call, &ns), -ETIMEDOUT);
 	assert_in_range(ns, 1000000000, 10000000000);
-	/* What is not whole is none of the caller's. */
+	/* The caller must not get incomplete results. */
 	assert_int_equal(none, 'o');
 	assert_goes_on();
 	close(dir);
 	end(pid);
 }
 
-/* A signal that comes while it is stopped, or that it stops for, is not lost. */
+/* A signal that arrives during the stop, or that causes it, is not lost. */
 static int send_signal(const void *ctx, const struct frozen *f, void *shared)
 {
 	kill(*(const pid_t *)ctx, SIGUSR1);
@@ -266,7 +269,7 @@ static void no_signal_is_lost(void **state)
 	for (int i = 0; i < 50; i++) {
 		int before = counts->signals;
 
-		/* One right before the stop, one during it: they may merge, and none may vanish. */
+		/* One right before the stop and one during it: they may merge, but none may vanish. */
 		kill(pid, SIGUSR1);
 		assert_int_equal(run(dir, send_signal, &pid, &none, 1, &ns), 0);
 		for (int k = 0; k < 5000 && counts->signals == before; k++)
@@ -291,7 +294,7 @@ static void one_that_cannot_be_stopped_is_said(void **state)
 	assert_int_equal(run(dir, look, &wanted, &seen, sizeof(seen), &ns), 0);
 	assert_int_equal(seen.threads, 1);
 	assert_int_equal(seen.stopped, 0);
-	/* Nor does it stop later, when it wakes up. */
+	/* It also does not stop later, when it wakes up. */
 	kill(child, SIGKILL);
 	for (int i = 0; i < 5000; i++) {
 		assert_true(proc_read(dir, "stat", text, sizeof(text)) > 0);

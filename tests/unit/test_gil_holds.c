@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_gil_holds.c - when a thread had the interpreter's lock: between its waits for it, around its samples, and not
- * where it says otherwise.
+ * test_gil_holds.c - when a thread had the interpreter's lock: between its waits for it, around its
+ * samples, and not where samples say otherwise.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +74,7 @@ static void between_two_waits_it_has_the_lock(void **state)
 	const struct gil_sample some[] = { wait_for_lock(0, 1000, 1, 0), tick(2000, 3, true),
 					   tick(4000, 4, true), wait_for_lock(6000, 9000, 2, 0) };
 
-	/* Where it lost it is where it had it, unless samples know more. */
+	/* The place where it lost the lock stands for the hold, unless samples know more. */
 	assert_holds(none, { 1000, 6000, 2, TID });
 	assert_holds(some, { 1000, 3000, 3, TID }, { 3000, 6000, 4, TID });
 }
@@ -86,7 +86,7 @@ static void a_wait_that_goes_on_is_no_turn(void **state)
 					      off(7000, 7500, 1, STATE_RUNNABLE),
 					      wait_for_lock(9000, 9100, 2, 0) };
 
-	/* Woken, and then ready to run, it has it not yet. */
+	/* Woken and then ready to run: it does not hold the lock yet. */
 	assert_holds(samples, { 7500, 9000, 2, TID });
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_gil_waits.c - whom waits for an interpreter's lock were for: sums stay whole, what nobody held is of nobody
- * known, and who hands it to whom.
+ * test_gil_waits.c - whom waits for an interpreter's lock were for: sums stay complete, time
+ * without a holder is unknown, and who hands it to whom.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "profile/states.h"
 #include "support_profile.h"
 
-/* Two threads that take turns, and one that waits all along. */
+/* Two threads that take turns, and one that waits the whole time. */
 #define A 11
 #define B 12
 #define C 13
@@ -88,7 +88,7 @@ static void each_wait_is_for_who_held_it(void **state)
 	profile__free(p);
 }
 
-/* One of many that are short stands for the others. */
+/* One of many short ones stands for the others. */
 static void a_sampled_wait_counts_with_its_weight(void **state)
 {
 	struct profile *p = new_profile();
@@ -106,8 +106,9 @@ static void a_sampled_wait_counts_with_its_weight(void **state)
 }
 
 /*
- * Two waits of the whole interval, each followed by one of microseconds in which the thread got the lock: the first of
- * these is sampled, and stands for many; the second is not seen, but the thread holds the lock afterwards, or waits anew.
+ * Two waits of the full interval, each followed by one of microseconds in which the thread got the
+ * lock. The first of these is sampled and stands for many; the second goes unseen, but the thread
+ * holds the lock afterwards, or waits again.
  */
 static void a_wait_that_is_not_seen_is_a_hand_over(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_greenlet_opcodes.c - bpf/greenlets.h: the opcodes of a suspended greenlet's frames on 3.11 and 3.12, where prev_instr is at the
- * instruction that has called C, and behind one that has entered a frame.
+ * test_greenlet_opcodes.c - bpf/greenlets.h: opcodes of a suspended greenlet's frames on 3.11 and
+ * 3.12, where prev_instr is at an instruction that called C, and past one that entered a frame.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,11 +23,11 @@
 enum {
 	IMAGE = 0x10000,
 	SIZE = 8192,
-	FRAMES = IMAGE + 0x100, /* of 128 bytes each, the innermost first */
-	OBJECTS = IMAGE + 0x800, /* their frame objects, as far away from each other */
-	CODES = IMAGE + 0x1000, /* their code objects, of 1 KiB each */
+	FRAMES = IMAGE + 0x100, /* 128 bytes each, the innermost first */
+	OBJECTS = IMAGE + 0x800, /* their frame objects, with the same distance */
+	CODES = IMAGE + 0x1000, /* their code objects, 1 KiB each */
 	START = 192,
-	ENTRY = IMAGE + 0x700, /* a frame that greenlet has taken out */
+	ENTRY = IMAGE + 0x700, /* a frame that greenlet has unlinked */
 	IS_ENTRY = 68,
 };
 
@@ -80,7 +80,7 @@ static __u64 code_at(unsigned i)
 	return CODES + 1024ULL * i;
 }
 
-/* Frame i, whose prev_instr is that unit; by_c: C was between it and the one that it was called from, i + 1. */
+/* Writes frame i with its prev_instr at that unit; by_c: its caller, i + 1, called it through C. */
 static void put_frame(const struct py_offsets *off, unsigned i, int unit, bool by_c, bool last)
 {
 	__u64 frame = frame_at(i), object = OBJECTS + 128ULL * i,
@@ -103,7 +103,7 @@ static void put_unit(unsigned i, int unit, __u8 opcode)
 	image[code_at(i) + START + 2 * (__u64)unit - IMAGE] = opcode;
 }
 
-/* What a walk of that many frames makes of them. */
+/* The frames as a walk of that many produces them. */
 static void walk(const struct py_offsets *off, struct frame *ret, unsigned cnt)
 {
 	struct walker w = { .memory = &memory };
@@ -124,8 +124,9 @@ static void assert_opcode(const struct frame *f, int unit, int opcode)
 }
 
 /*
- * The innermost one is at a call of C, of a method. It was entered by CALL of the second one, that by C from the third one,
- * which is at an instruction behind what looks like the data of a call.
+ * The innermost frame is at a call of a C method. It was entered by a CALL of the second frame,
+ * which C entered from the third frame, whose instruction follows something that looks like a
+ * call's inline cache.
  */
 static void each_frame_is_where_its_callee_says(void **state)
 {
@@ -140,7 +141,7 @@ static void each_frame_is_where_its_callee_says(void **state)
 		put_unit(0, 20, CALL_METHOD_O);
 		put_frame(versions[v], 1, 10 + caches, true, false);
 		put_unit(1, 10, CALL_PY);
-		put_unit(1, 10 + caches, POP_TOP); /* data */
+		put_unit(1, 10 + caches, POP_TOP); /* cache */
 		put_frame(versions[v], 2, 30, false, true);
 		put_unit(2, 30, CALL);
 		put_unit(2, 30 - caches, CALL);
@@ -151,7 +152,7 @@ static void each_frame_is_where_its_callee_says(void **state)
 	}
 }
 
-/* A call without a cache has entered a frame: it is where prev_instr is. */
+/* A call without a cache has entered a frame: prev_instr points at the call. */
 static void a_call_without_data_behind_it(void **state)
 {
 	struct frame f[2];
@@ -166,8 +167,8 @@ static void a_call_without_data_behind_it(void **state)
 }
 
 /*
- * Data of a call that the interpreter unwinds from, while C runs for it, looks like an instruction; greenlet has kept nothing of a
- * frame, so of its caller nothing is known.
+ * The cache of a call that the interpreter can unwind from, while C runs for it, looks like an
+ * instruction. greenlet keeps nothing of the frame, so nothing is known about its caller.
  */
 static void what_may_be_two_is_not_known(void **state)
 {
@@ -181,7 +182,7 @@ static void what_may_be_two_is_not_known(void **state)
 	put_unit(1, 30, CALL);
 	walk(&off_312, f, 2);
 	assert_opcode(&f[0], 13, 0);
-	/* Entered, so the call is not where prev_instr is, and there is none before. */
+	/* Entered, so the call is not at prev_instr, and none precedes it. */
 	assert_opcode(&f[1], 30, 0);
 	memset(image, 0, sizeof(image));
 	put_frame(&off_312, 0, 20, true, false);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_greenlet_place.c - where the greenlets of a process are, in memory made of bytes: of both C libraries, of both layouts.
- * What does not prove itself is refused, and what has no end ends.
+ * test_greenlet_place.c - finds the greenlets of a process in memory made of bytes, for both C
+ * libraries and both layouts. What does not prove itself is refused, and endless structures end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static void begin(void)
 	gi_begin(&image, false, true);
 }
 
-/* That word is another one, and nothing else. */
+/* With only that word changed. */
 static void assert_refused(__u32 at, __u64 word, int err)
 {
 	begin();
@@ -80,24 +80,24 @@ static void both_libraries_both_layouts(void **state)
 	}
 }
 
-/* Later, perhaps: that is another answer than never. */
+/* Perhaps later: a different answer from never. */
 static void no_thread_has_asked_yet(void **state)
 {
-	assert_refused(GI_BLOCK + GI_STATE_AT, 1, -EAGAIN); /* greenlet's own sign of that */
+	assert_refused(GI_BLOCK + GI_STATE_AT, 1, -EAGAIN); /* greenlet's own marker for that */
 	assert_refused(TABLE + GI_MODULE * 16, ~0ULL, -EAGAIN);
 	assert_refused(TABLE + GI_MODULE * 16, 0, -EAGAIN);
 	assert_refused(TABLE - 16, GI_MODULE - 1, -EAGAIN);
 	assert_refused(GI_RUNTIME, 0, -EAGAIN); /* no interpreter */
 }
 
-/* Each of them has a relocation with the number of the one block. */
+/* Each has a relocation with the number of the module's only TLS block. */
 static void modules_with_more_variables(void **state)
 {
 	begin();
 	gi_put(&image, RELOCATION(0, r_info), R_X86_64_DTPMOD64);
 	gi_put(&image, RELOCATION(0, r_offset), GI_NUMBER);
 	assert_int_equal(find(), 0);
-	/* The number of another one, where nothing is. */
+	/* Another module's number, with nothing there. */
 	gi_put(&image, RELOCATION(0, r_offset), GI_RUNTIME - 8);
 	gi_put(&image, GI_RUNTIME - 8, GI_MODULE + 1);
 	assert_int_equal(find(), 0);
@@ -125,8 +125,8 @@ static void other_modules(void **state)
 static void headers_that_say_nothing(void **state)
 {
 	assert_refused(0, 0, -EPROTONOSUPPORT);
-	assert_refused(HEADER(0, p_type), PT_LOAD, -EPROTONOSUPPORT); /* no block */
-	assert_refused(HEADER(1, p_type), PT_LOAD, -EPROTONOSUPPORT); /* nothing dynamic */
+	assert_refused(HEADER(0, p_type), PT_LOAD, -EPROTONOSUPPORT); /* no TLS block */
+	assert_refused(HEADER(1, p_type), PT_LOAD, -EPROTONOSUPPORT); /* no dynamic section */
 	assert_refused(HEADER(0, p_memsz), 0, -EPROTONOSUPPORT);
 	assert_refused(HEADER(0, p_memsz), 520, -EPROTONOSUPPORT);
 	assert_refused(HEADER(0, p_memsz), ~0ULL, -EPROTONOSUPPORT);
@@ -161,7 +161,7 @@ static void relocations_without_a_number(void **state)
 	assert_refused(GI_NUMBER, 0, -EPROTONOSUPPORT);
 	assert_refused(GI_NUMBER, 4097, -EPROTONOSUPPORT);
 	assert_refused(GI_NUMBER, ~0ULL, -EPROTONOSUPPORT);
-	/* It ends before the one that counts. */
+	/* It ends before the relevant one. */
 	assert_refused(DYNAMIC(0, d_un), sizeof(Elf64_Rela), -EPROTONOSUPPORT);
 }
 
@@ -175,7 +175,7 @@ static void variables_that_are_no_state(void **state)
 	assert_refused(GI_STATE, 0, -EAGAIN);
 	assert_refused(GI_STATE + 8, GI_ADDR + GI_TYPE, -EAGAIN);
 	assert_refused(GI_STATE + 8, GI_ADDR + GI_MAIN + 1, -EAGAIN);
-	/* The C++ object does not lead back: to the greenlet, to the state. */
+	/* The C++ object does not lead back to the greenlet, or to the state. */
 	assert_refused(GI_MAIN_IMPL + 8, GI_ADDR + GI_CURRENT, -EAGAIN);
 	assert_refused(GI_CURRENT_IMPL + 8, GI_ADDR + GI_MAIN, -EAGAIN);
 	assert_refused(GI_MAIN_IMPL + GI_END + 8, GI_ADDR + GI_STATE + 8, -EAGAIN);
@@ -185,20 +185,23 @@ static void variables_that_are_no_state(void **state)
 
 /* ---- what does not end ------------------------------------------------------------------------ */
 
-/* A list of threads that leads in a circle is not believed behind it; each is looked at so often as it was there. */
+/*
+ * krait does not trust a circular list of threads beyond its repetition; a thread may be looked at
+ * each time it appears.
+ */
 static void circles_of_threads_end(void **state)
 {
 	begin();
 	gi_put(&image, GI_THREADS + GI_THREAD_SIZE + 8, GI_ADDR + GI_THREADS);
 	assert_int_equal(find(), 0);
-	/* A state that leads to itself, both ways. */
+	/* A state that leads to itself, in both directions. */
 	begin();
 	gi_put(&image, GI_THREADS, 0);
 	gi_put(&image, GI_THREADS + 8, GI_ADDR + GI_THREADS);
 	assert_int_equal(find(), -EAGAIN);
 }
 
-/* Memory that is the same two pages all over, as far as there is any. */
+/* The same two pages repeated through all memory. */
 static int read_everywhere(void *ctx, __u64 addr, void *buf, size_t len)
 {
 	struct greenlet_image *x = ctx;
@@ -209,7 +212,7 @@ static int read_everywhere(void *ctx, __u64 addr, void *buf, size_t len)
 	return 0;
 }
 
-/* Every relocation is one of a number, and that is another one each time. */
+/* Every relocation is of a module number, with a different number each time. */
 static int read_numbers(void *ctx, __u64 addr, void *buf, size_t len)
 {
 	const Elf64_Rela relocation = { GI_NUMBER, ELF64_R_INFO(0, R_X86_64_DTPMOD64), 0 };
@@ -223,7 +226,7 @@ static int read_numbers(void *ctx, __u64 addr, void *buf, size_t len)
 	return 0;
 }
 
-/* Within each limit, but all of them together are hours. */
+/* Each is within its limit, but all together would take hours. */
 static void more_than_can_be_looked_at(void **state)
 {
 	begin();
@@ -258,7 +261,7 @@ static void damage_ends(void **state)
 		found += !err;
 		refused += !!err;
 	}
-	/* Else it was for nothing. */
+	/* Otherwise the test proved nothing. */
 	assert_true(found > 1000 && refused > 1000);
 }
 

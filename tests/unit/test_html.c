@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_html.c - the page: its data is sound, agrees with the profile, and cannot break out.
+ * test_html.c - the page: its data is valid, agrees with the profile, and cannot break out.
  *
- * With KRAIT_PAGES=DIR it writes the files that tests/e2e/test_flamegraph_page.py and
- * test_speedscope.py open in a browser, and does nothing else.
+ * With KRAIT_PAGES=DIR it only writes the files that tests/e2e/test_flamegraph_page.py and
+ * test_speedscope.py open in a browser.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 #include "support_profile.h"
 #include "support_timed.h"
 
-/* The text between the data marker and the end of its script. */
+/* Returns the text between the data marker and the end of its script. */
 static char *page_data(const char *page)
 {
 	static const char start[] = "<script type=\"application/json\" id=\"data\">";
@@ -33,7 +33,7 @@ static char *page_data(const char *page)
 	return strndup(from, (size_t)(to - from));
 }
 
-/* Sum of the third number of each node. */
+/* Returns the sum of each node's third number. */
 static unsigned long long self_sum(const char *data, unsigned *ret_nodes)
 {
 	const char *s = strstr(data, "\"nodes\":[");
@@ -62,7 +62,7 @@ static void check_page(struct profile *p)
 	assert_null(strstr(page, "KRAIT:"));
 	assert_int_equal(self_sum(data, &nodes), sample_cnt(p));
 	assert_int_equal(nodes, dict__node_cnt(p->dict) + 1);
-	/* Nothing in the data can start markup or end a line of script. */
+	/* Nothing in the data can start markup or end a script line. */
 	for (s = data; *s; s++) {
 		assert_int_not_equal(*s, '<');
 		assert_true((unsigned char)*s >= 0x20 || *s == '\n');
@@ -78,7 +78,7 @@ static void all_samples_of_a_small_profile_are_in_the_page(void **state)
 	check_page(small_profile());
 }
 
-/* Σ of the numbers at odd places of a list of pairs. */
+/* Returns the sum of a pair list's second numbers. */
 static unsigned long long pair_sum(const char *data, const char *name)
 {
 	const char *s = strstr(data, name);
@@ -95,7 +95,7 @@ static unsigned long long pair_sum(const char *data, const char *name)
 	return sum;
 }
 
-/* One tree for all, whichever of them is asked for; which one is shown first is what differs. */
+/* One tree for all measures; the requested one is only shown first. */
 static void a_page_has_time_on_and_off_the_cpu(void **state)
 {
 	static const char *const first[] = { "\"measure\":\"cpu\"", "\"measure\":\"off\"",
@@ -128,7 +128,10 @@ static void a_page_has_time_on_and_off_the_cpu(void **state)
 	profile__free(p);
 }
 
-/* More nodes than a page has: made once, for those who need it (*state), since that takes seconds. */
+/*
+ * Makes more nodes than fit in a page, once for all tests that need them (*state), since that takes
+ * seconds.
+ */
 static int make_huge(void **state)
 {
 	*state = large_profile(1200000);
@@ -141,7 +144,7 @@ static int free_huge(void **state)
 	return 0;
 }
 
-/* With subtrees left out, too, each measure has all that was counted. */
+/* Even with subtrees left out, each measure has everything that was counted. */
 static void measures_of_a_large_tree_are_whole(void **state)
 {
 	struct profile *p = *state;
@@ -223,7 +226,7 @@ static void a_full_disk_is_reported(void **state)
 	profile__free(p);
 }
 
-/* Each has the number of its string before it. */
+/* Each is preceded by the number of its string. */
 static void files_have_their_short_forms(void **state)
 {
 	struct profile *p = small_profile();
@@ -255,7 +258,7 @@ static void sources_are_asked_for_once_and_are_no_markup(void **state)
 	profile__free(p);
 }
 
-/* A large one only near to its lines; more than fits is said of each. */
+/* A large file is kept only near its lines; for files that do not fit, the page says so. */
 static int large_source(void *ctx, const struct dict *dict, __u32 file, char **ret)
 {
 	size_t size = 10U << 20;
@@ -296,7 +299,7 @@ static void two_recordings_are_one_page(void **state)
 	data = page_data(text);
 	assert_non_null(strstr(data, "\"compared\":true"));
 	assert_non_null(strstr(data, "\"before\":["));
-	/* Both: 1000 after, and 978 before, of a millisecond each. */
+	/* Both: 1000 after and 978 before, a millisecond each. */
 	assert_true(self_sum(data, &nodes) / 1000000 == 1978);
 	free(data);
 	free(text);
@@ -311,7 +314,7 @@ int main(void)
 		cmocka_unit_test(an_empty_profile_gives_a_page),
 		cmocka_unit_test(a_tree_beyond_the_bound_loses_boxes_but_no_samples),
 		cmocka_unit_test(a_page_has_time_on_and_off_the_cpu),
-		/* It counts waits, too, so the other one that needs the huge profile is before it. */
+		/* The next test counts waits in the huge profile, too, so this one must come first. */
 		cmocka_unit_test(measures_of_a_large_tree_are_whole),
 		cmocka_unit_test(a_page_loads_nothing),
 		cmocka_unit_test(a_full_disk_is_reported),

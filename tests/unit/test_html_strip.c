@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_html_strip.c - the samples of a page in the order of time: each is there once, small, and what goes together is said.
+ * test_html_strip.c - a page's samples in time order: each is there once, in few bytes, and merging
+ * is reported.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +38,7 @@ static int digit(char c)
 	return (int)(strchr(digits, c) - digits);
 }
 
-/* "...": base64 of what gzip made. */
+/* "...": gzip in base64. */
 static void unpack(struct strip *s, const char *text, size_t size)
 {
 	size_t len = strcspn(text, "\""), n = 0;
@@ -100,7 +101,7 @@ static __u64 take(unsigned char **at)
 	return value;
 }
 
-/* By node of the page, what the entries of a clock of one state say. */
+/* Returns, by node of the page, what the strip's entries of a one-state clock add up to. */
 static __u64 *sums_of(const struct strip *s, unsigned nodes)
 {
 	__u64 *sums = calloc(nodes, sizeof(*sums));
@@ -124,7 +125,7 @@ static unsigned number_after(const char *page, const char *name)
 	return (unsigned)strtoul(at + strlen(name), NULL, 10);
 }
 
-/* Each node's self is what the strip has of it. */
+/* Compares each node's self with the strip. */
 static void check_sums(const char *page, const struct strip *s, unsigned nodes)
 {
 	const char *at = strstr(page, "\"nodes\":[") + strlen("\"nodes\":[");
@@ -165,7 +166,7 @@ static void each_sample_is_in_it_at_its_node(void **state)
 	profile__free(p);
 }
 
-/* 400,000 different stacks, as many samples as are kept one by one. */
+/* 400,000 different stacks, and as many samples as are kept individually. */
 static void a_million_samples_take_4_bytes_each(void **state)
 {
 	struct profile *p = large_profile(TIMES(400000));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_interpreters.c - a thread that has entered an interpreter from another one has callers there; one that
- * has begun in it has none, and of what cannot be read nothing is said.
+ * test_interpreters.c - a thread that entered an interpreter from another one has callers there;
+ * one that began in it has none; nothing is claimed about unreadable ones.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #define SELF 0x7f0000001000ULL
 #define OTHER 0x7f0000002000ULL
 
-/* An older interpreter, in which the thread is, or not, and a newer one. */
+/* An older interpreter, in which the thread may or may not be, and a newer one. */
 struct pair {
 	struct fake *fake;
 	__u64 older_addr, newer_addr, tstate_addr;
@@ -52,7 +52,10 @@ static void one_that_was_entered_has_callers(void **state)
 	}
 }
 
-/* As one that creates an interpreter from within another: its newest state in the oldest is idle, and it is there. */
+/*
+ * As when one interpreter creates another from within: the thread's newest state in the oldest one
+ * is idle, but an older state there is not.
+ */
 static void one_of_its_states_is_enough(void **state)
 {
 	for (int version = 0; version < FAKE_VERSION_CNT; version++) {
@@ -87,7 +90,7 @@ static void another_thread_is_no_caller(void **state)
 	}
 }
 
-/* Whatever fails, nothing is said that would be wrong, and the look ends. */
+/* Whatever fails, nothing wrong is claimed, and the search ends. */
 static void what_cannot_be_read_has_no_callers(void **state)
 {
 	struct pair x;
@@ -99,11 +102,11 @@ static void what_cannot_be_read_has_no_callers(void **state)
 		if (kind(&x, x.newer_addr) == INTERPRETER_ENTERED)
 			assert_true(x.fake->reads < n);
 	}
-	/* Not that it is the oldest, for all threads and for ever. */
+	/* In particular not that it is the oldest, which would hold for all threads and for ever. */
 	fake_heal(x.fake);
 	x.fake->fail_at = 1;
 	assert_int_equal(kind(&x, x.older_addr), INTERPRETER_BEGUN);
-	/* A list in a circle. */
+	/* A circular list. */
 	fake_heal(x.fake);
 	fake_put(x.fake, x.older_addr + (__u64)x.fake->offsets.interp.next, x.older_addr);
 	assert_int_equal(interpreter_kind_of(&x.fake->memory, &x.fake->offsets, x.newer_addr, 1),

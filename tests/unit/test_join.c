@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_join.c - native and Python frames become one stack, by where they lie.
+ * test_join.c - native and Python frames become one stack by their stack addresses.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -141,7 +141,7 @@ static void frames_are_paired_with_evaluations(void **state)
 	join_free(&j);
 }
 
-/* Nobody can say what the native frames are: one mark says that there were some. */
+/* The native frames cannot be resolved: one mark says that there were some. */
 static void unknown_natives_are_a_mark(void **state)
 {
 	static const struct {
@@ -185,7 +185,10 @@ static void unknown_natives_are_a_mark(void **state)
 	join_free(&j);
 }
 
-/* Whatever the addresses, Python is whole and in order, and each native frame is there once. */
+/*
+ * Whatever the addresses, Python frames are complete and in order, and each native frame is there
+ * once.
+ */
 static void nothing_is_lost_or_doubled(void **state)
 {
 	struct native_frame natives[DRAWN_MAX];
@@ -255,7 +258,7 @@ static void nothing_is_lost_or_doubled(void **state)
 	join_free(&j);
 }
 
-/* Readers of a chain take the first address for the very place, and all others for places behind a call. */
+/* Readers of a chain take the first address as exact and all others as return addresses. */
 static void what_is_shown_first_is_known(void **state)
 {
 	static const struct frame frames[] = { { .frame_addr = 35 },
@@ -283,7 +286,7 @@ static void what_is_shown_first_is_known(void **state)
 	in.origins = helper;
 	assert_int_equal(join_stacks(&j, &in), 0);
 	assert_true(j.bare == 1 && !j.covered);
-	/* The leaf evaluates what Python there is. */
+	/* The leaf evaluates the Python code. */
 	in.natives = natives + 2;
 	in.origins = helper + 2;
 	in.native_cnt = 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_join_stacks.c - native frames that do not lie in one row: signals and fibres, greenlets, code whose caller is
- * a guess or unknown.
+ * test_join_stacks.c - native frames not on one contiguous stack: signals and fibres, greenlets,
+ * and code whose caller is a guess or unknown.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,10 @@
 
 #include "support_drawing.h"
 
-/* Signals lead to other stacks, below and above; what a fibre has called there is below its stack's end. */
+/*
+ * Signals lead to other stacks, below or above; what a fibre has called there is below its stack's
+ * end.
+ */
 static void other_stacks(void **state)
 {
 	static const struct drawing d[] = {
@@ -34,7 +37,7 @@ static void other_stacks(void **state)
 	CHECK(d);
 }
 
-/* A frame pointer has led to a caller, where nothing says that there is one. */
+/* A frame pointer led to a caller, but nothing proves it. */
 static void guessed_callers(void **state)
 {
 	static const struct drawing d[] = {
@@ -55,7 +58,7 @@ static void guessed_callers(void **state)
 	CHECK(d);
 }
 
-/* Code of the JIT without a frame pointer: registers say that it runs the frame at the leaf. */
+/* JIT code without a frame pointer: registers say that it runs the leaf frame. */
 static void jit_code(void **state)
 {
 	static const struct drawing d[] = {
@@ -97,7 +100,10 @@ static void jit_code(void **state)
 	CHECK(d);
 }
 
-/* greenlet: whatever lies below the one that runs is another's; while it switches all that lies there is. */
+/*
+ * greenlet: everything below the running one belongs to another; while it switches, everything
+ * there does.
+ */
 static void greenlets(void **state)
 {
 	static const struct drawing d[] = {
@@ -116,7 +122,7 @@ static void greenlets(void **state)
 	CHECK(d);
 }
 
-/* Where the chain says that it is of the greenlet that the C stack is of. */
+/* The chain says that it belongs to the greenlet that owns the C stack. */
 static void greenlets_on_their_own_stack(void **state)
 {
 	static const struct drawing d[] = {
@@ -147,7 +153,10 @@ static void greenlets_on_their_own_stack(void **state)
 	CHECK(d);
 }
 
-/* While C stacks are exchanged: what is still of the one that is left, and the other's, is told by entry frames. */
+/*
+ * While C stacks are being exchanged, entry frames distinguish the remains of the old one from the
+ * new.
+ */
 static void greenlets_that_are_being_switched(void **state)
 {
 	static const struct drawing d[] = {

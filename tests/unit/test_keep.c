@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_keep.c - an agent's memory: captures, their bound, their accounts, and several made one, with all that is in them.
+ * test_keep.c - what an agent keeps: captures, their limit, their accounts, and merging several
+ * with everything in them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +64,7 @@ static void a_folder_that_others_write_in_is_refused(void **state)
 
 /* ---- captures --------------------------------------------------------------------------------- */
 
-/* An agent, by hand: samples, windows, and what it would have counted by now. */
+/* A simulated agent: samples, windows, and its counts so far. */
 struct agent {
 	struct profile *profile;
 	struct keep *keep;
@@ -112,7 +113,7 @@ static void sample(struct agent *a, __u32 node, int pid)
 	a->in_window++;
 }
 
-/* lost: of this window; early: that are counted, but come with the next one. */
+/* lost: in this window; early: counted now but delivered with the next window. */
 static void window(struct agent *a, unsigned lost, unsigned early)
 {
 	struct accounts *acc = &a->window.accounts[0];
@@ -251,7 +252,7 @@ static void captures_made_one_have_what_each_has(void **state)
 	folder_close(&f);
 }
 
-/* What an agent that was killed has left: the last flush, without accounts. */
+/* As left by a killed agent: up to the last flush, without accounts. */
 static void a_torn_capture_has_what_was_flushed(void **state)
 {
 	struct perf_import_stats stats;
@@ -267,7 +268,7 @@ static void a_torn_capture_has_what_was_flushed(void **state)
 	sample(&a, stack(a.profile, 7, "a", 5), 7);
 	keep__step(a.keep, a.now_ns + 10 * NS_PER_SEC);
 	sample(&a, stack(a.profile, 7, "b", 5), 7);
-	/* Not there any more when the agent ends it. */
+	/* Removed by the time the agent ends it. */
 	snprintf(command, sizeof(command), "cp -r %s %s/torn", f.keep, f.path);
 	assert_int_equal(system(command), 0);
 	window(&a, 0, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_keep_parts.c - what an agent's memory is made of: names of captures, tables of lines, notes beside a capture.
+ * test_keep_parts.c - parts of what an agent keeps: names of captures, tables of lines, notes
+ * beside a capture.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -100,7 +101,7 @@ static void numbers_are_added_and_names_are_said_once(void **state)
 			"kernel ffffffff81000001 [ext4] other\nkernel ffffffff81000002 [ext4] two\n"
 			"native /a\n 10 f\n = 6 b.c\n 30 h\nnative /b\n 10 f\nids 7 0 0\nids 8 0 0\n"),
 		0);
-	/* Of one that was cut off. */
+	/* From a truncated one. */
 	assert_int_equal(merge_notes__add_names(n, "interrupts 99\nnative /a\n 40 i\n"), 0);
 	text = merge_notes__text(n);
 	assert_string_equal(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_kernel_btf.c - an excerpt of type information has what the names ask for, at the same places.
+ * test_kernel_btf.c - an excerpt of type information contains what the names require, at the same
+ * offsets.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,11 +21,9 @@
 #include "util/cleanup.h"
 
 /*
- * struct inner { int a; };
- * struct far { long b; };
- * enum colour { RED = 1, BLUE = 7 };
- * struct outer { struct inner in; struct far *far; const number numbers[3]; struct { int c : 5; }; enum colour e; };
- * and others that nobody asks for
+ * struct inner { int a; }; struct far { long b; }; enum colour { RED = 1, BLUE = 7 }; struct outer
+ * { struct inner in; struct far *far; const number numbers[3]; struct { int c : 5; }; enum colour
+ * e; }; and others that nobody requests
  */
 static struct btf *make_whole(void)
 {
@@ -123,7 +122,7 @@ static void assert_same_enumerators(const struct btf *a, const struct btf_type *
 	}
 }
 
-/* All that lies within, by value. */
+/* Compares everything contained by value. */
 static void assert_same_type(const struct btf *a, __u32 id_a, const struct btf *b, __u32 id_b,
 			     int depth)
 {
@@ -184,7 +183,10 @@ static void a_flavor_asks_for_the_type_itself(void **state)
 	btf__free(e);
 }
 
-/* Of each length, in memory of that length: under the address sanitizer nothing behind it is read. */
+/*
+ * Each prefix, in memory of exactly that length: the address sanitizer would report reads beyond
+ * it.
+ */
 static void a_part_of_it_is_refused(void **state)
 {
 	struct btf *whole = make_whole(), *e;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_kernel_maps.c - /proc/modules, and what a capture says of modules.
+ * test_kernel_maps.c - /proc/modules, and a capture's records of modules.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,7 +76,7 @@ static void many_modules_are_kept_in_order(void **state)
 	free(content);
 }
 
-/* Of the kernel, not of a process, and with the address where it is. */
+/* As mappings of the kernel, not of a process, with their addresses. */
 static void a_capture_has_them_as_mappings_of_the_kernel(void **state)
 {
 	struct event_spec event;

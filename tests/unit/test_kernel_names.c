@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_kernel_names.c - names of the kernel in a capture: what was met comes back, whoever reads it and
- * wherever, and text that is no such line is none.
+ * test_kernel_names.c - kernel names in a capture: those that occurred are read back by any reader
+ * anywhere, and text that is not such a line is ignored.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +93,7 @@ static void there_is_a_limit(void **state)
 	kernel_names_free(&k);
 }
 
-/* The first sample's stack: a function of Python, which called the kernel. */
+/* The first sample's stack: a Python function that called the kernel. */
 static void write_capture(const char *path)
 {
 	const struct emit_options options = { .recording = { .host = "elsewhere",

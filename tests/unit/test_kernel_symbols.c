@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_kernel_symbols.c - names and the place of the kernel's code, from a text like /proc/kallsyms.
+ * test_kernel_symbols.c - names and positions of the kernel's code, from text like /proc/kallsyms.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ static struct kernel_symbols *open_text(const char *content)
 	close(fd);
 	s = kernel_symbols__new(path);
 	assert_non_null(s);
-	kernel_symbols__find(s, 1); /* reads it */
+	kernel_symbols__find(s, 1); /* reads the file */
 	unlink(path);
 	return s;
 }
@@ -59,10 +59,10 @@ static void code_is_found_by_address_whatever_the_order_of_the_lines(void **stat
 	assert_null(kernel_symbols__find(s, 0xffffffff80ffffffULL));
 	assert_name(s, 0xffffffff81000000ULL, "_text", "");
 	assert_name(s, 0xffffffff81000abdULL, "local", "");
-	assert_name(s, 0xffffffff82200000ULL, "_etext", ""); /* data is no code */
+	assert_name(s, 0xffffffff82200000ULL, "_etext", ""); /* data is not code */
 	assert_name(s, 0xffffffffc0a00010ULL, "earlier", "other");
 	assert_name(s, 0xffffffffc0b00100ULL, "later", "module");
-	/* What its finder has left with it stays, however many are found meanwhile. */
+	/* A caller's tag stays, however many symbols are looked up meanwhile. */
 	kernel_symbols__find(s, 0xffffffffc0b00100ULL)->tag = 7;
 	assert_name(s, 0xffffffff81000000ULL, "_text", "");
 	assert_int_equal(kernel_symbols__find(s, 0xffffffffc0b00100ULL)->tag, 7);
@@ -100,7 +100,7 @@ static void addresses_that_are_hidden_are_nowhere(void **state)
 	kernel_symbols__free(s);
 }
 
-/* The file is longer than what is read at once, and than what there is room for at first. */
+/* The file exceeds one read, and the initial buffer. */
 static void a_long_file_is_read_whole(void **state)
 {
 	char path[] = "/tmp/krait-test-XXXXXX";

@@ -50,7 +50,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A new file, open, and what was found in it. */
+/* Makes a new open file, and what was found in it. */
 static int new_file(struct fixture *f, struct py_process *p)
 {
 	struct stat st;
@@ -102,7 +102,7 @@ static void what_is_known_is_there_by_its_number(void **state)
 	assert_null(known_files__at(f->files, (__u32)number + 1, 2));
 }
 
-/* While its number is known to the kernel it cannot be another's. */
+/* While the kernel side knows its number, no other file may get it. */
 static void a_known_file_keeps_its_inode(void **state)
 {
 	struct fixture *f = *state;
@@ -155,7 +155,7 @@ static void what_says_nothing_of_others_is_not_learned(void **state)
 	close(fd);
 }
 
-/* Nobody's file system stays mounted because krait knows a file of it. */
+/* Knowing a file must not keep its file system mounted. */
 static void what_nobody_runs_is_let_go(void **state)
 {
 	struct fixture *f = *state;
@@ -177,7 +177,7 @@ static void what_nobody_runs_is_let_go(void **state)
 	assert_int_equal(open_cnt(), open_before);
 	assert_int_equal(quota__held_by_all(known_files__quota(f->files)), 0);
 	assert_null(known_files__at(f->files, (__u32)number, 5000));
-	/* Its number means nothing any more. */
+	/* Its number is invalid by now. */
 	known_files__begin_use(f->files, (__u32)number);
 }
 
@@ -200,7 +200,7 @@ static void many_files_of_one_leave_room_for_others(void **state)
 	fd = new_file(f, &p);
 	assert_true(learn(f, &p, fd, 0, 2000) >= 0);
 	close(fd);
-	/* What has been idle for long makes room, of that owner only. */
+	/* The file idle the longest makes room, but only that owner's. */
 	fd = new_file(f, &p);
 	assert_true(learn(f, &p, fd, GREEDY, 1000 + KNOWN_FILES_IDLE_NS) >= 0);
 	assert_null(known_files__at(f->files, (__u32)first, 0));

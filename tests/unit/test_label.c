@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_label.c - what the frame of a process is called.
+ * test_label.c - the label of a process's frame.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void what_is_said_is_not_said_twice(void **state)
 	assert_label(LABEL_SCRIPT, "app.py", "/srv/app.py", "app.py");
 	assert_label(LABEL_SCRIPT, "a-script-with-a", "/srv/a-script-with-a-long-name.py",
 		     "a-script-with-a");
-	/* Not the beginning of it: another program may be called so. */
+	/* Not as a prefix: another program may have such a name. */
 	assert_label(LABEL_SCRIPT, "a", "/srv/app.py", "a [app.py]");
 }
 

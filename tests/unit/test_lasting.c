@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_lasting.c - waits that are seen while they last count each nanosecond once.
+ * test_lasting.c - waits seen while they last: each nanosecond counts once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,12 +31,12 @@ static void seen_while_it_lasts(void **state)
 	lasting__begin(l);
 	assert_int_equal(counted(l, 7, 100, 2000), 1000);
 	lasting__end(l);
-	/* It is over: waiting until 2500, then ready to run. */
+	/* It has ended: waiting until 2500, then ready to run. */
 	assert_int_equal(counted(l, 7, 100, 2500), 500);
 	assert_int_equal(counted(l, 7, 2500, 2600), 100);
-	/* A wait that nobody has seen before, of a thread that was. */
+	/* A wait not seen before, of a known thread. */
 	assert_int_equal(counted(l, 7, 2700, 2800), 100);
-	/* Over, but looked at later: all of it has been counted. */
+	/* Ended, but looked at later: everything was already counted. */
 	assert_int_equal(counted(l, 8, 900, 950), 0);
 	lasting__free(l);
 }

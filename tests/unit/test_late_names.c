@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_late_names.c - places in native code that get their names after they were met, on this very program.
+ * test_late_names.c - native places that are named after they were met, in this very program.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* As a sample meets it. */
+/* As when a sample meets it. */
 static __u32 meet(const void *code)
 {
 	__u64 ip = (__u64)(uintptr_t)code, offset;
@@ -95,13 +95,13 @@ static void a_place_is_named_when_there_is_time(void **state)
 	assert_string_equal(name_of(one), "one_function");
 	assert_string_equal(name_of(another), "another_function");
 	assert_int_equal(late_names__unnamed(late), 0);
-	/* What comes afterwards, too. */
+	/* Later ones, too. */
 	another = meet((const char *)another_function + 1);
 	late_names__resolve(late, FOR_EVER);
 	assert_string_equal(name_of(another), "another_function");
 }
 
-/* More than are asked for at once, and many of one function. */
+/* More than one request holds, and several in one function. */
 static void all_places_are_named(void **state)
 {
 	__u32 frames[300];
@@ -114,7 +114,7 @@ static void all_places_are_named(void **state)
 	assert_int_equal(late_names__unnamed(late), 0);
 }
 
-/* The files that it has are open: whoever has gone since has names. */
+/* Its files are open, so even an ended process gets names. */
 static void a_process_that_has_gone_leaves_its_files(void **state)
 {
 	__u32 one = meet(one_function);
@@ -127,7 +127,7 @@ static void a_process_that_has_gone_leaves_its_files(void **state)
 	assert_string_equal(name_of(one), "one_function");
 }
 
-/* What is in no file is called what it was called at first. */
+/* Code without a file keeps its initial name. */
 static void code_without_a_file_keeps_its_name(void **state)
 {
 	struct module *none = modules__get(modules, "", "", 0);
@@ -142,7 +142,7 @@ static void code_without_a_file_keeps_its_name(void **state)
 	assert_int_equal(late_names__unnamed(late), 0);
 }
 
-/* The interpreter's functions are not looked for where they are not shown. */
+/* krait does not look up the interpreter's functions if they are hidden. */
 static void what_is_folded_is_not_asked_for(void **state)
 {
 	__u64 offset;

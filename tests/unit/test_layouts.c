@@ -55,7 +55,7 @@ static void releases_of_one_minor_share_a_place(void **state)
 	assert_int_not_equal(layouts__take(l, ROOT, &o, 0), first);
 }
 
-/* The 64 sleeping fakes: they come first, each with another layout. */
+/* The 64 sleeping fakes: they come first, each with a different layout. */
 static void many_builds_of_one_leave_room_for_others(void **state)
 {
 	struct layouts *l = *state;
@@ -69,7 +69,7 @@ static void many_builds_of_one_leave_room_for_others(void **state)
 	for (int i = 0; i < 8; i++)
 		assert_in_range(take(l, ROOT, 2000 + i, 0), 0, KRAIT_MAX_LAYOUTS - 1);
 	assert_in_range(take(l, OTHER, 3000, 0), 0, KRAIT_MAX_LAYOUTS - 1);
-	/* What is there can be used by all. */
+	/* Layouts that exist can be used by all. */
 	assert_in_range(take(l, GREEDY, 0, 0), 0, KRAIT_MAX_LAYOUTS - 1);
 }
 
@@ -98,7 +98,7 @@ static void a_place_rests_before_it_is_anothers(void **state)
 	layouts__drop(l, (__u32)index, 100);
 	assert_int_not_equal(take(l, ROOT, 2, 100 + LAYOUTS_REST_NS - 1), index);
 	assert_int_equal(layouts__at(l, (__u32)index)->interp.id, 1);
-	/* It comes back to life meanwhile. */
+	/* It is taken again meanwhile. */
 	assert_int_equal(take(l, ROOT, 1, 200), index);
 	assert_int_not_equal(take(l, ROOT, 3, 100 + LAYOUTS_REST_NS), index);
 	layouts__drop(l, (__u32)index, 300);

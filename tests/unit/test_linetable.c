@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_linetable.c - the line table decoder against the forms, against hostile bytes, and against
- * what each interpreter itself says about every code unit of its standard library.
+ * test_linetable.c - the line table decoder: each form of entry, hostile bytes, and a comparison
+ * with each interpreter's own statement about every code unit of its standard library.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static void test_decodes_each_form(void **state)
 		HEAD(10, 2), 7,	   100, /* 1-2: same line */
 		HEAD(12, 8), 0,	   127, /* 3-10: line + 2 */
 		HEAD(13, 1), 6, /* 11: line + 3, no columns */
-		HEAD(15, 3), /* 12-14: nothing, the running line stays */
+		HEAD(15, 3), /* 12-14: nothing; the running line stays */
 		HEAD(14, 1), 3,	   2,	0x40 | 1, 3, 11, /* 15: line - 1 to + 2, columns 192, 10 */
 		HEAD(14, 1), 0,	   0,	0,	  0, /* 16: no columns in the long form */
 		HEAD(9, 1),  0x0f, /* 17: column 72 to 87 */
@@ -97,7 +97,7 @@ static void test_empty_table_knows_nothing(void **state)
 
 /* ---- hostile --------------------------------------------------------------------------------- */
 
-/* Each in memory of exactly its size, so that the sanitizer sees a byte too many. */
+/* Each in memory of exactly its size, so that the sanitizer notices reads beyond it. */
 static void test_cut_anywhere_ends_there(void **state)
 {
 	static const __u8 bytes[] = { HEAD(2, 1), 1, HEAD(11, 1), 1,	2, HEAD(13, 1),
@@ -160,14 +160,14 @@ static void test_line_beyond_int_is_unknown(void **state)
 	linetable_deinit(&t);
 }
 
-/* Deterministic, so that a failure comes again. */
+/* Deterministic, so that a failure is reproducible. */
 static __u32 next_random(__u64 *seed)
 {
 	*seed = *seed * 6364136223846793005ULL + 1442695040888963407ULL;
 	return (__u32)(*seed >> 33);
 }
 
-/* Looking up must give what decoding from the start gives, whatever the bytes are. */
+/* A lookup must agree with decoding from the start, whatever the bytes are. */
 static void test_index_agrees_with_decoding(void **state)
 {
 	__u64 seed = 1;
@@ -180,7 +180,7 @@ static void test_index_agrees_with_decoding(void **state)
 		__u8 bytes[400];
 		__u32 unit = 0;
 
-		/* Mostly well-formed: a head where one is due, small bytes elsewhere. */
+		/* Mostly well-formed: a head byte where one is due, small bytes elsewhere. */
 		for (__u32 i = 0; i < size; i++)
 			bytes[i] = next_random(&seed) % 3 ? 0x80 | next_random(&seed) % 128 :
 							    next_random(&seed) % 128;
@@ -264,7 +264,7 @@ static void read_all(FILE *in, void *buf, size_t len)
 		fail_msg("dump_positions.py ended early");
 }
 
-/* The table in the format that linetable.c reads. */
+/* Converts the table to the format that linetable.c reads. */
 static __u8 *to_3_11(int minor, __u8 *bytes, __u32 *size, __u32 units)
 {
 	__u8 *translated = NULL;
@@ -280,7 +280,7 @@ static __u8 *to_3_11(int minor, __u8 *bytes, __u32 *size, __u32 units)
 	return translated;
 }
 
-/* One code object: both ways of decoding, each unit. */
+/* Checks each unit of one code object with both ways of decoding. */
 static void check_object(FILE *in, int minor, const struct dump_header *header, struct tally *tally)
 {
 	__u32 size = header->size;
@@ -321,8 +321,10 @@ static void check_object(FILE *in, int minor, const struct dump_header *header, 
 
 static void check_python(const struct python *python)
 {
-	/* Everything in a plain build of `make check-all` for what krait supports; KRAIT_FULL=1 for all
-	 * everywhere. */
+	/*
+	 * A plain build of `make check-all` checks everything for supported versions; KRAIT_FULL=1
+	 * always checks everything.
+	 */
 	bool sample = SANITIZED || getenv("KRAIT_MATRIX") || atoi(python->version + 2) <= 12;
 	const char *few = getenv("KRAIT_MATRIX") ? "24" : "8";
 	const char *one_in = sample && !getenv("KRAIT_FULL") ? few : "1";

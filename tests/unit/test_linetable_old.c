@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_linetable_old.c - user/symbol/linetable_old.c: the line tables of 3.8 to 3.10. That they agree
- * with the interpreters' own account is in test_linetable.c.
+ * test_linetable_old.c - user/symbol/linetable_old.c: the line tables of 3.8 to 3.10.
+ * test_linetable.c compares them with the interpreters' own statements.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static int line_at(__u8 *bytes, __u32 size, __u32 unit)
 	return p.line;
 }
 
-/* The lines of each unit, and none behind the last. */
+/* Checks the line of each unit, and that the last is the end. */
 static void assert_lines(__u8 *bytes, __u32 size, const int *lines, __u32 cnt)
 {
 	for (__u32 i = 0; i < cnt; i++)
@@ -115,7 +115,7 @@ static void half_a_pair_is_nothing(void **state)
 	assert_3_10(table, lines);
 }
 
-/* All bytes, all lengths: no crash, a bounded result, which linetable.c can read to its end. */
+/* All byte values and lengths: no crash, and a bounded result that linetable.c can read to its end. */
 static void any_bytes_give_a_table_that_can_be_read(void **state)
 {
 	unsigned seed = 1;

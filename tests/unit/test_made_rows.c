@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_made_rows.c - rows of made code: what is in the memory beside it, and of that code only.
+ * test_made_rows.c - rows of generated code: from the memory beside it, and only for that code.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ static int depth_at(const struct row_table *t, __u64 offset)
 }
 
 #ifdef __x86_64__
-/* As LLVM writes it: addresses relative to where they are, in eight bytes. */
+/* As LLVM writes it: 8-byte addresses relative to their own positions. */
 static __u32 write_eh_frame(__u8 *at, __u64 function, __u64 size)
 {
 	static const __u8 common[] = { 20, 0,	 0,    0, 0,	0,  0, 0, 1,	'z', 'R', 0,
@@ -78,7 +78,7 @@ static void an_eh_frame_beside_the_code_is_found(void **state)
 	struct row_table t;
 	__u32 size = 8 + write_eh_frame(data, CODE + 0x40, 0x20);
 
-	memset(code, 0x06, sizeof(code)); /* no instruction */
+	memset(code, 0x06, sizeof(code)); /* invalid instructions */
 	assert_int_equal(rows_of(&h, code, sizeof(code), data, size, &t), 0);
 	assert_int_equal(depth_at(&t, 0x3f), 0);
 	assert_int_equal(depth_at(&t, 0x40), 8);
@@ -88,7 +88,7 @@ static void an_eh_frame_beside_the_code_is_found(void **state)
 	row_table_free(&t);
 }
 
-/* libc's, say, or another process's. */
+/* For example libc's, or another process's. */
 static void other_code_gets_no_rows(void **state)
 {
 	const __u64 places[] = { CODE - 0x20, CODE - 0x10, DATA - 0x10, DATA, 0x400000, ~0ULL - 64 };
@@ -106,7 +106,7 @@ static void other_code_gets_no_rows(void **state)
 
 static void trampolines_are_known(void **state)
 {
-	/* 3.12's, one behind the other; 3.13's with a frame pointer, behind an endbr64. */
+	/* 3.12's trampolines, one after another; 3.13's with a frame pointer, after an endbr64. */
 	static const __u8 plain[] = { 0x48, 0x83, 0xec, 0x08, 0xff, 0xd1,
 				      0x48, 0x83, 0xc4, 0x08, 0xc3 };
 	static const __u8 framed[32] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48,

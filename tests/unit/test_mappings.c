@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_mappings.c - the mappings of a capture's processes: the same answers as a plain list gives,
- * children that do not see each other's changes, and no memory beyond the budget.
+ * test_mappings.c - the mappings of a capture's processes: same answers as a plain list, children
+ * do not see each other's changes, and memory stays within the budget.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -17,7 +17,10 @@
 
 #define SPACE 4096 /* pages of the model */
 
-/* A page of the model has the number of the mapping that holds it; a mapping goes as a whole. */
+/*
+ * Each page of the model has the number of the mapping that contains it; a mapping is removed as a
+ * whole.
+ */
 struct model {
 	__u32 pages[SPACE];
 };
@@ -92,7 +95,7 @@ static void families_agree_with_plain_lists(void **state)
 	assert_int_equal(budget.used, 0);
 }
 
-/* The order that moves the most. */
+/* The order that moves the most elements. */
 static void fill(struct mappings *m, struct mappings_budget *b)
 {
 	for (__u32 i = 65536; i > 0; i--) {
@@ -124,7 +127,7 @@ static void many_mappings_and_forks_stay_small(void **state)
 		assert_int_equal(mappings_find(&parent, new.start)->object, new.start >> 12);
 	}
 	assert_true(budget.used - alone < 3000 * 16384);
-	/* It was 10 s for the parent, and 6 GB. */
+	/* The parent used to take 10 s and 6 GB. */
 	assert_true(clock_monotonic_ns() - start_ns < 5 * NS_PER_SEC);
 	for (__u32 i = 0; i < 3000; i++)
 		mappings_free(&children[i], &budget);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_marks.c - what stands for missing code: one text for each reason, one frame for the same thing.
+ * test_marks.c - marks for missing code: one text for each reason, one frame for each mark.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +74,7 @@ static void a_frame_of_the_kernel_is_one_whoever_asks(void **state)
 	assert_non_null(d);
 	assert_frame(d, itself, FRAME_KERNEL, "vfs_read", "[kernel.kallsyms]");
 	assert_frame(d, module, FRAME_KERNEL, "ext4_read", "[ext4]");
-	/* As a symbol has its module, and as a capture has stored it. */
+	/* With a module as a symbol has it, and as a capture has stored it. */
 	assert_int_equal(frame_kernel(d, "vfs_read", "[kernel.kallsyms]", 0), itself);
 	assert_int_equal(frame_kernel(d, "ext4_read", "[ext4]", 0), module);
 	assert_frame(d, frame_kernel(d, NULL, "", 0), FRAME_KERNEL, NAME_KERNEL, "");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_mmap_events.c - perf's records of mappings, while CPUs come and go.
+ * test_mmap_events.c - perf's records of mappings while CPUs go offline and online.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static struct seen read_all(struct mmap_events *e)
 	return seen;
 }
 
-/* Maps code there. */
+/* Maps code on that CPU. */
 static void map_on(int cpu)
 {
 	cpu_set_t set, before;
@@ -71,7 +71,7 @@ static void cpus_that_come_and_go_are_followed(void **state)
 	read_all(e);
 	map_on(cpus[1]);
 	assert_true(read_all(e).own > 0);
-	/* It goes: what happens there is not seen, and nobody is told that it was. */
+	/* The CPU goes offline: events there are missed, and none are reported. */
 	mmap_events__set_cpus(e, cpus, 1);
 	assert_int_equal(read_all(e).lost, 1);
 	map_on(cpus[1]);
@@ -80,14 +80,14 @@ static void cpus_that_come_and_go_are_followed(void **state)
 	assert_int_equal(seen.lost, 0);
 	map_on(cpus[0]);
 	assert_true(read_all(e).own > 0);
-	/* It is back: what was mapped meanwhile may be anything, and what comes is seen. */
+	/* It is back: anything may have been mapped meanwhile, and later events are seen. */
 	mmap_events__set_cpus(e, cpus, cnt);
 	assert_int_equal(read_all(e).lost, 1);
 	map_on(cpus[1]);
 	seen = read_all(e);
 	assert_true(seen.own > 0);
 	assert_int_equal(seen.lost, 0);
-	/* The list is as it was. */
+	/* The list is unchanged. */
 	mmap_events__follow_cpus(e);
 	assert_int_equal(read_all(e).lost, 0);
 	mmap_events__free(e);

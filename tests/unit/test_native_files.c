@@ -115,7 +115,7 @@ static void the_interpreter_needs_no_names_where_it_is_folded(void **state)
 	modules__free(modules);
 }
 
-/* Of this program; a file that is not open has none, and offsets of nothing have none. */
+/* For this program. A file that is not open has none, and neither do offsets outside of functions. */
 static void code_has_source_lines(void **state)
 {
 	struct modules *modules = modules__new();
@@ -142,7 +142,7 @@ static void code_has_source_lines(void **state)
 	modules__free(modules);
 }
 
-/* What has symbols is not looked for elsewhere. */
+/* krait does not fetch symbols that a file already has. */
 static void symbols_that_are_there_are_not_fetched(void **state)
 {
 	struct modules *modules = modules__new();
@@ -157,7 +157,7 @@ static void symbols_that_are_there_are_not_fetched(void **state)
 	modules__free(modules);
 }
 
-/* Places that a recording has met become frames with lines, and samples are counted there. */
+/* Places met by a recording become frames with lines, and samples count there. */
 static void places_of_a_recording_become_lines(void **state)
 {
 	struct modules *modules = modules__new();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_native_names.c - names of native code that travel with a capture: what was put in comes out, and
- * any text may come in.
+ * test_native_names.c - names of native code stored in a capture: what goes in comes out, and any
+ * text may come in.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ static void what_was_put_in_comes_out(void **state)
 	add(&n, "/lib/b c.so", 0x1234, "operator new(unsigned long)");
 	add(&n, "/lib/a.so", 0x10, "f");
 	add(&n, "/lib/b c.so", 0xffffffffffULL, "g");
-	add(&n, "/lib/a.so", 0x10, "another"); /* it has a name */
+	add(&n, "/lib/a.so", 0x10, "another"); /* it already has a name */
 	text = written(&n);
 	assert_string_equal(text, "milliseconds 5\n"
 				  "native /lib/b c.so\n"
@@ -116,7 +116,7 @@ static void there_is_a_bound(void **state)
 	native_names_free(&n);
 }
 
-/* Of a place with an inlined function, as a recording writes it and a reader finds it. */
+/* For a place with an inlined function, as written by a recording and found by a reader. */
 static void source_lines_come_out_as_well(void **state)
 {
 	const struct native_place place = { .name = "m.f",
@@ -155,7 +155,7 @@ static void source_lines_come_out_as_well(void **state)
 	free(text);
 }
 
-/* What its frame is called when it is written; what is called after its file has no name. */
+/* Its frame's name at the time of writing; code that is named after its file has no name. */
 static void a_name_may_come_with_its_frame(void **state)
 {
 	const struct native_place places[] = {
@@ -174,7 +174,7 @@ static void a_name_may_come_with_its_frame(void **state)
 				 0);
 	assert_int_equal(dict__name_frame(p->dict, n.list[1].frame, "f", false), 0);
 	native_names_write(&n, p->dict, out);
-	/* Who does not know the dictionary knows no name. */
+	/* Without the dictionary there are no names. */
 	native_names_write(&n, NULL, out);
 	fclose(out);
 	assert_string_equal(text, "native /lib/a.so\n 11 f\n");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_native_process.c - addresses of live processes to native functions: of this one, of a child, of
- * one that has gone, of libraries that come late.
+ * test_native_process.c - maps addresses of live processes to native functions: in this process, a
+ * child, an ended one, and with libraries loaded late.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
 #include "symbol/native.h"
 
 #define NS 1000000000ULL
-/* A library that this program does not use, small and everywhere with a C library. */
+/* A library that this program does not use; it is small and comes with every C library. */
 #define LATE "libBrokenLocale.so.1"
 
 int a_function_of_this_program(int n);
@@ -33,7 +33,7 @@ int __attribute__((noinline)) a_function_of_this_program(int n)
 	return n + 1;
 }
 
-/* By its name, what evaluates frames. */
+/* By its name, a function that evaluates frames. */
 int _PyEval_EvalFrameDefault_part(int n);
 int __attribute__((noinline)) _PyEval_EvalFrameDefault_part(int n)
 {
@@ -64,7 +64,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Each of these has a space of its own. */
+/* Each has an address space of its own. */
 static struct opened {
 	struct native *native;
 	struct space *space;
@@ -137,7 +137,7 @@ static void code_has_the_name_of_its_function(void **state)
 	assert_string_equal(s->name, "a_function_of_this_program");
 	/* From the cache. */
 	assert_ptr_equal(find(n, code + 1, NS), s);
-	/* Of the C library, and not one that sanitizers put something before. */
+	/* In the C library, and not intercepted by sanitizers. */
 	assert_string_equal(find(n, addr_of(dlsym(RTLD_DEFAULT, "a64l")), NS)->name, "a64l");
 	close_process(n);
 }
@@ -154,7 +154,7 @@ static void only_the_interpreter_evaluates(void **state)
 	close_process(n);
 }
 
-/* No parser can be started then. */
+/* Then no parser can be started. */
 static void leave_no_descriptors(struct rlimit *ret_before)
 {
 	struct rlimit r;
@@ -168,7 +168,10 @@ static void leave_no_descriptors(struct rlimit *ret_before)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &r), 0);
 }
 
-/* What no parser can tell now, nor may be asked now, is asked again; until then the file's name stands for it. */
+/*
+ * If no parser can answer now, or may be asked now, krait asks again later; until then the file's
+ * name stands in.
+ */
 static void a_name_that_does_not_come_now_comes_later(void **state)
 {
 	__u64 code = addr_of((void *)a_function_of_this_program);
@@ -226,7 +229,7 @@ static void what_is_no_code_has_no_function(void **state)
 	close_process(n);
 }
 
-/* The interpreter is where its data is, and in the executable where nothing else is said. */
+/* The interpreter is the file that has its data, or the executable if nothing else is known. */
 static void the_interpreter_is_in_the_file_of_its_data(void **state)
 {
 	__u64 code = addr_of((void *)a_function_of_this_program);
@@ -264,7 +267,7 @@ static void mappings_are_in_order_and_cover_what_they_say(void **state)
 	close_process(n);
 }
 
-/* A library has come meanwhile: had the mappings been read, it would be there. */
+/* A library has been loaded meanwhile: it would be known if the mappings had been read. */
 static void data_does_not_make_it_read(void **state)
 {
 	struct native *n = open_process(getpid(), NULL);
@@ -290,7 +293,7 @@ static void data_does_not_make_it_read(void **state)
 	dlclose(library);
 }
 
-/* Not reaped yet: its mappings are gone, and what was known of them stays. */
+/* Not reaped yet: its mappings are gone, but what was known of them stays. */
 static void a_zombie_keeps_what_was_known(void **state)
 {
 	__u64 code = addr_of((void *)a_function_of_this_program);
@@ -313,7 +316,10 @@ static void a_zombie_keeps_what_was_known(void **state)
 	close_process(n);
 }
 
-/* Of addresses that may be none, the rarer the longer nothing comes of it; what ran is looked up soon. */
+/*
+ * For addresses that may not be code, it reads the more rarely the longer they yield nothing;
+ * addresses that ran are looked up soon.
+ */
 static void doubtful_addresses_do_not_make_it_read_all_the_time(void **state)
 {
 	const __u64 nowhere = 1ULL << 56;
@@ -347,7 +353,7 @@ static void doubtful_addresses_do_not_make_it_read_all_the_time(void **state)
 	dlclose(library);
 }
 
-/* The mappings are read again for an address that nobody knows, but not each time. */
+/* It rereads the mappings for an unknown address, but not each time. */
 static void a_library_that_comes_late_is_found_in_time(void **state)
 {
 	struct native *n = open_process(getpid(), NULL);
@@ -367,7 +373,7 @@ static void a_library_that_comes_late_is_found_in_time(void **state)
 	assert_null(find(n, code, 10 * NS + 2 * NATIVE_REFRESH_FIRST_NS - 1));
 	after = space__digest(space_of(n));
 	assert_int_equal(before, after);
-	/* Later, where the look before took long: what they take is bounded, too. */
+	/* Later if the previous look took long: its time is bounded, too. */
 	for (at_ns = 10 * NS + 2 * NATIVE_REFRESH_FIRST_NS; at_ns < 12 * NS;
 	     at_ns += NATIVE_REFRESH_FIRST_NS)
 		if (find(n, code, at_ns))
@@ -400,7 +406,7 @@ static void a_process_that_has_gone_has_no_functions(void **state)
 	close_process(NULL);
 }
 
-/* What it had of its parent stays right when it has gone, and when the parent has. */
+/* What it inherited stays right after it has ended, and after the parent has. */
 static void a_child_has_its_parents_mappings(void **state)
 {
 	struct native *parent = open_process(getpid(), NULL);

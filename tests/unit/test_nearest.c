@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_nearest.c - what a mistyped word could have meant.
+ * test_nearest.c - suggestions for mistyped words.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,10 +25,10 @@ static const char *nearest_command(const char *word)
 
 static void a_mistyped_word_finds_its_neighbour(void **state)
 {
-	assert_string_equal(nearest_command("repotr"), "report"); /* swapped */
-	assert_string_equal(nearest_command("recrd"), "record"); /* left out */
-	assert_string_equal(nearest_command("dummp"), "dump"); /* twice */
-	assert_string_equal(nearest_command("lost"), "list"); /* another one */
+	assert_string_equal(nearest_command("repotr"), "report"); /* two letters swapped */
+	assert_string_equal(nearest_command("recrd"), "record"); /* a letter missing */
+	assert_string_equal(nearest_command("dummp"), "dump"); /* a letter doubled */
+	assert_string_equal(nearest_command("lost"), "list"); /* a wrong letter */
 	assert_string_equal(nearest_command("diff"), "diff");
 	assert_string_equal(nearest_command("anotate"), "annotate");
 }

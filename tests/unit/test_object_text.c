@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_object_text.c - values of a target as text: what corrupted memory does to them. What good memory looks like
- * is known to programs (tests/e2e/test_dump.py).
+ * test_object_text.c - values of a target as text, from corrupted memory. tests/e2e/test_dump.py
+ * covers intact memory.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -17,11 +17,11 @@
 #define IMAGES 10000
 #define BASE 0x10000000ULL
 #define WORDS 2048
-/* Types begin there, each of that many words, and behind them their names. */
+/* Types begin there, each with that many words; their names follow. */
 #define TYPES_AT 1024
 #define TYPE_WORDS 64
 
-/* An image of words: small numbers, pointers into itself, and names of types. */
+/* A memory image of words: small numbers, pointers into itself, and names of types. */
 struct image {
 	__u64 words[WORDS];
 	unsigned long reads;
@@ -136,7 +136,7 @@ static void corrupted_memory_ends_in_a_bounded_text(void **state)
 		}
 		frame_locals(&layout, &memory, &memory, &frame, check_local, &locals);
 	}
-	/* Not all of it is nonsense, or this test shows nothing. */
+	/* Not everything is nonsense, or this test would prove nothing. */
 	assert_true(texts > IMAGES);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_otlp.c - a window as bodies of OTLP: what is in them, read back, is what was sampled.
+ * test_otlp.c - a window as OTLP bodies: read back, they contain what was sampled.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,7 +110,7 @@ static Request *encode(const struct window *w, __u32 *at, size_t bytes_max)
 								 body.bytes.data);
 	assert_non_null(r);
 	assert_int_equal(calls, r->n_resource_profiles);
-	/* The batch has the id of its first profile. */
+	/* The batch has its first profile's id. */
 	assert_memory_equal(
 		body.id, r->resource_profiles[0]->scope_profiles[0]->profiles[0]->profile_id.data,
 		OTLP_ID_SIZE);
@@ -216,11 +216,11 @@ static void sums_are_those_of_the_window(void **state)
 	assert_int_equal(at, w.cnt);
 	assert_int_equal(sum(r, "samples", "a").ticks, 6);
 	assert_int_equal(sum(r, "samples", "a").weight, 6 * PERIOD_NS);
-	/* One of each process: times of a stack are in one sample. */
+	/* One per process: all times of a stack are in one sample. */
 	assert_int_equal(sum(r, "samples", "a").samples, 2);
 	assert_int_equal(sum(r, "samples", "b").ticks, 1);
 	assert_int_equal(sum(r, "off_cpu", NULL).weight, 340);
-	/* What waits for different things is not one sample. */
+	/* Waits for different things are separate samples. */
 	assert_int_equal(sum(r, "off_cpu", NULL).samples, 2);
 	assert_int_equal(sum(r, "gil_wait", NULL).weight, 5);
 	assert_int_equal(r->n_resource_profiles, 2);
@@ -229,7 +229,7 @@ static void sums_are_those_of_the_window(void **state)
 	profile__free(p);
 }
 
-/* Entry 0 of each table is the zero value; what processes share is there once. */
+/* Entry 0 of each table is the zero value; entries shared by processes exist once. */
 static void the_dictionary_is_shared(void **state)
 {
 	struct profile *p = new_profile();
@@ -264,7 +264,10 @@ static void the_dictionary_is_shared(void **state)
 	profile__free(p);
 }
 
-/* Frames of the dictionary that differ in the column only are one line here, and their samples one sample. */
+/*
+ * Frames of the dictionary that differ only in the column are one line here, and their samples are
+ * one sample.
+ */
 static void what_no_line_tells_apart_is_one_sample(void **state)
 {
 	struct profile *p = new_profile();
@@ -406,7 +409,7 @@ static void a_large_window_is_several_bodies(void **state)
 	profile__free(p);
 }
 
-/* Protobuf's strings are UTF-8: protoc and the Collector refuse a body that has others. */
+/* Protobuf's strings are UTF-8: protoc and the Collector refuse bodies with others. */
 static void names_are_harmless(void **state)
 {
 	struct profile *p = new_profile();
@@ -424,7 +427,7 @@ static void names_are_harmless(void **state)
 	profile__free(p);
 }
 
-/* Its accounts are said, and that it is not missing. */
+/* Its accounts are reported, and it does not look like a missing one. */
 static void an_empty_window_counts_itself(void **state)
 {
 	struct profile *p = new_profile();
@@ -465,7 +468,7 @@ static void an_empty_window_counts_itself(void **state)
 	profile__free(p);
 }
 
-/* Ids are others when the dictionary has forgotten: a window that is open follows. */
+/* Ids change when the dictionary forgets: an open window follows. */
 static void a_window_outlives_what_is_forgotten(void **state)
 {
 	struct profile *p = new_profile();

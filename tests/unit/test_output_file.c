@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_output_file.c - what has a name stays until the new file is whole; links, devices and pipes; whose
- * the files are.
+ * test_output_file.c - an existing file stays until the new one is complete; links, devices and
+ * pipes; ownership of files.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -157,7 +157,7 @@ static void links_are_not_written_through(void **state)
 	test_file_put(f.other, "other");
 	assert_int_equal(symlink("other", f.file), 0);
 	assert_int_equal(output_file__open(&o, f.file, false), -ELOOP);
-	/* One that is kept under another name is moved, not followed. */
+	/* A link that is to be kept under another name is moved, not followed. */
 	o = open_file(f.file, true);
 	fputs("new", output_file__stream(o));
 	assert_int_equal(output_file__finish(o), 0);
@@ -227,7 +227,7 @@ static void odd_names_are_refused(void **state)
 	folder_close(&f);
 }
 
-/* In a child, as the caller is looked up once: root behind sudo. */
+/* Runs in a child, since the caller is looked up only once: root under sudo. */
 static void in_child(void (*fn)(const struct folder *f), const struct folder *f)
 {
 	pid_t pid = fork();
@@ -263,7 +263,7 @@ static void write_as_the_user(const struct folder *f)
 	CHECK(output_file__open(&o, f->file, false) == 0 && output_file__finish(o) == 0);
 	output_file__free(o);
 	CHECK(!stat(f->file, &st) && st.st_uid == 61001 && st.st_gid == 61002);
-	/* The rights are root's again, and scopes nest. */
+	/* Root's rights are back, and scopes nest. */
 	CHECK(!access("/root", R_OK | X_OK) && open(f->other, O_WRONLY | O_CREAT, 0600) >= 0);
 	CHECK(!stat(f->other, &st) && st.st_uid == 0);
 	CHECK(!sudo_user_enter(&scope));
@@ -297,7 +297,7 @@ static void behind_sudo_files_are_the_users(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		/* First: who the caller is is looked up once, and here children do that. */
+		/* Must come first: the caller is looked up only once, and here children do that. */
 		cmocka_unit_test(behind_sudo_files_are_the_users),
 		cmocka_unit_test(what_was_there_stays_until_the_end),
 		cmocka_unit_test(one_that_is_not_finished_leaves_nothing),

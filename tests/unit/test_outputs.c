@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_outputs.c - the outputs of a recording, whole: nothing touches a stream that is closed. The sanitizers
- * do not look into the C library, so its functions that krait calls with a stream on the way out are looked at
- * here.
+ * test_outputs.c - the outputs of a recording as a whole: nothing touches a closed stream.
+ * Sanitizers do not look into the C library, so this test wraps the stream functions that krait
+ * calls on the way out.
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -31,7 +31,7 @@ static void check_open(const FILE *f)
 		touched += closed[i] == f;
 }
 
-/* What was closed is kept, so that no other stream gets its place. */
+/* Does not free closed streams, so that no other stream gets the same address. */
 int fclose(FILE *f)
 {
 	int (*real)(FILE *) = (int (*)(FILE *))dlsym(RTLD_NEXT, "fclose");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_owner_turns.c - owners whose things take long, and others that want to have theirs done as well.
+ * test_owner_turns.c - owners of slow items, and others that want theirs done as well.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ static void add(struct owner_turns *t, uid_t owner, unsigned cnt)
 		owner_turns_add(t, owner);
 }
 
-/* As long as there is time: each thing takes so long, those of one owner another time. */
+/* Does items until the time is over: each takes each_ns, those of one owner a different time. */
 static void run(struct owner_turns *t, __u64 all_ns, __u64 each_ns, uid_t slow, __u64 slow_ns)
 {
 	struct owner_turn *turn;
@@ -62,7 +62,7 @@ static void everything_is_done_where_there_is_time(void **state)
 	assert_null(owner_turns_next(&t));
 }
 
-/* It comes first, and has things for hours. */
+/* It comes first and has items for hours. */
 static void an_owner_with_much_costs_others_nothing(void **state)
 {
 	struct owner_turns t = { 0 };
@@ -73,7 +73,7 @@ static void an_owner_with_much_costs_others_nothing(void **state)
 	run(&t, 20 * NS_PER_SEC, NS_PER_SEC / 10, 999, 5 * NS_PER_SEC);
 	assert_int_equal(left(&t, 1), 0);
 	assert_int_equal(left(&t, 2), 0);
-	/* All that is left of the time is its. */
+	/* It gets all the remaining time. */
 	assert_true(of(&t, 999)->ns >= 8 * NS_PER_SEC);
 }
 

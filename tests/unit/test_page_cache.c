@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_page_cache.c - the same bytes as without, each page read once, until it is cleared.
+ * test_page_cache.c - the same bytes as without a cache, each page read once until the cache is
+ * cleared.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +23,7 @@ struct source {
 	unsigned char bytes[SIZE];
 };
 
-/* What begins and ends with a part of a page. */
+/* Begins and ends with a partial page. */
 static int read_source(void *ctx, __u64 addr, void *buf, size_t len)
 {
 	struct source *s = ctx;

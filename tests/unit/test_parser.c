@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_parser.c - parsers as processes: what they may not do, and what becomes of those that die, hang or compute for
- * ever.
+ * test_parser.c - parsers as processes: what they may not do, and the handling of those that die,
+ * hang or compute for ever.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The result of a job in a parser of its own, with the answer's until the next call. */
+/* Runs a job in a parser of its own. The answer is valid until the next call. */
 static int run(const char *order, unsigned cpu_ms, const struct parser_answer **ret)
 {
 	const struct parser_request r = { .job = PARSER_DWARF, .version = 0x030c07f0 };
@@ -67,7 +67,7 @@ static void a_parser_may_do_nothing(void **state)
 	assert_int_equal(run("tell", 5000, &answer), 0);
 	memcpy(&self, &answer->dwarf.offsets, sizeof(self));
 	assert_int_equal(self.may, 0);
-	/* The standard ones, which lead nowhere, and its channel. */
+	/* The standard descriptors, which lead nowhere, and its channel. */
 	assert_in_range(self.fds, 1, 4);
 	if (geteuid())
 		return;
@@ -75,7 +75,7 @@ static void a_parser_may_do_nothing(void **state)
 	assert_int_equal(self.uid, self.gid);
 }
 
-/* As the kernel says it. */
+/* According to the kernel. */
 static void a_parser_has_no_rights(void **state)
 {
 	static const char *const lines[] = { "CapEff:\t0000000000000000\n",
@@ -95,7 +95,7 @@ static void a_parser_has_no_rights(void **state)
 	assert_true(read(fd, text, sizeof(text) - 1) > 0);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) - (geteuid() != 0); i++)
 		assert_non_null(strstr(text, lines[i]));
-	/* Whose memory nobody but root may read belongs to root. */
+	/* Memory that only root may read belongs to root. */
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)parser__pid(p));
 	assert_true(!geteuid() || open(path, O_RDONLY) < 0);
 	parser__end(p);
@@ -107,10 +107,10 @@ static void a_parser_that_does_not_answer_is_given_up(void **state)
 	__u64 begin_ns = clock_monotonic_ns();
 
 	assert_int_equal(run("die", 5000, &answer), -EPIPE);
-	assert_int_equal(run("lie", 5000, &answer), 0); /* of what it was not asked */
+	assert_int_equal(run("lie", 5000, &answer), 0); /* an answer to another question */
 	assert_int_equal(run("compute", 200, &answer), -ETIMEDOUT);
 	assert_int_equal(run("hang", 5000, &answer), -ETIMEDOUT);
-	/* It does not take all the time that it is given when it does nothing with it. */
+	/* If it sleeps instead of computing, it does not get all of its CPU time. */
 	assert_true(clock_monotonic_ns() - begin_ns < 30 * NS_PER_SEC);
 	assert_int_equal(run("", 5000, &answer), 0);
 }

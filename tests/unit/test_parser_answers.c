@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_parser_answers.c - what is checked of a parser's answers: a parser that has been taken over may say anything.
+ * test_parser_answers.c - the checks on a parser's answers: a hijacked parser may say anything.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ static void an_answer_that_cannot_be_is_not_believed(void **state)
 	REFUSED(p->end = 50);
 	REFUSED(p->symbol_start = 51);
 	REFUSED(p->name = 5);
-	REFUSED(p->name = 4); /* no name is empty */
+	REFUSED(p->name = 4); /* a name must not be empty */
 	make_answer(&r);
 	for (size_t cut = 0; cut < len; cut++)
 		assert_false(parser_answer_check(&answer, cut, &r));
@@ -114,7 +114,7 @@ static void what_a_file_says_of_a_runtime_stays_within_the_answer(void **state)
 	assert_false(parser_answer_check(&answer, len, &r));
 	memset(&e->debug, 1, 1);
 	assert_true(parser_answer_check(&answer, len, &r));
-	/* Only a process proves offsets. */
+	/* Only a process can prove offsets. */
 	e->proved_by = PY_SOURCE_DWARF;
 	assert_false(parser_answer_check(&answer, len, &r));
 }
@@ -167,7 +167,7 @@ static void answers_with_sources_that_do_not_add_up_are_refused(void **state)
 	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
 }
 
-/* Answers, or what is wanted before there are some, with a name. */
+/* Answers, or requests for files ahead of them, with a name. */
 static void wanted_files_that_do_not_add_up_are_refused(void **state)
 {
 	struct parser_request r = { .job = PARSER_SOURCE, .cnt = 1, .offsets = { 1 } };
@@ -195,7 +195,7 @@ static void wanted_files_that_do_not_add_up_are_refused(void **state)
 	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
 }
 
-/* One id of a package or a unit, and an answer without more. */
+/* One id of a package or a unit, and an answer without others. */
 static void files_are_handed_over_one_by_one(void **state)
 {
 	struct parser_request r = { .job = PARSER_HALF, .at = PARSER_HALF_UNIT, .cnt = 1 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_parser_jobs.c - what a parser answers, and which answers are believed: in this process.
+ * test_parser_jobs.c - a parser's answers, and which answers krait believes; runs in this process.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Bytes of the answer, which is sound. */
+/* Asks, and checks that the answer is valid. Returns its size. */
 static size_t ask(const struct parser_request *r, int fd)
 {
 	size_t len = parser_jobs__answer(jobs, r, parser_request_size(r), &fd, fd >= 0, &answer);
@@ -81,7 +81,7 @@ static void offsets_have_names_and_what_is_alike_around_them(void **state)
 	assert_int_equal(answer.found.places[2].name, PARSER_NO_NAME);
 }
 
-/* What the parser says of a range is what it says of each offset in it. */
+/* What the parser says about a range is what it says about each offset in it. */
 static void a_range_is_all_alike(void **state)
 {
 	struct parser_request r = { .job = PARSER_FIND, .cnt = 1 };
@@ -160,7 +160,7 @@ static void a_file_that_is_none_is_refused(void **state)
 	}
 }
 
-/* A copy of this program, in memory. */
+/* Makes a copy of this program in memory. */
 static int copy_of_self(size_t *ret_size)
 {
 	cleanup_close int fd = open(SELF, O_RDONLY | O_CLOEXEC);
@@ -176,7 +176,7 @@ static int copy_of_self(size_t *ret_size)
 	return copy;
 }
 
-/* 1.5 GiB of symbols, which take no room on a disk. */
+/* 1.5 GiB of symbols that take no room on the disk. */
 static void a_symbol_table_without_end_is_refused(void **state)
 {
 	const struct parser_request r = { .job = PARSER_OPEN };
@@ -218,7 +218,7 @@ static void what_is_no_request_has_no_answer(void **state)
 			 0);
 }
 
-/* The pieces of the answers, one behind the other, are the table. */
+/* The pieces of the answers, concatenated, are the table. */
 static void rows_come_in_pieces(void **state)
 {
 	struct parser_request r = { .job = PARSER_ROWS };
@@ -247,7 +247,7 @@ static void rows_come_in_pieces(void **state)
 		pieces++;
 	} while (r.at < all);
 	assert_int_equal(r.at, all);
-	/* Behind the end there are none, and what is no file has none. */
+	/* Beyond the end there are none, and a missing file has none. */
 	ask(&r, -1);
 	assert_int_equal(answer.result, -ENODATA);
 	r.job = PARSER_ROWS;
@@ -280,7 +280,7 @@ static const char *text(__u32 at)
 	return answer.sources.names + at;
 }
 
-/* Of this program, which has debug information; and of an offset that is in no function. */
+/* For this program, which has debug information; and for an offset in no function. */
 static void offsets_have_source_lines(void **state)
 {
 	struct parser_request r = { .job = PARSER_SOURCE, .cnt = 2 };
@@ -288,7 +288,7 @@ static void offsets_have_source_lines(void **state)
 	Dl_info where;
 
 	assert_true(dladdr((void *)(uintptr_t)parser_jobs__new, &where));
-	/* Position-independent: what is mapped first begins the file. */
+	/* Position-independent: the lowest mapping is the file's beginning. */
 	r.offsets[0] = (__u64)((uintptr_t)parser_jobs__new - (uintptr_t)where.dli_fbase);
 	r.offsets[1] = 1;
 	assert_int_equal(open_self(0), 0);

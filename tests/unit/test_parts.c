@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_parts.c - what is counted at places in native code goes to their lines and inlined functions; whose code
- * frames are; wrappers are one with what they call.
+ * test_parts.c - counts at places in native code go to their lines and inlined functions; origins
+ * of frames; wrappers merge with what they call.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static __u32 native(struct dict *d, const char *name, __u64 address, bool is_wra
 						       .is_wrapper = is_wrapper });
 }
 
-/* The only node below that one; 0 none. */
+/* Returns the only node below that one; 0: none. */
 static __u32 below(const struct view *v, __u32 node)
 {
 	return v->nodes[node].end > node + 1 ? node + 1 : 0;
@@ -45,7 +45,7 @@ static void expect(const struct view *v, __u32 node, const char *name, const cha
 	assert_int_equal(v->nodes[node].self, self);
 }
 
-/* f at two addresses calls h from the first; the second is known to be in g, which is inlined. */
+/* f calls h from the first of two addresses; the second turns out to be in g, which is inlined. */
 static struct profile *recorded(bool inlined)
 {
 	const struct native_place place = { .name = "f", .path = "/lib/a.so" };
@@ -119,7 +119,7 @@ static void a_wrapper_is_one_with_its_function(void **state)
 	profile__count(p, 0, again, 1);
 	v = view_of(p, false);
 	expect(v, 1, "m.f", "/lib/a.so", -1, 2);
-	/* Recursion is none of a wrapper. */
+	/* A recursive function is not its own wrapper. */
 	expect(v, below(v, 1), "m.f", "/lib/a.so", -1, 1);
 	assert_int_equal(v->node_cnt, 3);
 	view__free(v);

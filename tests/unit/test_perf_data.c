@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_perf_data.c - captures written and read back: nothing is lost on the way, whatever the names.
+ * test_perf_data.c - captures written and read back: nothing is lost, whatever the names.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 #include "support_profile.h"
 #include "util/error.h"
 
-/* What goes in comes out: by function and by line, process by process. */
+/* Input equals output: by function and by line, process by process. */
 static void assert_survives(struct profile *p)
 {
 	const struct emit_options forms[] = { { .lines = true },
@@ -70,7 +70,7 @@ static void a_large_profile_survives(void **state)
 	assert_survives(large_profile(3000));
 }
 
-/* More functions than one generation of the DSO takes, each met in some sample. */
+/* More functions than fit into one generation of the DSO, each in some sample. */
 static void many_functions_survive(void **state)
 {
 	struct profile *p = profile__new();
@@ -200,7 +200,7 @@ static void a_code_object_gives_each_unit_its_line(void **state)
 	assert_survives(p);
 }
 
-/* elfutils has 8 bits for what stands for the end of a column: lines are there all the same. */
+/* elfutils has 8 bits for the field that encodes the end column: lines survive anyway. */
 static void a_wide_line_keeps_its_number(void **state)
 {
 	/* One unit at columns 400 to 424 of line 11, one on line 12. */
@@ -254,7 +254,10 @@ static void assert_same_spots(struct profile *a, struct profile *b)
 	spots_free(&y);
 }
 
-/* A place that is mapped once for each opcode, in more code objects than one library of the capture has. */
+/*
+ * A place that is mapped once for each opcode, in more code objects than fit into one library of
+ * the capture.
+ */
 static void columns_and_opcodes_survive(void **state)
 {
 	enum { FUNCTIONS = 9000 };
@@ -283,7 +286,7 @@ static void columns_and_opcodes_survive(void **state)
 		f.line = f.unit == 3 ? 11 : 10;
 		f.column = columns[f.unit][0];
 		f.end_column = columns[f.unit][1];
-		/* One in three without; of the others, each unit in several forms. */
+		/* One in three has none; in the others, each unit occurs in several forms. */
 		f.opcode = i % 3 ? opcode_of(0x030f0000, (__u8)(1 + i % 200)) : 0;
 		caller = push(p, thread, dict__frame(p->dict, &f));
 		add_samples(p, caller, 1);

@@ -75,7 +75,7 @@ static void free_texts(struct texts *t)
 	memset(t, 0, sizeof(*t));
 }
 
-/* Two processes that have one function in common. */
+/* Two processes with one function in common. */
 static struct profile *two_processes(void)
 {
 	struct profile *p = profile__new();
@@ -114,7 +114,7 @@ static void each_process_has_what_was_met_in_it(void **state)
 					 3);
 			assert_true(start >= last && size >= 4 && !(size % 4));
 			last = start + size;
-			/* What only one of them has is not told of the other. */
+			/* A function that only one of them has is not in the other's map. */
 			assert_true(i || !strstr(name, "secret"));
 			assert_true(!i || !strstr(name, "truncated"));
 		}
@@ -147,7 +147,7 @@ static void a_file_without_room_is_no_others_concern(void **state)
 	profile__free(p);
 }
 
-/* Each place of a stack lies in a function of that name. */
+/* Each place of a stack lies in a function with that name. */
 static void addresses_are_those_of_the_capture(void **state)
 {
 	struct profile *p = large_profile(3000);
@@ -217,7 +217,7 @@ static void root_close(struct root *r)
 	test_folder_remove(r->path);
 }
 
-/* Opens, and writes a word where it may. The result of opening. */
+/* Opens, and writes a word if allowed. Returns the result of opening. */
 static int try(const struct root *r, bool trusted)
 {
 	const struct perf_map_place place = { .root_fd = r->fd,
@@ -306,7 +306,7 @@ static void only_our_own_is_replaced(void **state)
 	root_close(&r);
 }
 
-/* Whatever is in its place is neither followed nor written nor waited for. */
+/* Anything in its place is neither followed, nor written to, nor waited for. */
 static void traps_in_its_place_are_left_alone(void **state)
 {
 	struct root r;
@@ -332,7 +332,7 @@ static void traps_in_its_place_are_left_alone(void **state)
 	root_close(&r);
 }
 
-/* A /tmp that leads elsewhere is followed below our own root only, and never out of it. */
+/* A link as /tmp is followed only below our own root, and never out of it. */
 static void a_linked_folder_is_trusted_only_if_it_is_ours(void **state)
 {
 	struct root r;
@@ -355,7 +355,7 @@ static void a_linked_folder_is_trusted_only_if_it_is_ours(void **state)
 	root_close(&r);
 }
 
-/* What anybody could move away, or what is no folder for that, is none to make files in. */
+/* No files in a folder that others could move away or that is not fit to be a /tmp. */
 static void a_folder_that_is_no_tmp_is_refused(void **state)
 {
 	struct root r;

@@ -21,7 +21,7 @@ static const struct emit_options options = {
 struct collapsed {
 	unsigned samples;
 	unsigned frames; /* of all samples */
-	char last[65536]; /* the last sample: "comm;root;...;leaf" */
+	char last[65536]; /* of the last sample: "comm;root;...;leaf" */
 };
 
 static void prepend(char *stack, size_t size, const char *name)
@@ -34,7 +34,7 @@ static void prepend(char *stack, size_t size, const char *name)
 	stack[add - 1] = ';';
 }
 
-/* As the script does: ";" to ":", no quotes. What it would cut, at "(" and "->", must not be. */
+/* As the script does: ";" to ":", no quotes. "(" and "->", at which it would cut, must not occur. */
 static void clean(char *symbol)
 {
 	char *from, *to, *offset = strstr(symbol, "+0x");
@@ -50,7 +50,7 @@ static void clean(char *symbol)
 	*to = '\0';
 }
 
-/* Fails for a line that is neither a comment, nor a header, nor a frame, nor blank. */
+/* Fails on a line that is no comment, header, frame or blank line. */
 static void collapse(const char *text, struct collapsed *c)
 {
 	char *copy = strdup(text), *rest = copy, *line, comm[64] = "", stack[65536] = "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_pftrace.c - a Perfetto trace, read again: slices are nested and end, every number that is referred to has been
- * said before, and states last as long as the samples say.
+ * test_pftrace.c - reads a Perfetto trace back: slices nest and end, every number is defined before
+ * it is used, and states last as long as the samples say.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static const struct emit_options options = { .title = "krait",
 
 typedef Krait__Perfetto__TrackEvent Event;
 
-/* What has been said so far. */
+/* What was defined so far. */
 struct reader {
 	const char *names[MAX_IID], *values[MAX_IID];
 	__u8 function[MAX_IID], mapping[MAX_IID], frame[MAX_IID], stack[MAX_IID];
@@ -44,7 +44,7 @@ struct reader {
 
 static struct reader r;
 
-/* A text without bytes has no memory. */
+/* An empty text has no memory. */
 static char *text_of(ProtobufCBinaryData data)
 {
 	return data.len ? strndup((char *)data.data, data.len) : strdup("");
@@ -145,7 +145,7 @@ static void take_event(const Event *e, __u64 now_ns)
 {
 	assert_in_range(e->track_uuid, 1, MAX_TRACKS - 1);
 	assert_non_null(r.track[e->track_uuid]);
-	/* Moments stand beside the slices; readers sort. */
+	/* Moments are independent of the slices; readers sort. */
 	if (e->type != KRAIT__PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT) {
 		assert_true(now_ns >= r.last_ns[e->track_uuid]);
 		r.last_ns[e->track_uuid] = now_ns;
@@ -189,7 +189,7 @@ static void take_packet(const Krait__Perfetto__TracePacket *p, bool first)
 	}
 }
 
-/* Writes the samples, and reads what there is. To be freed. */
+/* Writes the samples and reads the trace. The caller frees it. */
 static Krait__Perfetto__Trace *write_and_read(const struct profile *p,
 					      const struct profile_sample *list, size_t cnt)
 {
@@ -222,7 +222,7 @@ static Krait__Perfetto__Trace *write_and_read(const struct profile *p,
 	return trace;
 }
 
-/* Two stacks of one thread, and events of time on the CPU, off it, and of something else. */
+/* Two stacks of one thread, and events of time on the CPU, off it, and of another kind. */
 struct stacks {
 	struct profile *profile;
 	__u32 work, wait;
@@ -262,7 +262,7 @@ static struct profile_sample sample_of(__u32 node, unsigned event, __u64 from_ms
 static void a_thread_is_told_state_by_state(void **state)
 {
 	const struct stacks s = two_stacks();
-	/* As they come: a wait when it is over. */
+	/* In order of arrival: a wait arrives when it ends. */
 	const struct profile_sample list[] = {
 		sample_of(s.work, 0, 0, 1, STATE_PYTHON | STATE_HOLDS_GIL),
 		sample_of(s.work, 0, 0, 2, STATE_PYTHON),
@@ -283,7 +283,7 @@ static void a_thread_is_told_state_by_state(void **state)
 	assert_int_equal(r.state_ns[STATE_IO], 86 * MS);
 	assert_int_equal(r.state_ns[STATE_RUNNABLE], 10 * MS);
 	assert_int_equal(r.state_ns[STATE_CPU], MS);
-	/* The recording's own, and the fault. */
+	/* That of the recording, and the fault. */
 	assert_int_equal(r.instants, 2);
 	assert_int_equal(r.samples, 5);
 	assert_int_equal(r.processes, 1);
@@ -294,7 +294,7 @@ static void a_thread_is_told_state_by_state(void **state)
 	profile__free(s.profile);
 }
 
-/* What lies before a tick has been taken by the wait; a wait of unknown begin is a moment. */
+/* The wait covers the time before a tick; a wait whose start is unknown is a moment. */
 static void nothing_overlaps(void **state)
 {
 	const struct stacks s = two_stacks();
@@ -314,7 +314,7 @@ static void nothing_overlaps(void **state)
 	profile__free(s.profile);
 }
 
-/* CPython waits for the GIL in pieces of 5 ms; the one wait is one slice. */
+/* CPython waits for the GIL in intervals of 5 ms; one wait is one slice. */
 static void a_wait_that_goes_on_is_one_slice(void **state)
 {
 	const struct stacks s = two_stacks();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_placement.c - where an anchor is put, and when it is not worth a write.
+ * test_placement.c - where an anchor is put, and when a write does not pay.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #define DEPTH 100
 #define MS 1000000ULL
-/* More samples than any run or wait is long. */
+/* More samples than any run or wait takes. */
 #define MANY 40
 
 struct fixture {
@@ -40,7 +40,7 @@ static int observe(struct fixture *x, bool always)
 	return placement_observe(&x->placement, &x->sample, always);
 }
 
-/* The first choice within so many samples, or -1. */
+/* Returns the first choice within so many samples, or -1. */
 static int observe_many(struct fixture *x, int cnt, bool always)
 {
 	int choice = -1;
@@ -127,7 +127,7 @@ static void a_shallow_stack_gets_no_anchor(void **state)
 	assert_int_equal(observe_many(&x, MANY, true), -1);
 }
 
-/* 98 frames a sample: 1000 samples a second are worth it, 100 are not. */
+/* 98 frames per sample: worth it at 1000 samples a second, not at 100. */
 static void without_always_it_must_save_enough(void **state)
 {
 	struct fixture x;
@@ -172,7 +172,7 @@ static void no_second_write_before_the_first_was_met_or_given_up(void **state)
 	assert_true(observe_many(&x, MANY, true) >= 0);
 }
 
-/* Milliseconds from a write to the next that is asked for, when anchors never help. */
+/* Returns milliseconds between two requested writes if anchors never help. */
 static __u64 next_pause(struct fixture *x)
 {
 	__u64 start_ns = x->sample.time_ns;

@@ -45,7 +45,7 @@ static void a_file_is_plain_when_its_processes_were_looked_at_often(void **state
 {
 	const struct plain_key key = file(1);
 
-	/* Each came at its beginning: its libraries may have been missing. */
+	/* Each was seen at its start: its libraries may not have been loaded yet. */
 	for (int i = 0; i < 7; i++) {
 		plain_files__note(*state, &key, ROOT, 1);
 		assert_false(plain_files__has(*state, &key));
@@ -101,7 +101,10 @@ static void a_file_that_has_changed_is_another(void **state)
 	assert_false(plain_files__has(*state, &key));
 }
 
-/* One user's files are many: his own oldest go, and what he uses stays; nobody else's do. */
+/*
+ * One user's files are many: his own oldest are dropped, and those he uses stay; nobody else's are
+ * dropped.
+ */
 static void an_owner_loses_its_own_only(void **state)
 {
 	const struct plain_key roots = file(1), used = file_of(2, USER_UID),
@@ -130,7 +133,10 @@ static void make_plain(void *state, const struct plain_key *key, unsigned owner)
 	plain_files__note(state, key, owner, 9);
 }
 
-/* A user can hold any program before it is Python: that must not have others' looked at later. */
+/*
+ * A user can stop any program before it becomes Python: that must not delay looks at others'
+ * processes.
+ */
 static void what_a_user_shows_is_for_that_user(void **state)
 {
 	const struct plain_key own = file_of(1, USER_UID), other = file_of(1, OTHER_UID),
@@ -140,7 +146,7 @@ static void what_a_user_shows_is_for_that_user(void **state)
 	assert_true(plain_files__has(*state, &own));
 	assert_false(plain_files__has(*state, &other));
 	assert_false(plain_files__has(*state, &roots));
-	/* Nor does one owner's number, which several may have, make it the other's. */
+	/* An owner number that several uids share does not mix them either. */
 	make_plain(*state, &(struct plain_key){ .file = file(2).file, .uid = USER_UID }, OTHER);
 	assert_false(plain_files__has(*state, &(struct plain_key){ .file = file(2).file,
 								   .uid = OTHER_UID }));
@@ -153,7 +159,7 @@ static void what_root_shows_is_for_all(void **state)
 
 	make_plain(*state, &roots, ROOT);
 	assert_true(plain_files__has(*state, &own));
-	/* But not for one whose own are Python: that one only. */
+	/* But not for a user whose own processes are Python: only those. */
 	plain_files__is_python(*state, &own, USER);
 	assert_false(plain_files__has(*state, &own));
 	assert_true(plain_files__has(*state, &other));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_pprof_windows.c - what an agent hands out as pprof: pushed, each sample in the body of its service; pulled, those of
- * the seconds that were asked for. Exporter, server and resources are stood in for.
+ * test_pprof_windows.c - pprof output of an agent: pushed, each sample is in its service's body;
+ * pulled, a profile covers the requested seconds. Exporter, server and resources are replaced.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -83,7 +83,7 @@ int server_query_value(const char *query, const char *name, char *buf, size_t si
 	return (int)strlen(buf);
 }
 
-/* 7 and 9 are of one service. */
+/* 7 and 9 belong to one service. */
 const char *resources__service(struct resources *r, int pid, __u32 image)
 {
 	return pid == 8 ? "mail {x}" : "shop";
@@ -168,7 +168,7 @@ static void each_service_has_a_body_of_its_own(void **state)
 	assert_int_equal(sum(seen.profile[1], 1), 20 * 10000000);
 	assert_int_equal(seen.profile[1]->time_nanos, 1100 * NS_PER_SEC);
 	assert_int_equal(seen.profile[1]->duration_nanos, 10 * NS_PER_SEC);
-	/* The other's function is not in it. */
+	/* It does not contain the other's function. */
 	assert_int_equal(seen.profile[0]->n_function, 1);
 	assert_int_equal(seen.profile[1]->n_function, 1);
 	pprof_push__stats(push, &stats);
@@ -204,7 +204,7 @@ static void who_asks_has_what_was_sampled_meanwhile(void **state)
 			sample_at(9 * NS_PER_SEC + i * NS_PER_SEC / 10, pid, stack(p, pid, "f"));
 
 		sink.sample(sink.ctx, p, &s);
-		/* Ids are others then. */
+		/* Ids have changed by then. */
 		assert_int_equal(dict__forget(p->dict), 0);
 		sink.step(sink.ctx, s.time_ns);
 	}
@@ -215,7 +215,7 @@ static void who_asks_has_what_was_sampled_meanwhile(void **state)
 	assert_int_equal(sum(seen.profile[2], 0), 10);
 	assert_int_equal(seen.profile[1]->duration_nanos, 2 * NS_PER_SEC);
 	forget_seen();
-	/* What is left unanswered at the end is answered all the same. */
+	/* Requests still open at the end are answered. */
 	take(pull, 9, "", 20 * NS_PER_SEC);
 	pprof_pull__free(pull);
 	assert_int_equal(seen.cnt, 1);
@@ -255,7 +255,10 @@ static void nonsense_and_too_many_are_refused(void **state)
 	profile__free(p);
 }
 
-/* Those who hold all places for minutes keep nobody out: the first of them has what there is so far. */
+/*
+ * Clients that occupy all places for minutes do not lock others out: the first of them gets what
+ * there is so far.
+ */
 static void who_has_had_enough_gives_way(void **state)
 {
 	const __u64 own_ns = PPROF_PULL_OWN_SECONDS * NS_PER_SEC;
@@ -285,7 +288,7 @@ static void who_has_had_enough_gives_way(void **state)
 	assert_int_equal(seen.cnt, 1);
 	assert_int_equal(seen.id[0], 99);
 	assert_int_equal(sum(seen.profile[0], 0), 1);
-	/* The next place is the second one's. */
+	/* The second one gives up the next place. */
 	take(pull, 100, "seconds=1", 20 * NS_PER_SEC);
 	take(pull, 101, "seconds=1", 20 * NS_PER_SEC);
 	assert_int_equal(seen.cnt, 2);

@@ -55,7 +55,7 @@ static void test_what_is_not_utf8_is_shown_by_bytes(void **state)
 	assert_shown("\xf0\x8f\xbf\xbf", "\\xf0\\x8f\\xbf\\xbf");
 	assert_shown("\xed\xa0\x80", "\\xed\\xa0\\x80"); /* surrogate */
 	assert_shown("\xf4\x90\x80\x80\xf8", "\\xf4\\x90\\x80\\x80\\xf8");
-	assert_shown("\xe2\x80", "\\xe2\\x80"); /* cut at the end */
+	assert_shown("\xe2\x80", "\\xe2\\x80"); /* cut off */
 	assert_shown("\xf0\x9f\x90", "\\xf0\\x9f\\x90");
 	assert_shown("\xc3", "\\xc3");
 	assert_shown("\xe2\x80z", "\\xe2\\x80z");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_printing.c - every way by which text from elsewhere reaches a terminal: none lets a control
- * character or a forged line through, and none escapes what is escaped already.
+ * test_printing.c - every way by which foreign text reaches a terminal: none lets a control
+ * character or a forged line through, and none escapes twice.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@
 #include "util/log.h"
 #include "util/printable.h"
 
-/* A title for the terminal, a colour, a line of krait's, a change of direction, and no UTF-8. */
+/* A terminal title, a colour, a fake line of krait's, a change of direction, and invalid UTF-8. */
 #define HOSTILE "fk\033]0;owned\a\033[31m\nkrait: 0 lost\r\xe2\x80\xae\xff\x9b"
 #define SHOWN "fk\\x1b]0;owned\\x07\\x1b[31m\\nkrait: 0 lost\\r\\u202e\\xff\\x9b"
 
@@ -53,7 +53,7 @@ static void assert_escaped_once(const char *what, const char *text)
 		fail_msg("%s escapes twice: %s", what, text);
 }
 
-/* What fn prints on *stderr. To be freed. */
+/* Returns what fn prints on *stderr. The caller frees it. */
 static char *said(void (*fn)(void))
 {
 	FILE *before = stderr;
@@ -155,7 +155,7 @@ static void print_label(FILE *out)
 	fputs(label, out);
 }
 
-/* One stack whose process, thread, function and file have that name. */
+/* One stack whose process, thread, function and file all have that name. */
 static struct profile *profile_of(const char *name)
 {
 	struct profile *p = profile__new();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_privileges.c - what is left after privileges_drop(), in a process of its own; with fewer rights
- * there is less to lose, and nothing is ever gained.
+ * test_privileges.c - what is left after privileges_drop(), in a process of its own; with fewer
+ * rights there is less to lose, and nothing is ever gained.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
 #define SAMPLING (BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_SYSLOG))
 #define PERMITTED BIT(CAP_DAC_OVERRIDE)
 
-/* The number behind "NAME:" in our own status. */
+/* Returns the number after "NAME:" in our own status. */
 static unsigned long long status(const char *name, int base)
 {
 	unsigned long long value = ~0ULL;
@@ -40,7 +40,7 @@ static unsigned long long status(const char *name, int base)
 	return value;
 }
 
-/* Runs check in a child, whose exit code is the line that failed. */
+/* Runs check in a child, whose exit code is the line of the failure. */
 static void in_child(int (*check)(void))
 {
 	int code = -1;
@@ -85,7 +85,7 @@ static int drop_for(bool sampling, unsigned long long wanted)
 	return drop_to(&(const struct privileges_need){ .sampling = sampling }, wanted, PERMITTED);
 }
 
-/* To end the command it may take a right that nothing else needs. */
+/* To kill the command it may keep a right that nothing else needs. */
 static int check_command(void)
 {
 	const struct privileges_need need = { .sampling = true, .command = true };
@@ -114,7 +114,7 @@ static int check_without_rights(void)
 	return 0;
 }
 
-/* Twice is as once: nothing comes back. */
+/* A second call changes nothing: no right comes back. */
 static int check_twice(void)
 {
 	CHECK(!drop_for(false, EFFECTIVE));

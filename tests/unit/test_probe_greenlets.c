@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_probe_greenlets.c - greenlets made of bytes, in all three layouts, as a prober lists them: parents, frames, stacks that
- * are elsewhere, threads. What does not prove itself is refused, what is damaged ends.
+ * test_probe_greenlets.c - greenlets made of bytes, in all three layouts, as listed by a prober:
+ * parents, frames, stacks copied elsewhere, threads. What does not prove itself is refused, and
+ * damage does not cause endless loops.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -139,7 +140,10 @@ static void frames_come_root_first(void **state)
 	}
 }
 
-/* Where another greenlet's stack ends within an entry frame, a part of that is in the copy and the rest in its place. */
+/*
+ * If another greenlet's stack ends within an entry frame, part of that frame is in the copy and the
+ * rest in place.
+ */
 static void a_frame_that_is_saved_in_part(void **state)
 {
 	static const __u32 parts[] = { 8, 40, 72, 119 };
@@ -160,7 +164,10 @@ static void a_frame_that_is_saved_in_part(void **state)
 	}
 }
 
-/* Each the child of the next one, which the list has later; only the last one's parent has a thread. */
+/*
+ * Each is the child of the next, which comes later in the list; only the last one's parent has a
+ * thread.
+ */
 static void parents_of_parents(void **state)
 {
 	struct greenlets *x = *state;
@@ -176,14 +183,14 @@ static void parents_of_parents(void **state)
 	for (size_t i = 0; i < 300; i++)
 		assert_greenlet(x, chain[i], "greenlet", i == 299 ? x->hub : chain[i + 1], 0,
 				PROBE_TASK_NEW);
-	/* A circle that none of them leads out of. */
+	/* A circle without an exit. */
 	fake_put(x->f, greenlets_parent(x, chain[299]), chain[100]);
 	assert_int_equal(list(x, MODULE), 0);
 	assert_int_equal(x->list.head.flags, 0);
 	for (size_t i = 0; i < 300; i++)
 		assert_int_equal(find(x, chain[i])->thread_id, 0);
 	assert_int_equal(find(x, x->waits)->thread_id, GREENLETS_THREAD_ID);
-	/* One of it has run on the thread. */
+	/* One of its frames was on the thread's stack. */
 	fake_put(x->f, greenlets_stack(x, chain[200]) + 8, x->stack + 6000);
 	fake_put(x->f, greenlets_stack(x, chain[200]), x->stack + 5000);
 	assert_int_equal(list(x, MODULE), 0);
@@ -209,7 +216,7 @@ static void other_programs(void **state)
 	assert_int_equal(list(x, MODULE), -EPROTONOSUPPORT);
 }
 
-/* A main greenlet whose thread state is another's, or leads nowhere: nobody knows what is where. */
+/* A main greenlet whose thread state is another's or invalid: nothing is certain. */
 static void nothing_is_proved(void **state)
 {
 	struct greenlets *x = *state;
@@ -240,7 +247,7 @@ static void one_is_not_proved(void **state)
 
 	for (int layout = ONE; layout <= THREE; layout++) {
 		if (layout != ONE) {
-			/* Its C++ object is another's. */
+			/* Its C++ object belongs to another. */
 			greenlets_build(x, layout);
 			fake_put(x->f, x->waits + 32, greenlets_impl(x, x->hub));
 			assert_left_out(x, x->waits, 4);
@@ -249,7 +256,7 @@ static void one_is_not_proved(void **state)
 		greenlets_build(x, layout);
 		fake_put(x->f, greenlets_parent(x, x->waits), x->type_type);
 		assert_left_out(x, x->waits, 4);
-		/* Its frame is none; the frame is another object's. */
+		/* Its frame object is invalid; the frame belongs to another object. */
 		greenlets_build(x, layout);
 		fake_put(x->f, greenlets_top_frame(x, x->waits), x->type_type);
 		assert_left_out(x, x->waits, 4);
@@ -285,7 +292,7 @@ static void circles_end(void **state)
 	assert_int_equal(find(x, x->waits)->notes & TASK_FRAMES, TASK_FRAMES);
 }
 
-/* A link that leads elsewhere: what can be reached from both ends is there, and that it need not be all is said. */
+/* A wrong link: lists what is reachable from both ends, and says that it may be incomplete. */
 static void lists_that_change(void **state)
 {
 	struct greenlets *x = *state;
@@ -301,7 +308,7 @@ static void lists_that_change(void **state)
 	assert_int_equal(x->list.head.flags, PROBE_TASKS_CHANGED);
 }
 
-/* 3.13.18 aligns the heads of lists to 4 bytes. */
+/* 3.13.18 aligns the list heads to 4 bytes. */
 static void heads_of_four_bytes(void **state)
 {
 	struct greenlets *x = *state;
@@ -321,7 +328,7 @@ static void heads_of_four_bytes(void **state)
 	assert_int_equal(x->list.head.task_cnt, 5);
 }
 
-/* An interpreter has objects: where none are found, "there are no greenlets" would be a lie. */
+/* An interpreter always has objects: if none are found, "there are no greenlets" would be wrong. */
 static void no_list_is_found(void **state)
 {
 	struct greenlets *x = *state;

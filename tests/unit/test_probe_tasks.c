@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_probe_tasks.c - asyncio tasks made of bytes, as a prober lists them: those of threads, of threads that have ended, and
- * eager ones; who awaits them, where they are suspended, their names. Lists whose links do not fit, circles and damage end.
+ * test_probe_tasks.c - asyncio tasks made of bytes, as listed by a prober: of threads, of ended
+ * threads, and eager ones; who awaits them, where they are suspended, their names. Lists with
+ * inconsistent links, circles and damage do not cause endless loops.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -23,7 +24,7 @@
 #define IMAGE_SIZE (512 << 10)
 #define UNREADABLE (IMAGE_ADDR + 2 * IMAGE_SIZE)
 #define THREAD_ID 4711
-/* In a type, behind the head of an object. */
+/* In a type, after the object header. */
 #define TYPE_FLAGS (16 + 152)
 #define IS_LONG (1 << 24)
 #define IS_UNICODE (1 << 28)
@@ -47,7 +48,7 @@ static void build(struct image *m, int version)
 	f = fake_new(&fake_versions[version], IMAGE_ADDR, IMAGE_SIZE);
 	f->offsets.object.ob_type = 8;
 	fake_tasks_begin(&m->x, f);
-	/* Their tasks are behind what the walker of threads knows of. */
+	/* The lists of tasks are after the fields that the thread walker knows. */
 	m->interp = fake_interp(f);
 	fake_alloc(f, 8192);
 	m->thread = fake_thread(f, m->interp, fake_alloc(f, 64), FAKE_STATUS_BOUND);
@@ -59,7 +60,7 @@ static void build(struct image *m, int version)
 	fake_put(f, m->text_type + TYPE_FLAGS, IS_UNICODE);
 }
 
-/* Makes the list circular where it is empty. */
+/* Makes the list circular if it is empty. */
 static void append(struct image *m, __u64 head, __u64 task)
 {
 	struct fake *f = m->x.f;
@@ -107,7 +108,7 @@ static void name_by_text(struct image *m, __u64 task, const char *text)
 {
 	struct fake *f = m->x.f;
 	__u64 addr = fake_alloc(f, 64 + strlen(text));
-	/* One byte a character, compact, ASCII. */
+	/* One byte per character, compact, ASCII. */
 	__u32 state = (1 | 1 << 3 | 1 << 4) << PYOFF_STRING_STATE_SHIFT(&f->offsets);
 
 	fake_put(f, addr + 8, m->text_type);
@@ -288,14 +289,14 @@ static void names_are_numbers_or_texts(void **state)
 		name_by_number(m, other = put_task(m, of_thread(m), 0), many, 3);
 		name_by_number(m, odd = put_task(m, of_thread(m), 0), many, 0);
 		list(m, 6, 0);
-		assert_null(name_of(m, number)); /* it was not asked for */
+		assert_null(name_of(m, number)); /* not requested */
 		m->x.names = true;
 		list(m, 6, 0);
 		assert_string_equal(name_of(m, number), "Task-5");
 		assert_string_equal(name_of(m, beyond), "Task-2147483653");
 		assert_string_equal(name_of(m, text), "fetch \"x\"");
 		assert_null(name_of(m, none));
-		assert_null(name_of(m, other)); /* more tasks than there ever are */
+		assert_null(name_of(m, other)); /* more tasks than can exist */
 		assert_null(name_of(m, odd));
 	}
 }
@@ -314,14 +315,14 @@ static void lists_that_change_are_said_to(void **state)
 		first = put_task(m, of_thread(m), 0);
 		second = put_task(m, of_thread(m), 0);
 		node = second + fake_asyncio.task_node;
-		fake_put(m->x.f, node + 8, node); /* its link back leads elsewhere */
+		fake_put(m->x.f, node + 8, node); /* its back link is wrong */
 		list(m, 1, PROBE_TASKS_CHANGED);
 		assert_non_null(find(m, first));
 		/* A circle without the head. */
 		fake_put(m->x.f, node + 8, first + fake_asyncio.task_node);
 		fake_put(m->x.f, node, first + fake_asyncio.task_node);
 		list(m, 2, PROBE_TASKS_CHANGED);
-		/* A link to nowhere, and one between two words. */
+		/* An unreadable link, and a misaligned one. */
 		fake_put(m->x.f, node, UNREADABLE);
 		list(m, 2, PROBE_TASKS_CHANGED);
 		fake_put(m->x.f, node, first + fake_asyncio.task_node + 4);
@@ -347,7 +348,7 @@ static void sets_that_cannot_be_read_are_said_to_have_changed(void **state)
 		fake_put(m->x.f, task + AWAITED_BY, UNREADABLE);
 		list(m, 1, 0);
 		assert_waiters(m, task, NULL, 0);
-		/* As large as can be, with one entry of which there should be millions. */
+		/* As large as possible, with one entry although it claims millions. */
 		fake_put(m->x.f, task + AWAITED_BY, set);
 		fake_put(m->x.f, set + 24, ~0ULL);
 		fake_put(m->x.f, set + 32, ~0ULL);
@@ -368,7 +369,7 @@ static void a_table_or_a_layout_that_cannot_be_is_refused(void **state)
 	assert_int_equal(list_with(m, &fake_asyncio), -ENODATA);
 }
 
-/* Any word may be any other: nothing but an end is asked for. */
+/* Any word may have any value: we only require that it ends. */
 static void damage_ends(void **state)
 {
 	struct rng rng = rng_from_environment();

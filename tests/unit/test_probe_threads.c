@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_probe_threads.c - the threads of a real process: what the kernel says of each, the stacks and variables of
- * those that wait, and none of one that runs.
+ * test_probe_threads.c - the threads of a real process: the kernel's facts about each, stacks and
+ * variables of those that wait, and none of a running one.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #include "target/remote.h"
 #include "util/cleanup.h"
 
-/* A thread that waits at a pipe with two variables, one that runs, and the main one, asleep. */
+/* A thread that waits at a pipe with two variables, a running one, and the main one, asleep. */
 #define CODE                                                                                       \
 	"import os, threading, time\n"                                                             \
 	"ends = os.pipe()\n"                                                                       \
@@ -63,7 +63,7 @@ static const struct probe_thread *in_read(const struct probe_threads *l)
 	return NULL;
 }
 
-/* It waits at its pipe, has a stack of four functions, and the variables of the first. */
+/* It waits at its pipe, with a stack of four functions and the first one's variables. */
 static void check_waiting(const struct probe_threads *l, const struct probe_thread *t)
 {
 	unsigned functions = 0, found = 0;
@@ -104,7 +104,7 @@ static void each_thread_is_what_it_is(void **state)
 
 		assert_true(pid > 0);
 		assert_int_equal(process_identify(f, pid), 0);
-		/* It gets there; a machine that is busy lets it wait. */
+		/* It gets there sooner or later, even on a busy machine. */
 		for (int n = 0; n < 500 && !waiting; n++) {
 			usleep(20000);
 			l = take(f, pid, true, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_prober.c - processes are looked at by others than us: what comes back is the same, and what does not
- * come back is given up, alone.
+ * test_prober.c - processes are inspected by helpers: answers are the same as our own would be, and
+ * only what does not come back is given up.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@
 #define PAGE 4096
 #define PATIENCE_MS 20000
 
-/* What identification said. */
+/* The result of an identification. */
 struct seen {
 	int calls, result;
 	struct probe_found found;
@@ -211,7 +211,7 @@ static void memory_is_read_through_it(void **state)
 	assert_int_equal(memory_read(m, (__u64)(uintptr_t)text, got, sizeof(got)), 0);
 	assert_memory_equal(text, got, sizeof(got));
 	assert_int_equal(memory_read(m, 8, got, 8), -EFAULT);
-	/* Its first page is there, the next one is not: nothing of it counts. */
+	/* Its first page exists, the next does not: nothing of the read counts. */
 	assert_int_equal(memory_read(m, ~0ULL - 4, got, 8), -EFAULT);
 	end(pid);
 	assert_int_equal(memory_read(m, (__u64)(uintptr_t)text, got, 8), -ESRCH);
@@ -248,7 +248,7 @@ static void a_prober_that_dies_costs_one_answer(void **state)
 
 /* ---- what does not come back ------------------------------------------------------------------ */
 
-/* A process that has a page which never comes. */
+/* A process with a page that never arrives. */
 struct trap {
 	char *page;
 	pid_t pid;
@@ -298,7 +298,7 @@ static void who_hangs_its_readers_keeps_nobody_else_waiting(void **state)
 	begin_ns = clock_monotonic_ns();
 	assert_int_equal(memory_read(probed__memory(hangs), (uintptr_t)trap.page, &byte, 1),
 			 -EAGAIN);
-	/* Not yet judged, but it is not asked again either; the other one is read at once. */
+	/* Not given up yet, but not asked again either; the other process is read at once. */
 	assert_int_equal(memory_read(probed__memory(hangs), (uintptr_t)&byte, &byte, 1), -EAGAIN);
 	assert_null(probed__refused(hangs));
 	assert_int_equal(memory_read(probed__memory(fine), (uintptr_t)&p, &byte, 1), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_prober_turns.c - who waits for whom where processes keep their readers waiting.
+ * test_prober_turns.c - who waits for whom if processes block their readers.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ static struct {
 	__u8 rest[8192];
 } window __attribute__((aligned(PAGE)));
 
-/* A process with our memory that waits to be ended. */
+/* A process with our memory that waits to be killed. */
 struct sleeper {
 	pid_t pid;
 	struct probed *probed;
@@ -47,7 +47,7 @@ struct sleeper {
 static struct stuck stuck;
 static char *stuck_page;
 
-/* uid: the real user, and the effective one, too, unless that is root's. */
+/* uid: the real user id; also the effective one unless as_root. */
 static pid_t sleep_as(uid_t uid, bool as_root)
 {
 	pid_t pid = process_fork_waiting(uid, as_root ? 0 : uid);
@@ -148,10 +148,10 @@ static void who_comes_after_many_that_hang_does_not_wait_for_them(void **state)
 	for (int i = 0; i < MANY; i++)
 		read_at(p, &hostile[i], stuck_page, &seen[i]);
 	read_at(p, &other, &one, &one);
-	/* One look at the first; a prober that takes over has to be started. */
+	/* One look at the first one; a second prober has to be started. */
 	assert_true(await(p, &one) < PROBER_HUNG_NS / 4);
 	assert_int_equal(one.result, 0);
-	/* It is as fast while they hang, whoever else of them waits. */
+	/* Stays as fast while they hang, whoever of them waits. */
 	for (int i = 0; i < 10; i++) {
 		read_at(p, &other, &one, &one);
 		assert_true(await(p, &one) < PROBER_HUNG_NS / 4);
@@ -225,7 +225,7 @@ static void write_at(struct prober *p, const struct sleeper *s, const void *tsta
 	assert_int_equal(prober__ask(p, PROBER_LATER, &r, fds, 2, note, seen), 0);
 }
 
-/* A prober that was set aside goes on with what it was sent: that must not be a write. */
+/* A prober that was set aside continues with its queued work: that must not include a write. */
 static void a_write_never_comes_late(void **state)
 {
 	const __u64 none = 0;
@@ -247,7 +247,7 @@ static void a_write_never_comes_late(void **state)
 	assert_int_equal(pread(mem, &lpf, sizeof(lpf), (off_t)(uintptr_t)&window.lpf), 8);
 	assert_int_equal(lpf, 0x1234);
 	assert_int_equal(pwrite(mem, &none, sizeof(none), (off_t)(uintptr_t)&window.lpf), 8);
-	/* Now the one that was set aside comes back. */
+	/* Now the prober that was set aside continues. */
 	assert_int_equal(hung.calls, 0);
 	munmap(stuck_page, PAGE);
 	stuck_page = NULL;
@@ -261,7 +261,7 @@ static void a_write_never_comes_late(void **state)
 	prober__free(p);
 }
 
-/* Root's processes are never left alone: what a user runs with root's rights is the user's. */
+/* Root's processes are never refused; but what a user runs with root's rights belongs to the user. */
 static void what_runs_for_a_user_is_the_users(void **state)
 {
 	struct stat st;

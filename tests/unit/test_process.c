@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_process.c - interpreters of every version, alive, are known for what they are.
+ * test_process.c - live interpreters of every version are identified correctly.
  */
 #include <errno.h>
 #include <limits.h>
@@ -56,7 +56,7 @@ static void a_runtime_in_a_library_is_identified(void **state)
 	}
 }
 
-/* What a process makes of its own table is its own affair: nobody reads anything by it. */
+/* A process may change its own table, but krait reads nothing by it. */
 static void a_process_whose_memory_is_not_its_file_is_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -90,7 +90,7 @@ static void a_process_whose_memory_is_not_its_file_is_refused(void **state)
 	}
 }
 
-/* mm->start_code is anybody's to set (PR_SET_MM_MAP); at an exec it is what the file says. */
+/* Anybody can set mm->start_code (PR_SET_MM_MAP); after an exec it is what the file says. */
 static void the_start_of_code_is_what_the_kernel_makes_of_the_file(void **state)
 {
 	struct fixture *f = *state;
@@ -170,7 +170,7 @@ static void of_two_copies_the_live_one_wins(void **state)
 	}
 }
 
-/* 3.8 to 3.12 have no debug offsets: tables, checked against the process. */
+/* 3.8 to 3.12 have no debug offsets: krait uses tables and checks them against the process. */
 static void a_python_without_debug_offsets_is_identified_by_its_table(void **state)
 {
 	struct fixture *f = *state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_process_files.c - interpreters whose file is renamed, deleted, replaced, or may not be opened.
+ * test_process_files.c - interpreters whose file was renamed, deleted or replaced, or may not be
+ * opened.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,7 +68,7 @@ static void without_privilege_own_processes_are_identified(void **state)
 	s.path = copy.python.path;
 	pid = process_start(&s);
 	if (pid > 0) {
-		/* Nothing is cached yet that a privileged look could have left. */
+		/* Drops anything that a privileged look may have cached. */
 		elf_cache__free(f->cache);
 		f->cache = elf_cache__new();
 		assert_int_equal(identify_as_nobody(f, pid), 0);
@@ -80,7 +81,7 @@ static void without_privilege_own_processes_are_identified(void **state)
 	remove_copy(&copy);
 }
 
-/* A deleted library cannot be opened by any name then: its memory is searched. */
+/* Then a deleted library cannot be opened by any name, so its memory is searched. */
 static void without_privilege_a_deleted_library_is_found_in_memory(void **state)
 {
 	struct fixture *f = *state;

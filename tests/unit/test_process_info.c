@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_process_info.c - user/target/process_info.c: containers, pids of namespaces, ourselves.
+ * test_process_info.c - user/target/process_info.c: containers, pids in namespaces, our own
+ * process.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-/* A folder like /proc/PID whose process is in that group. */
+/* Makes a folder like /proc/PID for a process in that group. */
 static void assert_container(const char *group, const char *want)
 {
 	char folder[] = "/tmp/krait-unit-XXXXXX", path[64];
@@ -34,7 +35,7 @@ static void assert_container(const char *group, const char *want)
 	fputs(group, f);
 	fclose(f);
 	dir = open(folder, O_PATH | O_DIRECTORY);
-	/* There is no status: a process that is gone. */
+	/* Without status, the process has ended. */
 	assert_int_equal(process_info_read_at(dir, 1, &info), -ESRCH);
 	snprintf(path, sizeof(path), "%s/status", folder);
 	f = fopen(path, "w");
@@ -49,7 +50,7 @@ static void assert_container(const char *group, const char *want)
 	rmdir(folder);
 }
 
-/* As --label has it (cgroup.h): what watches a container is not in it. */
+/* As with --label (cgroup.h): what watches a container is not in it. */
 static void a_container_is_what_the_labels_say(void **state)
 {
 	assert_container("0::/machine.slice/libpod-" ID ".scope/container\n", ID);

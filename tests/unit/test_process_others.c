@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_process_others.c - what is not Python, what is no process any more, and what /proc says of all.
+ * test_process_others.c - processes that are not Python or have ended, and what /proc says of all.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static void a_runtime_mapped_as_data_is_none(void **state)
 	assert_ptr_not_equal(data, MAP_FAILED);
 	assert_int_equal(process_identify(f, getpid()), -ENOEXEC);
 	munmap(data, 16 << 20);
-	/* With code as well, but not where a loader puts the rest. */
+	/* Code as well, but not where a loader would put the rest. */
 	data = mmap(NULL, 1 << 20, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	assert_int_equal(process_identify(f, getpid()), -ENOEXEC);
 	munmap(data, 1 << 20);
@@ -77,7 +77,7 @@ static void no_such_process_and_kernel_threads_and_zombies(void **state)
 	assert_int_equal(process_identify(f, pid), -ESRCH);
 }
 
-/* Identified again and again, from before its exec until it is gone. */
+/* Identified repeatedly, from before its exec until it is gone. */
 static void a_process_that_changes_meanwhile_gets_a_documented_answer(void **state)
 {
 	struct fixture *f = *state;

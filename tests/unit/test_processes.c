@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_processes.c - room for processes that are followed: one user's never cost another's.
+ * test_processes.c - limits on followed processes: one user's never displace another's.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static void one_owner_leaves_room_for_others_and_for_root(void **state)
 	assert_int_equal(processes__room_refused(ps, OTHER), 0);
 	for (int i = 0; i < KRAIT_MAX_PROCS / 8; i++)
 		assert_non_null(entry_add(ps, ++pid, 1, OWNER_ROOT));
-	/* What goes makes room again. No sampler is connected, so not by entry_remove(). */
+	/* Removed ones make room again. No sampler is connected, so entry_remove() cannot be used. */
 	HASH_ITER(hh, ps->by_pid, e, next) {
 		HASH_DEL(ps->by_pid, e);
 		quota__give(ps->room, e->payer, 1);

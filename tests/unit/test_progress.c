@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_progress.c - the live line says what is so, and fits.
+ * test_progress.c - the live line is true and fits.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_published.c - tables beside the runtime's: found in live interpreters once the module is mapped that
- * has them, and believed only where the memory has what the file says.
+ * test_published.c - tables beside the runtime's: found in live interpreters once the module that
+ * contains them is mapped, and believed only if the memory equals the file.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 
 #define IMPORT_CODE "import asyncio, os, time; os.write(1, b'r'); time.sleep(60)"
 
-/* As Debian's release builds of 3.14.10 and 3.15.2 have it. */
+/* As in Debian's release builds of 3.14.10 and 3.15.2. */
 static const struct published_asyncio of_3_14 = {
 	168, 136, 96, 108, 109, 128, 152, 225864, 10880, 936, 864, 872, 880,
 };
@@ -73,7 +73,7 @@ static void the_table_of_asyncio_is_found_where_it_is_mapped(void **state)
 	}
 }
 
-/* 3.14 has it in an extension module; 3.15 of Debian in the file of the runtime. */
+/* 3.14 has it in an extension module; Debian's 3.15 in the runtime's file. */
 static void a_module_that_is_not_mapped_yet_publishes_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -104,7 +104,7 @@ static void a_table_that_cannot_be_is_none(void **state)
 			assert_false(published_is_sane(PUBLISHED_ASYNCIO, words, sizeof(words)));
 		}
 	}
-	/* The last that fits into PyThreadState has room for two pointers. */
+	/* The last offset in PyThreadState that leaves room for two pointers. */
 	memcpy(words, &of_3_15, sizeof(words));
 	words[12] = words[9] - 16;
 	assert_true(published_is_sane(PUBLISHED_ASYNCIO, words, sizeof(words)));

@@ -105,7 +105,7 @@ static void each_version_has_its_own_values(void **state)
 	assert_int_equal(o[2].code.code_adaptive, 208);
 }
 
-/* Values that free-threaded builds of 3.13, 3.14 and 3.15 have in common, and those that differ. */
+/* Values common to the free-threaded builds of 3.13, 3.14 and 3.15, and those that differ. */
 static void a_free_threaded_table_tells_its_thread_local_code(void **state)
 {
 	static const struct {
@@ -287,7 +287,7 @@ static void fields_at_one_place_are_refused(void **state)
 	struct py_offsets o;
 	char why[256];
 
-	t.words[208 / 8] = 16; /* current_frame where interp is */
+	t.words[208 / 8] = 16; /* current_frame at the offset of interp */
 	assert_int_equal(parse(&t, &o, why), -ENODATA);
 	assert_non_null(strstr(why, "overlaps"));
 }
@@ -321,8 +321,7 @@ static void anchors_are_only_where_releases_have_them(void **state)
 	assert_int_equal(parse(&t, &o, NULL), 0);
 	assert_string_equal(py_offsets_anchors_why(&o, true), "");
 	assert_string_not_equal(py_offsets_anchors_why(&o, false), "");
-	t.words[224 / 8] +=
-		8 * 7; /* last_profiled_frame: a word further on, nothing else is there */
+	t.words[224 / 8] += 8 * 7; /* last_profiled_frame: one word later, where nothing else is */
 	assert_int_equal(parse(&t, &o, NULL), 0);
 	assert_int_equal(o.thread.last_profiled_frame, 144);
 	assert_string_not_equal(py_offsets_anchors_why(&o, true), "");
@@ -330,13 +329,13 @@ static void anchors_are_only_where_releases_have_them(void **state)
 	t.words[232 / 8] += 8 * 7;
 	assert_int_equal(parse(&t, &o, NULL), 0);
 	assert_string_not_equal(py_offsets_anchors_why(&o, true), "");
-	/* There is nothing to say of what has none. */
+	/* A version without it has nothing to check. */
 	t = real(1);
 	assert_int_equal(parse(&t, &o, NULL), 0);
 	assert_string_equal(py_offsets_anchors_why(&o, false), "");
 }
 
-/* Bytes that a file and a process share. */
+/* A file's bytes, or a process's. */
 static void a_table_is_as_long_as_its_version_says(void **state)
 {
 	static const size_t sizes[] = { 584, 760, 888 };

@@ -165,7 +165,7 @@ static struct py_offsets free_threaded_offsets(__u32 version)
 	return offsets;
 }
 
-/* Header 32 bytes, interned a whole byte: kind at bit 8, compact 11, ASCII 12. */
+/* A header of 32 bytes, interned as a whole byte: kind at bit 8, compact 11, ASCII 12. */
 static void test_free_threaded_layout(void **state)
 {
 	struct image *image = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_py_verify.c - user/target/py_verify.c: right tables are believed, wrong ones are not.
+ * test_py_verify.c - user/target/py_verify.c: accepts right tables and rejects wrong ones.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,7 +87,7 @@ static void begin(struct fixture *x, unsigned minor)
 	};
 	x->fake = fake_new(&x->version, 0x7f5500000000, 1 << 20);
 	x->memory = x->fake->memory;
-	fake_alloc(x->fake, 1024); /* more of the runtime */
+	fake_alloc(x->fake, 1024); /* the rest of the runtime */
 }
 
 static void begin_running(struct fixture *x, unsigned minor)
@@ -142,7 +142,7 @@ static void what_has_not_begun_cannot_be_verified(void **state)
 	}
 }
 
-/* Tables of 3.8 to 3.10 say the same of what is in these lists; all others differ. */
+/* The tables of 3.8 to 3.10 agree on what these lists contain; all others differ. */
 static void another_version_is_not_believed(void **state)
 {
 	struct fixture *x = *state;
@@ -198,7 +198,7 @@ static void thread_ids_must_be_those_of_threads(void **state)
 		fake_put(x->fake, x->tstate_addr + o->thread.thread_id, x->tstate_addr);
 		assert_int_equal(verify(x, o), -ENODATA);
 		assert_string_equal(x->why, "no thread state has the id of a thread");
-		/* One that is gone does not matter where another is there. */
+		/* A dead thread does not matter if another one exists. */
 		add_thread(x, x->interp_addr);
 		fake_put(x->fake, x->tstate_addr + o->thread.thread_id, 0x5000);
 		assert_int_equal(verify(x, o), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_queue.c - records come out as they went in, to each reader, whatever the other one does; memory
- * stays within the bound and goes back.
+ * test_queue.c - each reader gets the records in order, whatever the other does; memory stays
+ * within its limit and is freed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static __u32 size_of(__u64 number)
 	return 8 + (__u32)(number * 2654435761U % 30000);
 }
 
-/* A record that is its own number again and again; false where there is no room. */
+/* Puts a record that repeats its own number; returns false if there is no room. */
 static bool put(struct queue *q, __u64 number, __u32 flags)
 {
 	struct queue_head head = { .size = size_of(number) };
@@ -45,7 +45,7 @@ static bool put(struct queue *q, __u64 number, __u32 flags)
 	return true;
 }
 
-/* Takes the next record, which must be that one. False where there is none. */
+/* Takes the next record, which must be that one. Returns false if there is none. */
 static bool take(struct queue *q, unsigned cursor, __u64 number)
 {
 	size_t size;
@@ -73,7 +73,7 @@ static void test_in_order_and_bounded(void **state)
 		while (put(q, in, 0))
 			in++;
 		assert_int_equal(queue__chunks(q), CHUNKS);
-		/* Not always all: the chunks begin and end elsewhere each time. */
+		/* Does not always take everything, so chunks begin and end at varying places. */
 		while ((round % 3 == 0 || out + 7 < in) && take(q, 0, out))
 			out++;
 	}
@@ -99,7 +99,7 @@ static void test_memory_goes_back(void **state)
 	queue__free(q);
 }
 
-/* A reader that stands still holds the one that puts in, and takes nothing from the other reader. */
+/* A stopped reader blocks the writer but takes nothing from the other reader. */
 static void test_each_reader_at_its_own_pace(void **state)
 {
 	struct queue *q = queue__new(BOUND, 2);
@@ -137,7 +137,7 @@ static void test_what_the_kernel_took_back_is_skipped(void **state)
 	queue__free(q);
 }
 
-/* Runs of records for the first reader alone, as long as a commit or within one. */
+/* Runs of records for the first reader only, as long as a commit or within one. */
 static void test_others_pass_over_what_is_marked(void **state)
 {
 	struct queue *q = queue__new(BOUND, 2);
@@ -203,7 +203,7 @@ static void test_only_sleepers_are_woken(void **state)
 	assert_false(is_readable(q, 0));
 	assert_true(queue__arm(q, 0));
 	assert_true(put(q, 1, 0));
-	assert_false(is_readable(q, 0)); /* whoever puts in says when */
+	assert_false(is_readable(q, 0)); /* the writer decides when */
 	queue__wake(q, 0);
 	queue__wake(q, 0);
 	queue__wake(q, 1);
@@ -211,7 +211,7 @@ static void test_only_sleepers_are_woken(void **state)
 	assert_false(is_readable(q, 1));
 	queue__disarm(q, 0);
 	assert_false(is_readable(q, 0));
-	/* There is something to read: no sleep. */
+	/* There is something to read, so no sleep. */
 	assert_false(queue__arm(q, 0));
 	assert_true(take(q, 0, 1));
 	assert_true(queue__arm(q, 0));
@@ -226,7 +226,7 @@ static void test_waiting_for_room_ends(void **state)
 	struct queue *q = queue__new(BOUND, 1);
 	__u64 before_ns, in = 0, out = 0;
 
-	queue__wait_room(q, 10000); /* there is some */
+	queue__wait_room(q, 10000); /* there is room */
 	while (put(q, in, 0))
 		in++;
 	before_ns = clock_monotonic_ns();

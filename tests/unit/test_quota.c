@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_quota.c - one owner's greed costs nobody else: root's reserve, room for newcomers, books.
+ * test_quota.c - one owner's greed costs nobody else: root's reserve, room for newcomers, accounts.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,11 +14,14 @@
 
 #define TOTAL 90000
 #define RESERVE 9000
-/* Of what is free one owner gets eight ninths, when the part for those who hold little is left out. */
+/*
+ * One owner gets eight ninths of the free part, after subtracting the share kept for those who hold
+ * little.
+ */
 #define MOST(free) (((free)-TOTAL / OWNER_KEEP) / 9 * 8)
 #define LITTLE (TOTAL / OWNER_KEEP / OWNER_CNT)
 
-/* Takes one at a time until it is refused. */
+/* Takes one at a time until refused. */
 static __u64 take_all(struct quota *q, unsigned owner)
 {
 	__u64 n = 0;
@@ -70,7 +73,7 @@ static void all_users_together_leave_root_its_reserve(void **state)
 	quota__free(q);
 }
 
-/* What root holds counts towards its reserve: users lose no more than that. */
+/* Root's holdings count towards its reserve: users lose no more than the reserve. */
 static void the_reserve_is_there_once(void **state)
 {
 	struct quota *q = quota__new(TOTAL, RESERVE);
@@ -80,7 +83,7 @@ static void the_reserve_is_there_once(void **state)
 	quota__free(q);
 }
 
-/* One attacker may have as many uids as it likes. */
+/* One attacker may have any number of uids. */
 static void a_newcomer_finds_room(void **state)
 {
 	struct quota *q = quota__new(TOTAL, RESERVE);
@@ -93,7 +96,7 @@ static void a_newcomer_finds_room(void **state)
 	quota__free(q);
 }
 
-/* Of a handful of things a newcomer gets one. */
+/* A newcomer gets one of a handful. */
 static void a_newcomer_finds_room_where_there_is_little(void **state)
 {
 	struct quota *q = quota__new(64, 8);
@@ -127,7 +130,7 @@ static void what_is_given_back_can_be_taken_again(void **state)
 	assert_int_equal(take_all(q, 5), n);
 	quota__give(q, 5, ~0ULL); /* more than it has */
 	assert_int_equal(quota__held_by_all(q), 0);
-	quota__give(q, ~0U, 1); /* nobody */
+	quota__give(q, ~0U, 1); /* no such owner */
 	assert_int_equal(quota__held_by_all(q), 0);
 	quota__free(q);
 }
@@ -158,7 +161,7 @@ static void a_uid_keeps_its_owner(void **state)
 	assert_false(t.shared[owner]);
 }
 
-/* As many as a machine has who log in there. */
+/* As many as typically log in on one machine. */
 static void a_hundred_users_share_nothing(void **state)
 {
 	struct owner_table t = { 0 };

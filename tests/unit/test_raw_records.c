@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_raw_records.c - records of one perf.data file passed on to another byte for byte, also those that
- * krait knows nothing of, with records of krait's between them.
+ * test_raw_records.c - copies records of one perf.data file to another byte for byte, including
+ * kinds that krait does not know, with krait's own records between them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,10 @@
 #include "util/bytes.h"
 #include "util/error.h"
 
-/* As "perf record -e cycles,page-faults" on two CPUs: an id for each, and no identifier in front. */
+/*
+ * As in "perf record -e cycles,page-faults" on two CPUs: an id for each, and no identifier at the
+ * front.
+ */
 #define SAMPLE_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID)
 
 static const __u64 cycles_ids[] = { 71, 72 }, faults_ids[] = { 90, 91 };
@@ -55,7 +58,7 @@ static void put_sample(struct bytes *b, __u64 id, __u64 time_ns)
 	bytes_u64(b, id);
 }
 
-/* PERF_RECORD_THROTTLE: krait makes nothing of it. */
+/* PERF_RECORD_THROTTLE: krait ignores it. */
 static void put_other(struct bytes *b)
 {
 	const struct perf_event_header header = { PERF_RECORD_THROTTLE, 0, 56 };
@@ -101,7 +104,7 @@ static void write_raw(struct perf_writer *w, const struct bytes *b)
 	assert_int_equal(perf_writer__raw(w, b->data, b->len), 0);
 }
 
-/* A sample of each event, what krait does not know, and a mapping of krait's behind the first. */
+/* A sample of each event, an unknown record, and a mapping of krait's after the first. */
 static FILE *foreign_file(void)
 {
 	static const __u64 ids[] = { 71, 72, 91 };
@@ -241,7 +244,7 @@ static void what_is_no_record_is_refused(void **state)
 	put_sample(&b, 71, 1);
 	assert_int_equal(perf_writer__raw(w, b.data, b.len - 8), -EINVAL);
 	assert_int_equal(perf_writer__raw(w, b.data, 4), -EINVAL);
-	/* Samples of krait's have another form than those of the file. */
+	/* krait's samples have a different format from the file's. */
 	assert_int_equal(perf_writer__sample(w, &stamp, 0, 1, 1, chain, 2), -EINVAL);
 	perf_writer__free(w);
 	fclose(f);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_reader.c - what is in the ring when a recording ends comes out of the queue, also behind a record that another
- * CPU is still writing then. The ring is a file of its layout; the kernel's part of it is played by the test.
+ * test_reader.c - what is in the ring when a recording ends comes out of the queue, even behind a
+ * record that another CPU is still writing. The ring is a file with its layout; the test plays the
+ * kernel.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,7 @@
 #include "util/clock.h"
 
 #define BYTES (64UL << 10)
-/* Longer than the reader waits for what never comes. */
+/* Longer than the reader waits for a record that is never finished. */
 #define PATIENCE_NS (20000 * NS_PER_MS)
 
 static struct owner_books *books;
@@ -35,7 +36,7 @@ static char *file; /* consumed, produced, data */
 static size_t page;
 static int fd;
 
-/* Nothing says that there are records: the reader looks by itself. */
+/* No event says that there are records: the reader looks by itself. */
 int epoll_ctl(int epfd, int op, int watched, struct epoll_event *event)
 {
 	return 0;
@@ -74,7 +75,7 @@ static unsigned long *produced(void)
 	return (unsigned long *)(file + page);
 }
 
-/* A record with that number, which is still being written or not. Where it is. */
+/* Puts a record with that number, finished or not. Returns its place. */
 static struct queue_head *put(__u32 number, bool unwritten)
 {
 	struct queue_head *head = (struct queue_head *)(file + 2 * page + *produced());
@@ -106,7 +107,7 @@ static void take(__u32 number)
 	queue__pop(queue, CURSOR_MAIN);
 }
 
-/* Within so much time, or not. */
+/* Tells whether it ends within so much time. */
 static bool is_over(__u64 wait_ns)
 {
 	__u64 end_ns = clock_monotonic_ns() + wait_ns;
@@ -173,7 +174,7 @@ static void what_is_never_written_does_not_hold_up_the_end(void **state)
 	assert_true(is_over(PATIENCE_NS));
 }
 
-/* Process events go on when the samples have ended. */
+/* Process events continue after the samples have ended. */
 static void what_comes_afterwards_is_not_waited_for(void **state)
 {
 	struct queue_head *late = put(1, true);

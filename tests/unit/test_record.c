@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_record.c - what does not add up reaches nobody but bad_record().
+ * test_record.c - inconsistent records reach only bad_record().
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ struct calls {
 	struct frame frames[FRAMES];
 	struct record_task task;
 	int codes, mmaps;
-	size_t sections[SECTION_CNT]; /* where they begin */
+	size_t sections[SECTION_CNT]; /* their offsets */
 };
 
 static void on_sample(void *ctx, const struct record_sample *record)
@@ -68,7 +68,7 @@ static void on_bad(void *ctx)
 	((struct calls *)ctx)->bad++;
 }
 
-/* A copy that ends where the record ends, so that the sanitizer sees one byte too many. */
+/* Copies the record so that the copy ends exactly with it: the sanitizer notices reads beyond. */
 static struct calls dispatch(const void *data, size_t size)
 {
 	struct calls calls = { 0 };
@@ -221,7 +221,7 @@ static void sections_follow_each_other_and_count(void **state)
 		for (__u32 kernel = 0; kernel < 5; kernel++) {
 			r.record.cnt[SECTION_NATIVE] = native;
 			r.record.cnt[SECTION_KERNEL] = kernel;
-			/* Four words and two: other counts of the same size are as good. */
+			/* Four words and two: other counts with the same size are equally valid. */
 			assert_int_equal(dispatch(&r, r.record.size).bad, 2 * native + kernel != 6);
 		}
 	}
@@ -230,7 +230,7 @@ static void sections_follow_each_other_and_count(void **state)
 	assert_int_equal(dispatch(&r, r.record.size).bad, 1);
 }
 
-/* As long as it may be, it arrives; one more is bad, though the size would be right. */
+/* The maximal length arrives; one more is bad, even if the size matches. */
 static void a_section_that_is_too_long_is_bad(void **state)
 {
 	static const __u32 max[SECTION_CNT] = {

@@ -59,7 +59,7 @@ static void parse_in_child(int err_fd)
 	_exit(99);
 }
 
-/* Parses in a child; the exit code, or 99 when the line is good. */
+/* Parses in a child. Returns the exit code, or 99 if the line is valid. */
 static int parse(const char *line)
 {
 	size_t len = 0;
@@ -97,7 +97,7 @@ static void assert_refused(const char *line, const char *message)
 
 	if (code != 2 || !strstr(p->err, message))
 		fail_msg("\"%s\": exit code %d, not \"%s\" but %s", line, code, message, p->err);
-	/* One line, like every other message. */
+	/* One line in the format of all messages. */
 	if (strncmp(p->err, "krait: ", strlen("krait: ")) ||
 	    strchr(p->err, '\n') != p->err + strlen(p->err) - 1)
 		fail_msg("\"%s\": not one line of krait's: %s", line, p->err);
@@ -146,7 +146,7 @@ static void events_come_in_lists_and_repeatedly(void **state)
 	assert_int_equal(o->events[2].frequency, 997);
 }
 
-/* What is counted gets the period, and a clock among it keeps its rate. */
+/* Countable events get the period, and a clock among them keeps its rate. */
 static void a_period_is_for_what_is_counted(void **state)
 {
 	const struct record_options *o = good("-p 1 -e cpu-clock,faults -c 1");

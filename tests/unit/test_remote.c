@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_remote.c - the memory of another process: what may be read, what is not there, and who may not.
+ * test_remote.c - another process's memory: what may be read, what does not exist, and who may not
+ * read.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +23,7 @@
 #define PAGE 4096
 #define NOBODY 65534
 
-static char *two_pages; /* the second one is not there */
+static char *two_pages; /* the second one is not mapped */
 
 static int setup(void **state)
 {
@@ -34,7 +35,7 @@ static int setup(void **state)
 	return munmap(two_pages + PAGE, PAGE);
 }
 
-/* A process with our memory that waits to be ended. */
+/* A process with our memory that waits to be killed. */
 static pid_t sleeper(void)
 {
 	pid_t parent = getpid(), pid = fork();
@@ -91,7 +92,10 @@ static void addresses_that_nobody_has_are_not_there(void **state)
 	remote__close(NULL);
 }
 
-/* What was opened while it lived tells that it has gone, rather than what has its pid now. */
+/*
+ * A descriptor opened while the process lived reports its end instead of reading the pid's next
+ * process.
+ */
 static void a_process_that_goes_is_gone(void **state)
 {
 	pid_t pid = sleeper();

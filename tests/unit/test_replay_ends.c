@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_replay_ends.c - processes and threads end in any order, and their numbers are used again.
+ * test_replay_ends.c - processes and threads end in any order, and their numbers are reused.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,10 @@ static void a_leader_that_exits_first_leaves_its_process(void **state)
 	scene_expect(&s, false, "old;a;b 1\nold;a;b;c 1\nold;a;c 2\n", 0);
 }
 
-/* The exit says what the ring had no room for; without an exit the kernel is asked. */
+/*
+ * The exit record has the count of interrupts without room; without an exit record, krait asks the
+ * kernel.
+ */
 static void interrupts_without_room_are_counted_once(void **state)
 {
 	for (int ends = 0; ends < 2; ends++) {
@@ -51,7 +54,7 @@ static void interrupts_without_room_are_counted_once(void **state)
 	}
 }
 
-/* The end of the first, and the fork of the second, may have been dropped. */
+/* The first one's end and the second one's fork may both have been dropped. */
 static void the_next_process_of_a_pid_is_another_one(void **state)
 {
 	const struct actor next = { PID, START_NS + 700000000, "new", &new };
@@ -75,7 +78,10 @@ static void the_next_process_of_a_pid_is_another_one(void **state)
 	}
 }
 
-/* A record of the first comes when the second is known: it is none of the second's. */
+/*
+ * A record of the first process arrives when the second is known: it is not attributed to the
+ * second.
+ */
 static void a_late_record_is_not_the_next_process(void **state)
 {
 	const struct actor next = { PID, START_NS + 700000000, "new", &new };
@@ -97,7 +103,7 @@ static void a_late_record_is_not_the_next_process(void **state)
 	script_free(&s);
 }
 
-/* The look answers with the next process of that pid: that is not the one that was meant. */
+/* The look's answer is about the pid's next process, not the intended one. */
 static void a_look_that_finds_another_process_is_no_look(void **state)
 {
 	const struct actor shell = { CHILD, START_NS + 500000000, "sh", &old };

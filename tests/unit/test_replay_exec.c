@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_replay_exec.c - processes become other programs: known to the kernel or not, by whichever of their
- * threads, looked at late. No name of the old image is given to the new one.
+ * test_replay_exec.c - processes exec other programs, known to the kernel side or not, from any of
+ * their threads, with late looks. No name of the old image is given to the new one.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #define OTHERS (PID + 1000)
 #define MANY 160
 
-/* A Python is there when the session begins, and has been looked at. */
+/* A Python process exists when the session begins and has been looked at. */
 static void begin_with_python(struct script *s)
 {
 	const pid_t pids[] = { PID };
@@ -40,12 +40,12 @@ static void exec_forgets_the_old_program(void **state)
 	scene_expect(&s, false, "new;Na;Nb 1\nold;a;b 1\n", 0);
 }
 
-/* The thread takes over the number and the start of the leader (de_thread(), fs/exec.c). */
+/* The thread takes over the leader's number and start time (de_thread(), fs/exec.c). */
 static void exec_by_another_thread_forgets_all_threads(void **state)
 {
 	const struct actor after = { PID, START_NS, "new", &new };
 
-	/* The ends of the others come before the exec or, from another CPU, behind it. */
+	/* The other threads' ends come before the exec or, from another CPU, after it. */
 	for (int late = 0; late < 2; late++) {
 		struct script s;
 
@@ -65,7 +65,10 @@ static void exec_by_another_thread_forgets_all_threads(void **state)
 	}
 }
 
-/* Exec of the same file, as os.execv(sys.executable) does: the old names are none of the new image's. */
+/*
+ * Exec of the same file, as os.execv(sys.executable) does: old names are not valid for the new
+ * image.
+ */
 static void exec_looked_at_late_has_no_old_names(void **state)
 {
 	const struct actor after = { PID, START_NS, "new", &new };
@@ -91,7 +94,7 @@ static void exec_looked_at_late_has_no_old_names(void **state)
 		lost = replay_reason(r, REASON_NO_PROCESS);
 		assert_int_equal(scene_accounted(r), s.sample_cnt);
 		assert_int_equal(replay_reason(r, REASON_PYTHON), s.sample_cnt - lost);
-		/* Nobody waits long; what came in that time is counted as lost. */
+		/* krait does not wait long; what came in that time counts as lost. */
 		assert_true(late_ms[i] <= 15 ? !lost : late_ms[i] >= 300 ? lost == 2 : lost <= 1);
 		assert_null(strstr(scene_stacks(r), "new;a"));
 		assert_null(strstr(scene_stacks(r), "unknown"));
@@ -102,7 +105,7 @@ static void exec_looked_at_late_has_no_old_names(void **state)
 
 /* ---- images that the kernel knows ---------------------------------------------------------------- */
 
-/* Its names come from the kernel alone: the process has gone before anybody looked. */
+/* Its names come from the kernel side alone: the process has ended before any look. */
 static void a_known_program_needs_no_look(void **state)
 {
 	const struct actor after = { PID, START_NS, "new", &new };
@@ -125,7 +128,10 @@ static void a_known_program_needs_no_look(void **state)
 	}
 }
 
-/* A session that has to do with less opens such a program when it is sampled, and no other looks at once. */
+/*
+ * A session that saves work opens such a program only when it is sampled, and does not look at
+ * others at once.
+ */
 static void where_starts_cost_too_much_programs_are_opened_when_they_are_sampled(void **state)
 {
 	const struct actor after = { PID, START_NS, "new", &new };
@@ -157,7 +163,7 @@ static void where_starts_cost_too_much_programs_are_opened_when_they_are_sampled
 	}
 }
 
-/* The same while it may not look at anything: who ends meanwhile is counted. */
+/* Likewise while krait may not look at anything: processes that end meanwhile are counted. */
 static void what_ends_while_nobody_may_look_is_counted(void **state)
 {
 	const struct actor after = { PID, START_NS, "new", &new };
@@ -169,7 +175,7 @@ static void what_ends_while_nobody_may_look_is_counted(void **state)
 	begin_with_python(&s);
 	script_sample(&s, 310, &python, "ab");
 	script_known_exec(&s, 320, &after, 0);
-	/* Nobody asks what they are at once. */
+	/* Nobody asks at once what they are. */
 	script_exec(&s, 321, &shell);
 	script_exec(&s, 322, &slow);
 	script_code(&s, 330, &after, 'a');
@@ -186,7 +192,10 @@ static void what_ends_while_nobody_may_look_is_counted(void **state)
 	script_free(&s);
 }
 
-/* A shell forks for each line, and most of these end without another program: nobody has to look at what the shell is. */
+/*
+ * A shell forks for each line, and most forks end without another program: nobody needs to look at
+ * them, as the shell is known.
+ */
 static void a_fork_of_what_is_known_is_not_unseen(void **state)
 {
 	const struct actor shell = { CHILD, START_NS + 700000000, "sh", NULL };
@@ -214,10 +223,10 @@ static void a_fork_of_what_is_known_is_not_unseen(void **state)
 	}
 }
 
-/* Another user's, after all of those. */
+/* Belongs to another user and comes after all of those. */
 static const struct actor own = { OTHERS + MANY, START_NS + 700000000, "own", NULL, .uid = 8 };
 
-/* MANY of one user, then own; end_ms: when the many end, 0 not at all. */
+/* Starts MANY processes of one user, then own; end_ms: when the many end; 0: never. */
 static void start_many(struct script *s, double end_ms)
 {
 	for (pid_t pid = OTHERS; pid < OTHERS + MANY; pid++) {
@@ -232,7 +241,10 @@ static void start_many(struct script *s, double end_ms)
 	script_look(s, 330, &own);
 }
 
-/* Where looks are spared, one owner's processes do not wait for those of another, however many that one starts before. */
+/*
+ * When krait saves looks, one owner's processes do not wait for another's, however many that one
+ * starts first.
+ */
 static void one_owners_starts_cost_others_no_look(void **state)
 {
 	struct script s;
@@ -240,7 +252,7 @@ static void one_owners_starts_cost_others_no_look(void **state)
 
 	begin_with_python(&s);
 	start_many(&s, 0);
-	/* Half a second later they are due; looks at all of the others would take ten. */
+	/* They are due half a second later; looks at all the others would take ten seconds. */
 	script_exit(&s, 1500, &own, 0);
 	script_end(&s, 2000);
 	r = replay_new(s.log, s.size, true);
@@ -251,7 +263,10 @@ static void one_owners_starts_cost_others_no_look(void **state)
 	script_free(&s);
 }
 
-/* While looks wait, each owner has one a second in its turn: whoever starts many goes on waiting, and keeps nobody out. */
+/*
+ * While looks wait, each owner gets one per second in turn: an owner that starts many keeps waiting
+ * and locks nobody out.
+ */
 static void one_owners_excess_keeps_others_out_for_seconds_at_most(void **state)
 {
 
@@ -276,7 +291,7 @@ static void one_owners_excess_keeps_others_out_for_seconds_at_most(void **state)
 	}
 }
 
-/* Another layout than any that was seen: the exec is one that has to be looked at. */
+/* A layout not seen before: the exec needs a look. */
 static void a_layout_that_is_not_known_is_looked_at(void **state)
 {
 	const struct actor after = { PID, START_NS, "new", &new };
@@ -291,14 +306,17 @@ static void a_layout_that_is_not_known_is_looked_at(void **state)
 	scene_expect(&s, false, "new;Na;Nb 1\nold;a;b 1\n", 0);
 }
 
-/* What was started is not Python until its library begins an interpreter; a look at it comes too early. */
+/*
+ * The started process is not Python until its library begins an interpreter; a look comes too
+ * early.
+ */
 static void an_interpreter_begins_in_a_library(void **state)
 {
 	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
 	const struct actor shell = { CHILD, START_NS + 500000000, "host", NULL };
 	const struct actor host = { CHILD, START_NS + 500000000, "host", &new };
 
-	/* Said twice, and of a layout that nobody knows, it is said once. */
+	/* Reporting it twice, or with an unknown layout, makes no difference. */
 	for (int told = 0; told < 3; told++) {
 		struct script s;
 
@@ -318,7 +336,7 @@ static void an_interpreter_begins_in_a_library(void **state)
 	}
 }
 
-/* The filter asks for a name, which an exec changes. The layout is known by another process. */
+/* The filter is for a name, which an exec changes. The layout is known from another process. */
 static void an_exec_may_make_it_wanted_or_not(void **state)
 {
 	static const char *const names[] = { "old", "new" };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_replay_fork.c - processes fork, and krait hears of it late or not at all: no sample is lost silently, and
- * none counts for the wrong program.
+ * test_replay_fork.c - processes fork, and krait hears of it late or never: no sample is lost
+ * silently, and none is attributed to the wrong program.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static void a_process_is_looked_at_and_sampled(void **state)
 	scene_expect(&s, false, "old;a;b 2\nold;a;c 1\n", 0);
 }
 
-/* Nothing is read of the child: it may have gone long ago. What it ran is what the kernel has shown. */
+/* Nothing is read from the child, which may be long gone. The kernel side has shown what it ran. */
 static void a_forked_child_is_named_by_what_the_kernel_has_shown(void **state)
 {
 	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
@@ -42,7 +42,10 @@ static void a_forked_child_is_named_by_what_the_kernel_has_shown(void **state)
 	scene_expect(&s, false, "old;a;b 3\n", 0);
 }
 
-/* What the kernel has not shown is read from the child alone: its parent may have something else there. */
+/*
+ * Code that the kernel side has not shown is read only from the child: its parent may have
+ * something else there.
+ */
 static void a_childs_other_code_is_read_from_the_child(void **state)
 {
 	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
@@ -65,7 +68,10 @@ static void a_childs_other_code_is_read_from_the_child(void **state)
 	}
 }
 
-/* One sample has interrupted another, which was about to send what both of them show: only the first remains without. */
+/*
+ * One sample interrupted another that was about to send the code both of them show: only the first
+ * one stays unnamed.
+ */
 static void a_name_that_comes_later_is_for_the_next_sample(void **state)
 {
 	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
@@ -83,7 +89,7 @@ static void a_name_that_comes_later_is_for_the_next_sample(void **state)
 	scene_expect(&s, false, "old;a;<unknown function> 1\nold;a;b 1\nold;a;c 2\n", 0);
 }
 
-/* The parent of a vfork sleeps until the child has another program: that may be Python or not. */
+/* The parent of a vfork sleeps until the child execs another program, which may be Python or not. */
 static void a_vforked_child_becomes_another_program(void **state)
 {
 	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
@@ -111,7 +117,7 @@ static void a_vforked_child_becomes_another_program(void **state)
 	}
 }
 
-/* The event of the fork was dropped: the child's first sample has it looked at. */
+/* The fork's event was dropped: the child's first sample triggers a look. */
 static void a_child_whose_fork_was_dropped_is_found(void **state)
 {
 	const struct actor child = { CHILD, START_NS + 500000000, "kid", &new };
@@ -127,7 +133,10 @@ static void a_child_whose_fork_was_dropped_is_found(void **state)
 	scene_expect(&s, false, "kid;Na;Nb 2\nold;a;b 1\n", 0);
 }
 
-/* The exit of one and the start of the next were dropped: the child is no copy of the first. */
+/*
+ * The first process's exit and the next one's start were dropped: the child is no copy of the
+ * first.
+ */
 static void a_child_of_the_next_process_of_a_pid_is_not_the_firsts(void **state)
 {
 	const struct actor next = { PID, START_NS + 700000000, "new", &new };
@@ -144,7 +153,10 @@ static void a_child_of_the_next_process_of_a_pid_is_not_the_firsts(void **state)
 	scene_expect(&s, false, "new;Na;Nb 1\nold;a;b 1\n", 0);
 }
 
-/* Its first sample opens a copy of the parent as it was: the parent may have ended, or be another program by then. */
+/*
+ * Its first sample opens a copy of the parent's earlier state: the parent may have ended or exec'ed
+ * by then.
+ */
 static void a_fork_is_opened_when_it_is_needed(void **state)
 {
 	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
@@ -178,7 +190,7 @@ static void a_fork_is_opened_when_it_is_needed(void **state)
 	}
 }
 
-/* Most do so within a moment: of those nothing is ever opened. */
+/* Most do so within a moment: for those, nothing is ever opened. */
 static void a_fork_that_ends_or_executes_is_never_opened(void **state)
 {
 	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_replay_log.c - the log of inputs: what was written is read back, and nothing beyond it.
- * With FILE and OUT: replays what `krait record --log-inputs FILE -p PID` (or a command) has logged, and writes
- * the folded stacks to OUT, and which samples could have anchors (tests/e2e/test_replay.py compares them).
+ * test_replay_log.c - the log of inputs: reads back exactly what was written. With FILE and OUT:
+ * replays what `krait record --log-inputs FILE -p PID` (or a command) has logged, and writes to OUT
+ * the folded stacks and which samples could have anchors (tests/e2e/test_replay.py compares them).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -112,7 +112,7 @@ static void what_is_cut_off_or_too_long_is_no_entry(void **state)
 		}
 		assert_true(result == 0 || result == -EBADMSG || result == -ENOEXEC);
 	}
-	data[1] ^= 1; /* a struct of another size */
+	data[1] ^= 1; /* another struct's size */
 	assert_int_equal(input_reader_begin(&l.reader, l.data, l.size), -ENOEXEC);
 	free(l.data);
 
@@ -128,7 +128,7 @@ static void what_is_cut_off_or_too_long_is_no_entry(void **state)
 
 static const char *log_path, *out_path;
 
-/* Samples whose interpreter could have anchors, of all that have a stack. */
+/* Prints how many of the samples with a stack come from an interpreter that could have anchors. */
 static void print_anchors(const void *data, size_t size)
 {
 	struct input_reader reader;

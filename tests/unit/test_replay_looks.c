@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_replay_looks.c - what comes of looks at processes: refusals are said once and with their reason, what may be
- * Python later is looked at again, less and less often, and what does not come back keeps nobody waiting.
+ * test_replay_looks.c - results of looks at processes: refusals are reported once with their
+ * reason; processes that may become Python are looked at again, more and more rarely; a look that
+ * never returns blocks nobody.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +29,7 @@ static void a_refusal_is_said_with_its_reason(void **state)
 		{ -ENODATA, "its table is \033[31mred",
 		  "krait: not sampled: its table is \\x1b[31mred (pid 5000001)\n" },
 		{ -EACCES, "cannot be read", "may be Python" },
-		/* These are none. */
+		/* These are not refusals. */
 		{ -ENOEXEC, "not Python", "" },
 		{ -ESRCH, "gone", "" },
 	};
@@ -54,7 +55,7 @@ static void a_refusal_is_said_with_its_reason(void **state)
 	}
 }
 
-/* Children of one that is refused have its image, and are refused for the same reason when they are looked at. */
+/* Children of a refused process have its image and are refused for the same reason when looked at. */
 static void refusals_with_one_reason_are_one_line(void **state)
 {
 	struct script s;
@@ -75,7 +76,7 @@ static void refusals_with_one_reason_are_one_line(void **state)
 	script_free(&s);
 }
 
-/* The kernel side has no room for more; the fork of one that is tracked needs none of it here. */
+/* The kernel side has no room for more; here the fork of a tracked process needs none. */
 static void more_than_the_kernel_takes_are_refused(void **state)
 {
 	struct script s;
@@ -102,7 +103,7 @@ static void more_than_the_kernel_takes_are_refused(void **state)
 
 /* ---- looked at again ------------------------------------------------------------------------------ */
 
-/* It becomes Python without an exec, as what embeds an interpreter does. */
+/* It becomes Python without an exec, like a program that embeds an interpreter. */
 static void what_is_not_python_yet_is_looked_at_again(void **state)
 {
 	const struct actor shell = { PID, START_NS, "host", NULL };
@@ -122,7 +123,7 @@ static void what_is_not_python_yet_is_looked_at_again(void **state)
 	script_free(&s);
 }
 
-/* Debug information is being read: looked at every tenth of a second, its child, too. */
+/* Debug information is being read: it is looked at every tenth of a second, and so is its child. */
 static void what_is_still_being_read_is_asked_again(void **state)
 {
 	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
@@ -174,7 +175,7 @@ static void a_look_without_an_answer_is_a_refusal(void **state)
 	}
 }
 
-/* There was no prober to be had: that is no fault of the process's. */
+/* No prober was available: that is not the process's fault. */
 static void without_a_prober_it_is_looked_at_later(void **state)
 {
 	struct script s;
@@ -192,7 +193,10 @@ static void without_a_prober_it_is_looked_at_later(void **state)
 	script_free(&s);
 }
 
-/* Its look never comes back, and nobody says so: the others are sampled, and it is named at the end. */
+/*
+ * Its look never returns, and nobody reports that: the others are sampled, and it is named at the
+ * end.
+ */
 static void one_that_hangs_keeps_nobody_waiting(void **state)
 {
 	const struct actor hung = { CHILD, START_NS, "hung", &new };
@@ -216,7 +220,7 @@ static void one_that_hangs_keeps_nobody_waiting(void **state)
 	script_free(&s);
 }
 
-/* Its memory does not come back after it was looked at: it is sampled without names, which is said. */
+/* Its memory stops answering after the look: it is sampled without names, which is reported. */
 static void memory_that_hangs_leaves_samples_without_names(void **state)
 {
 	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
@@ -241,7 +245,10 @@ static void memory_that_hangs_leaves_samples_without_names(void **state)
 
 /* ---- all processes ---------------------------------------------------------------------------------- */
 
-/* What is not Python at a scan is none of ours; what was there before and is, is sampled. */
+/*
+ * A process that is not Python at the scan is ignored; a Python process that already existed is
+ * sampled.
+ */
 static void a_scan_looks_at_all_that_are_there(void **state)
 {
 	const struct actor shell = { PID + 1, START_NS, "sh", NULL };
@@ -259,7 +266,7 @@ static void a_scan_looks_at_all_that_are_there(void **state)
 		script_look(&s, 6, &shell);
 		script_look(&s, 7, &other);
 		script_start(&s, 0, &hung);
-		/* Those that are known by then are left as they are. */
+		/* Processes known by then stay as they are. */
 		script_scan(&s, 400, 0, pids, 4);
 		script_sample(&s, 500, &python, "ab");
 		script_sample(&s, 501, &other, "a");
@@ -271,7 +278,7 @@ static void a_scan_looks_at_all_that_are_there(void **state)
 	}
 }
 
-/* Python, but not what is asked for: its interrupts are none of the profile's, nor those of its children. */
+/* Python, but unwanted: its interrupts, and its children's, stay out of the profile. */
 static void what_is_not_wanted_is_counted_apart(void **state)
 {
 	const struct actor other = { PID + 2, START_NS, "new", &new };

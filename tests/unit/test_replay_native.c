@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_replay_native.c - native frames of processes whose mappings change: as they are reported, as they are read
- * again, and not at all. Whatever is known of them, the Python frames are as before.
+ * test_replay_native.c - native frames of processes whose mappings change: as reported, as reread,
+ * and not at all. Whatever is known of them, the Python frames are the same.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include "session/anchoring.h"
 #include "target/maps.h"
 
-/* No frame of these is one of the interpreter's: how they were called is not known. */
+/* None of these frames is the interpreter's: how they were called is unknown. */
 #define LEFT MARK_NATIVE_TRUNCATED ";"
 
 #define LIB_INODE 7
@@ -35,7 +35,7 @@ static const struct probe_mapping made = { MADE, MADE + SIZE, 0, MAPPING_READ | 
 static const __u64 in_lib[] = { LIB + 0x100, 0 }, in_plugin[] = { PLUGIN + 0x100, 0 },
 		   in_made[] = { MADE + 0x100, 0 };
 
-/* A process whose one library is known by then. */
+/* A process whose only library is known by then. */
 static void begin(struct script *s, bool reported)
 {
 	const struct input_session session = {
@@ -69,7 +69,7 @@ static void code_of_a_library_without_names_is_the_librarys(void **state)
 	end(&s, "old;a;b;" LEFT "[libone.so] 1\n");
 }
 
-/* Code that was made is known when the kernel has reported it; nothing is read again. */
+/* Generated code is known once the kernel has reported it; nothing is reread. */
 static void what_is_mapped_is_known_when_it_is_reported(void **state)
 {
 	struct script s;
@@ -77,13 +77,13 @@ static void what_is_mapped_is_known_when_it_is_reported(void **state)
 	begin(&s, true);
 	script_map(&s, 20, &python, &made, 0, false);
 	script_native_sample(&s, 30, &python, "ab", in_made);
-	/* The library once more, elsewhere: its file is known. */
+	/* The library again, elsewhere: its file is known. */
 	script_map(&s, 40, &python, &plugin, LIB_INODE, false);
 	script_native_sample(&s, 50, &python, "ab", in_plugin);
 	end(&s, "old;a;b;" LEFT "[anonymous] 1\nold;a;b;" LEFT "[libone.so] 2\n");
 }
 
-/* A file that nobody has met cannot be told from its report: the mappings are read again. */
+/* A report does not suffice for a file not seen before: the mappings are reread. */
 static void a_file_that_is_not_known_has_the_mappings_read_again(void **state)
 {
 	static const struct probe_mapping later[] = {
@@ -99,7 +99,10 @@ static void a_file_that_is_not_known_has_the_mappings_read_again(void **state)
 	end(&s, "old;a;b;" LEFT "[libone.so] 1\nold;a;b;" LEFT "[libother.so] 1\n");
 }
 
-/* Without reports an address in no code has them read again; so it is when the reports have ended. */
+/*
+ * Without reports, an address outside known code triggers rereading; likewise after the reports
+ * have ended.
+ */
 static void without_reports_an_unknown_address_has_them_read(void **state)
 {
 	static const struct probe_mapping later[] = {
@@ -142,7 +145,7 @@ static void what_a_child_maps_is_its_own(void **state)
 	script_free(&s);
 }
 
-/* The old image's mappings are none of the new one's, which has other code at the same address. */
+/* The old image's mappings do not apply to the new one, which has other code at the same address. */
 static void an_exec_has_mappings_of_its_own(void **state)
 {
 	const struct actor after = { PID, START_NS, "new", &new };
@@ -157,7 +160,7 @@ static void an_exec_has_mappings_of_its_own(void **state)
 	end(&s, "new;Na;Nb;" LEFT "[libtwo.so] 1\nold;a;b;" LEFT "[libone.so] 1\n");
 }
 
-/* Nobody could read them in time: a mark says so, where native code was. */
+/* Nobody could read them in time: a mark stands for the native code. */
 static void without_mappings_a_mark_stands_for_native_code(void **state)
 {
 	const struct input_session session = {
@@ -180,9 +183,10 @@ static void without_mappings_a_mark_stands_for_native_code(void **state)
 }
 
 /*
- * The same two Python frames three times, each in an activation of its own; between them native code comes and goes,
- * and so does the mark where the chain ends early. Each sample has what was there when it was taken: nothing of the
- * last stack stays, and where nothing has changed the stack is the same.
+ * The same two Python frames three times, each in an activation of its own; native code between
+ * them comes and goes, and so does the mark where the chain ends early. Each sample has what was
+ * there at its time: nothing of the previous stack stays, and if nothing has changed the stack is
+ * the same.
  */
 static void what_is_between_kept_frames_is_of_each_sample(void **state)
 {

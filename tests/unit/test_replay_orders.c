@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_replay_orders.c - a machine on which anything happens, and krait hears of some of it, sooner or later: each
- * sample has one account, and no stack is a mixture of two programs.
+ * test_replay_orders.c - a machine on which anything happens, and krait hears of some of it, sooner
+ * or later: each sample has one account, and no stack mixes two programs.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ struct machine {
 	struct script script;
 	struct actor actors[PLACES];
 	bool alive[PLACES];
-	bool exits_dropped; /* some of them */
+	bool exits_dropped; /* some are dropped */
 	unsigned seed;
 	double ms;
 };
@@ -81,7 +81,7 @@ static void begin(struct machine *m, int i)
 static void end(struct machine *m, int i)
 {
 	m->alive[i] = false;
-	m->ms += 20; /* the next one of that pid starts in another tick */
+	m->ms += 20; /* the next process with that pid starts in a later tick */
 	if (!m->exits_dropped || chance(m, 70))
 		script_exit(&m->script, m->ms, &m->actors[i], 0);
 }
@@ -124,7 +124,7 @@ static void happen(struct machine *m, bool execs)
 	script_end(&m->script, m->ms + 5000);
 }
 
-/* Functions of one program never stand below the other. */
+/* Functions of one program are never below the other's. */
 static void assert_no_mixture(struct replay *r)
 {
 	char *text = scene_stacks(r), *save = NULL;
@@ -145,7 +145,7 @@ static void whatever_the_order_each_sample_has_one_account(void **state)
 		replay_follow(r, PID);
 		replay_run(r);
 		assert_int_equal(scene_accounted(r), m.script.sample_cnt);
-		/* The looks of this script may answer an exec with what was there before. */
+		/* The looks of this script may answer an exec with the earlier state. */
 		if (!(seed & 1))
 			assert_no_mixture(r);
 		replay_free(r);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_replay_recorded.c - a real recording, made again from its log of inputs: no kernel, no right and no file
- * but the log, and each kind of stack of tests/targets/inputs.py is there. The process that replays is killed by
- * whatever opens anything.
+ * test_replay_recorded.c - replays a real recording from its log of inputs: without a kernel,
+ * rights, or any file but the log, each kind of stack of tests/targets/inputs.py appears. Opening
+ * anything kills the replaying process.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@
 #define LOG_MAX (16UL << 20)
 #define DEPTH 250 /* of descend() */
 
-/* The log, and one without some of its entries. */
+/* The log, and a copy without some of its entries. */
 static __u64 recorded[LOG_MAX / 8];
 static size_t recorded_size;
 
@@ -54,7 +54,7 @@ static void load(void)
 
 typedef bool (*keep_fn)(const struct input_entry *e);
 
-/* What is kept of it, in order; to be freed. */
+/* Returns the kept entries in order; the caller frees them. */
 static char *part_of(keep_fn keep, size_t *ret_size)
 {
 	struct input_reader reader;
@@ -85,7 +85,7 @@ static __u64 samples_of_log(void)
 
 /* ---- stacks ------------------------------------------------------------------------------------- */
 
-/* Samples of the lines that have these texts, in that order. */
+/* Counts samples of the lines that contain these texts in that order. */
 static unsigned long samples_with(const char *folded, const char *const texts[])
 {
 	unsigned long cnt = 0;
@@ -125,7 +125,7 @@ static void what_was_recorded_is_there_again(void **state)
 	assert_int_equal(SAMPLES(folded, "python3.15_[inputs.py];") + SAMPLES(folded, "true;"),
 			 accounts_total(a, OUTCOME_COMPLETE) +
 				 accounts_total(a, OUTCOME_TRUNCATED));
-	/* A fork, threads, and an exec by another thread than the leader. */
+	/* A fork, threads, and an exec by a thread other than the leader. */
 	assert_true(SAMPLES(folded, "main (inputs.py);in_child (inputs.py);by_callback") > 3);
 	assert_true(SAMPLES(folded, "Thread.run (threading.py);in_thread (inputs.py);spin") > 3);
 	assert_true(SAMPLES(folded, "main (inputs.py);after_exec (inputs.py);spin") > 3);
@@ -133,7 +133,7 @@ static void what_was_recorded_is_there_again(void **state)
 	replay_free(r);
 }
 
-/* Callbacks: native frames between the Python ones, and the kernel's below the leaf. */
+/* Callbacks: native frames among the Python ones, and the kernel's below the leaf. */
 static void native_frames_are_joined_and_named(void **state)
 {
 	struct replay *r = replay_new(recorded, recorded_size, false);
@@ -152,7 +152,7 @@ static void native_frames_are_joined_and_named(void **state)
 	replay_free(r);
 }
 
-/* Deltas have become whole stacks, and the anchors that they end at were placed once more. */
+/* Deltas have become whole stacks, and the anchors at which they end were placed again. */
 static void a_deep_stack_has_its_anchor(void **state)
 {
 	struct replay *r = replay_new(recorded, recorded_size, false);
@@ -185,7 +185,7 @@ static bool is_not_kernel(const struct input_entry *e)
 	return e->kind != INPUT_KERNEL;
 }
 
-/* However little is known of native code, the Python frames stay as they are. */
+/* However little is known of native code, the Python frames stay the same. */
 static void without_answers_python_is_as_before(void **state)
 {
 	static const struct {
@@ -216,7 +216,10 @@ static void without_answers_python_is_as_before(void **state)
 
 /* ---- nothing is opened ----------------------------------------------------------------------------- */
 
-/* Whatever leads out of this process kills it: files, programs, sockets, other processes, the kernel's programs. */
+/*
+ * Everything that leads out of this process kills it: files, programs, sockets, other processes,
+ * BPF.
+ */
 static void seal(void)
 {
 	static const int forbidden[] = {
@@ -233,7 +236,7 @@ static void seal(void)
 
 	for (size_t i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]) && !err; i++)
 		err = seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, forbidden[i], 0);
-	/* Of a descriptor that is open already is no look outside. */
+	/* Operations on an open descriptor stay inside. */
 	if (!err)
 		err = seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, SCMP_SYS(newfstatat), 1,
 				       SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, 0));
@@ -278,7 +281,7 @@ int main(void)
 	pid_t pid;
 
 	load();
-	/* Only root can make another one; a fresh one is replayed by tests/e2e/test_replay.py. */
+	/* Only root can record a new one; tests/e2e/test_replay.py replays a fresh one. */
 	if (input_reader_begin(&reader, recorded, recorded_size)) {
 		puts("1..0 # SKIP a struct in the log has another size now: scripts/record-inputs makes it anew");
 		return 0;
@@ -289,7 +292,7 @@ int main(void)
 		int failed = run_sealed();
 
 		fflush(NULL);
-		_exit(failed); /* what looks for leaks opens /proc */
+		_exit(failed); /* the leak checker opens /proc */
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) {
 		printf("Bail out! the replay has ended by signal %d%s\n", WTERMSIG(status),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_replay_tables.c - what a process publishes beside its runtime is looked for when it is tracked, and again when
- * it has mapped code, as often as that may bring something.
+ * test_replay_tables.c - tables that a process publishes beside its runtime: krait looks for them
+ * when it is tracked, and again when it has mapped code, as often as that may help.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static int teardown_all(void **state)
 	return 0;
 }
 
-/* Where it is at the end; 0 it was not found. */
+/* Returns where it is at the end; 0: not found. */
 static __u64 address(struct script *s, pid_t pid)
 {
 	const struct published *found;
@@ -181,7 +181,7 @@ static void looks_are_few(void **state)
 
 		script_begin(&s);
 		script_look(&s, 0, &python);
-		/* A second has 10, 20, ... 640 ms of pauses; then it is one a second. */
+		/* A second has pauses of 10, 20, ... 640 ms; after that it is one a second. */
 		for (int i = 0; i < (enough ? 12 : 30); i++)
 			script_published(&s, 1, &python, NULL);
 		script_published(&s, 1, &python, &asyncio);
@@ -205,7 +205,10 @@ static void a_forked_child_has_what_its_parent_has(void **state)
 	assert_int_equal(address(&s, CHILD), ADDR);
 }
 
-/* Where its parent was found to have none, it has none until it maps something: a host that forks is not read through. */
+/*
+ * If its parent had no table, neither has it until it maps something: a host that forks a lot is
+ * not searched each time.
+ */
 static void a_fork_of_one_that_has_none_is_looked_at_when_it_maps(void **state)
 {
 	const struct actor child = { CHILD, START_NS + 500000000, "python", &program, 0x030e0af0 };

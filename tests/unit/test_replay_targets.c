@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_replay_targets.c - record -p PID: of a Python, of what runs one, of one that is only just starting, and of what
- * never is one. Whoever cannot be sampled is refused with a reason, and nobody is waited for for long.
+ * test_replay_targets.c - record -p PID: for a Python process, one that runs Python, one that is
+ * only starting, and one that never becomes Python. A process that cannot be sampled is refused
+ * with a reason, and krait waits for none for long.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,7 @@
 
 #define GRANDCHILD 5000004
 
-/* Old enough not to be waited for as one that starts; or as old as the recording. */
+/* Old enough not to count as just starting; or as old as the recording. */
 static const struct actor wrapper = { .pid = PID, .start_ns = START_NS, .comm = "timeout" };
 static const struct actor child = {
 	.pid = CHILD, .start_ns = START_NS, .comm = "old", .program = &old
@@ -57,7 +58,7 @@ static void a_python_and_its_children_are_followed(void **state)
 		{ .pid = 2, .kernel_thread = true },
 		{ .pid = PID, .parent = 1, .start_ns = START_NS },
 		{ .pid = CHILD, .parent = PID, .start_ns = START_NS },
-		{ .pid = THREAD, .parent = 1, .start_ns = START_NS }, /* somebody else's */
+		{ .pid = THREAD, .parent = 1, .start_ns = START_NS }, /* another process's */
 		{ .pid = GRANDCHILD, .parent = CHILD, .start_ns = START_NS },
 	};
 	const struct actor grandchild = { GRANDCHILD, START_NS, "new", &new };
@@ -109,7 +110,10 @@ static void the_child_of_a_wrapper_is_what_is_wanted(void **state)
 	}
 }
 
-/* An interpreter that has just been started is not one yet: it has two seconds, what is older a third of one. */
+/*
+ * A newly started interpreter is not ready yet: it gets two seconds, an older process a third of
+ * one.
+ */
 static void what_has_just_been_started_is_waited_for(void **state)
 {
 	static const double becomes_ms[] = { 40, 900, 1500, 3000 };
@@ -174,7 +178,7 @@ static void refusals_say_why(void **state)
 	}
 }
 
-/* Of a wrapper the reason of its child counts; without any Python below it, that is said. */
+/* For a wrapper, its child's reason counts; without any Python below it, krait says so. */
 static void refusals_of_a_family_say_whose(void **state)
 {
 	static const struct replay_member family[] = {
@@ -200,7 +204,7 @@ static void refusals_of_a_family_say_whose(void **state)
 	}
 }
 
-/* Debug information is read first, however long that takes: there is nothing to sample before. */
+/* Debug information is read first, however long that takes: before that there is nothing to sample. */
 static void debug_information_is_waited_for(void **state)
 {
 	static const struct replay_member family[] = {
@@ -226,7 +230,10 @@ static void debug_information_is_waited_for(void **state)
 	}
 }
 
-/* Of those that krait dump has looked at just now one may have ended: the others are followed all the same. */
+/*
+ * One of the processes that krait dump has just inspected may have ended: the others are followed
+ * anyway.
+ */
 static void who_has_ended_since_a_look_keeps_nobody_from_the_others(void **state)
 {
 	static const pid_t pids[] = { PID, CHILD };

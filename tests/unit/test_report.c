@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_report.c - what a process says of a script: messages in whatever parts they come, and bytes that are none.
+ * test_report.c - a process's report on a script: messages split in any way, and invalid bytes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,7 +81,7 @@ static void an_end_without_a_word_is_broken(void **state)
 	assert_int_equal(s.report.state, REPORT_BROKEN);
 }
 
-/* Nothing is believed of one that is not "begun" first, and no length but those that can be. */
+/* Nothing counts before "begun", and only possible lengths count. */
 static void nonsense_is_broken(void **state)
 {
 	static const char *const bytes[] = { "Q\0\0\0\0", "O\xff\xff\xff\xff", "O\0\0\0\x80",

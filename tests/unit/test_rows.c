@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_rows.c - rows of krait top have what was sampled: by each view, now and since the start, whether they
- * grow round by round or are made anew.
+ * test_rows.c - krait top's rows contain what was sampled: in each view, now and since the start,
+ * whether they grow round by round or are rebuilt.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ static void functions_have_now_and_since_the_start(void **state)
 	fed_begin(&f, false);
 	feed_two_rounds(&f);
 	assert_both_rounds(&f);
-	/* The same, made of what is kept. */
+	/* The same result when rebuilt from what is kept. */
 	assert_int_equal(model__refill(f.model), 0);
 	assert_both_rounds(&f);
 	fed_round(&f);
@@ -166,7 +166,7 @@ static void a_tree_has_callers_above_what_they_call(void **state)
 	feed_two_rounds(&f);
 	show(&f, ROWS_FUNCTIONS, true);
 	assert_string_equal(fed_names(&f, names, sizeof(names)), "python100 main work hot warm");
-	/* Where nothing branches, nothing is indented. */
+	/* Without a branch there is no indentation. */
 	assert_int_equal(f.model->order.depths[1], 0);
 	assert_int_equal(f.model->order.depths[2], 0);
 	assert_int_equal(f.model->order.depths[3], 1);
@@ -195,7 +195,7 @@ static void callers_and_callees_of_a_function(void **state)
 	assert_true(model__enter(f.model, &spec, false));
 	assert_row(&f, "main", 0, 5, 0, 5);
 	assert_row(&f, "else", 0, 3, 0, 3);
-	/* Nobody in Python has called it. */
+	/* No Python function called it. */
 	assert_row(&f, "python100", 0, 1, 0, 1);
 	assert_non_null(f.model->callees);
 	assert_int_equal(f.model->callees->cnt, 3);
@@ -220,7 +220,7 @@ static void lines_of_a_file(void **state)
 	assert_int_equal(sum_of(f.model->rows->list[rows__find(f.model->rows, &line)].all.self,
 				CPU),
 			 80 * TICK);
-	/* The file is not there. */
+	/* The file does not exist. */
 	assert_non_null(f.model->source);
 	fed_end(&f);
 }
@@ -242,7 +242,7 @@ static void a_history_has_a_column_for_each_round(void **state)
 					 (2 * ROUNDS_MAX - 1 - age) % 7 * TICK / 1000);
 		assert_int_equal(model__refill(f.model), 0);
 	}
-	/* Nothing for a while. */
+	/* Nothing for some rounds. */
 	for (unsigned i = 0; i < 3; i++)
 		fed_round(&f);
 	for (unsigned age = 0; age < 3; age++)
@@ -256,7 +256,7 @@ static void a_history_has_a_column_for_each_round(void **state)
 	fed_end(&f);
 }
 
-/* It is seen when it is over, and then where it was. */
+/* It is seen when it ends, and then counts in the rounds in which it lasted. */
 static void a_wait_is_of_the_rounds_that_it_lasted(void **state)
 {
 	struct fed f;

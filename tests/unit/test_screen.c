@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_screen.c - cells hold what was written, and nothing that orders a terminal.
+ * test_screen.c - cells hold what was written, and nothing that a terminal would execute.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +66,7 @@ static void wide_and_combining_characters(void **state)
 	assert_string_equal(put(&s, false, 4, "表計算"), "  表…");
 	assert_string_equal(put(&s, false, 5, "表計算"), "  表計…");
 	assert_string_equal(put(&s, false, 10, "e\u0301a"), "  e\u0301a");
-	/* More of them than a cell holds. */
+	/* More combining characters than fit in a cell. */
 	assert_true(strlen(put(&s, false, 10, "e\u0301\u0301\u0301\u0301\u0301\u0301\u0301")) < 12);
 	s.utf8 = false;
 	assert_string_equal(put(&s, false, 10, "表é"), "  ???");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_server.c - pages, questions and who may ask them; the server is a worker, as in krait.
+ * test_server.c - pages, queries and access rights; the server is a worker, as in krait.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,7 +80,7 @@ static void send_request(int fd, const char *target, const char *header)
 	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
 }
 
-/* Until its end; krait's part goes on meanwhile. The status. */
+/* Receives until the end while krait's part goes on. Returns the status. */
 static int receive(struct server *s, int fd, char *buf, size_t size)
 {
 	__u64 end_ns = clock_monotonic_ns() + PATIENCE_NS;
@@ -166,7 +166,7 @@ static void questions_need_the_token_or_the_file(void **state)
 	assert_int_equal(get(s, false, "/profile?a=b%20&c", "Authorization: Bearer " TOKEN "\r\n"),
 			 200);
 	assert_non_null(strstr(reply, "\r\n\r\nanswer to /profile?a=b%20&c"));
-	/* "krait:a-token-of-the-test", as go tool pprof sends what is in a URL. */
+	/* "krait:a-token-of-the-test", as go tool pprof sends credentials of a URL. */
 	assert_int_equal(get(s, false, "/profile",
 			     "Authorization: Basic a3JhaXQ6YS10b2tlbi1vZi10aGUtdGVzdA==\r\n"),
 			 200);
@@ -198,7 +198,7 @@ static void a_question_waits_no_longer_than_it_may(void **state)
 	server__stop(s);
 }
 
-/* What people send: none of it ends the server. */
+/* Typical requests, none of which may end the server. */
 static void nonsense_is_answered(void **state)
 {
 	static const char *const nonsense[] = {
@@ -235,7 +235,7 @@ static void nonsense_is_answered(void **state)
 	server__stop(s);
 }
 
-/* A byte now and then, and never the end of a request: libmicrohttpd alone would wait for it for ever. */
+/* A byte now and then but never the end of a request: libmicrohttpd alone would wait for ever. */
 static void who_dawdles_keeps_nobody_out(void **state)
 {
 	enum { DAWDLERS = 80 };
@@ -245,7 +245,7 @@ static void who_dawdles_keeps_nobody_out(void **state)
 	assert_int_equal(server__publish(s, "/metrics", 200, "text/plain", "a 1\n", 4), 0);
 	for (unsigned i = 0; i < DAWDLERS; i++) {
 		fds[i] = connect_to(s, false);
-		/* They may be the ones that had to go. */
+		/* These may be the ones that were dropped. */
 		(void)!send(fds[i], "GET /metrics HTTP/1.1\r\n", 23, MSG_NOSIGNAL);
 		if (i % 16 == 15)
 			assert_int_equal(get(s, false, "/metrics", ""), 200);
@@ -260,7 +260,7 @@ static void who_dawdles_keeps_nobody_out(void **state)
 	server__stop(s);
 }
 
-/* The end that the other side sees of one that was ended. */
+/* Tells whether the server has closed the connection. */
 static bool is_ended(int fd)
 {
 	char c;

@@ -24,10 +24,10 @@ static struct {
 	bool there[TIDS];
 	struct thread_ref ref[TIDS];
 	int updates, lookups, cnt;
-	int fail_with; /* the next update fails */
+	int fail_with; /* the next update fails with this */
 } map;
 
-/* These take the place of libbpf's. */
+/* These replace libbpf's. */
 int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 {
 	__u32 tid = *(const __u32 *)key;
@@ -70,7 +70,7 @@ int bpf_map_lookup_elem(int fd, const void *key, void *value)
 	return 0;
 }
 
-/* As one who has no number yet. */
+/* For a thread that has no number yet. */
 static int add(struct slots *slots, unsigned owner, pid_t tid, __u64 start_ns)
 {
 	__u32 slot = KRAIT_NO_SLOT;
@@ -78,7 +78,7 @@ static int add(struct slots *slots, unsigned owner, pid_t tid, __u64 start_ns)
 	return slots__add(slots, owner, tid, start_ns, &slot);
 }
 
-/* By the number that the map has. */
+/* By the number in the map. */
 static void take_away(struct slots *slots, pid_t tid, __u64 start_ns)
 {
 	slots__remove(slots, map.ref[tid].slot, tid, start_ns);
@@ -97,7 +97,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Each slot in the map belongs to one thread only. */
+/* Checks that each slot in the map belongs to one thread only. */
 static void assert_no_slot_twice(void)
 {
 	static bool taken[KRAIT_MAX_SLOTS];
@@ -129,7 +129,7 @@ static void asking_again_changes_nothing(void **state)
 	assert_int_equal(slot, map.ref[11].slot);
 	lookups = map.lookups;
 	assert_int_equal(slots__add(*state, OWNER_ROOT, 11, 5000, &slot), 0);
-	assert_int_equal(map.lookups, lookups); /* the number says it all */
+	assert_int_equal(map.lookups, lookups); /* the number suffices */
 	assert_int_equal(slots__add(*state, OWNER_ROOT, 11, 5000, &again), 0);
 	assert_int_equal(map.updates, 1);
 	assert_int_equal(again, slot);
@@ -149,7 +149,7 @@ static void the_next_thread_of_an_id_is_another_one(void **state)
 	assert_false(map.there[11]);
 	slots__remove(*state, next, 11, 6000);
 	assert_int_equal(add(*state, OWNER_ROOT, 12, 1), 0);
-	slots__remove(*state, next, 11, 6000); /* it is another thread's by now */
+	slots__remove(*state, next, 11, 6000); /* it belongs to another thread by now */
 	assert_true(map.there[12]);
 }
 
@@ -186,7 +186,7 @@ static void every_slot_is_given_out_once_and_then_no_more(void **state)
 	assert_no_slot_twice();
 	assert_int_equal(map.cnt, KRAIT_MAX_SLOTS);
 	assert_int_equal(add(*state, OWNER_ROOT, KRAIT_MAX_SLOTS, 1), -ENOSPC);
-	assert_int_equal(add(*state, OWNER_ROOT, 4711, 1), 0); /* has one */
+	assert_int_equal(add(*state, OWNER_ROOT, 4711, 1), 0); /* has one already */
 	take_away(*state, 4711, 1);
 	assert_int_equal(add(*state, OWNER_ROOT, KRAIT_MAX_SLOTS, 1), 0);
 	assert_no_slot_twice();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_snapshot.c - code objects by what the kernel saw of them, when the process has gone.
+ * test_snapshot.c - code objects from what the kernel side saw of them, after the process has
+ * ended.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +29,8 @@ static int read_nothing(void *ctx, __u64 addr, void *buf, size_t len)
 static const struct memory nothing = { .read = read_nothing };
 
 struct fixture {
-	struct image *image; /* the parent's memory; a child has the same at the same addresses */
+	/* the parent's memory; a child has the same content at the same addresses */
+	struct image *image;
 	struct image_code code;
 	struct symbolizer *parent, *child;
 	struct record_code record;
@@ -46,7 +48,10 @@ static void add_region(struct fixture *f, __u64 addr, __u32 size)
 	f->record.data_size += size;
 }
 
-/* What the kernel can read in a new child: the object and its strings, not the type's name. */
+/*
+ * What the kernel side can read in a new child: the object and its strings, but not the type's
+ * name.
+ */
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
@@ -122,7 +127,7 @@ static void test_snapshot_with_the_type_is_enough(void **state)
 	assert_true(is_named(f));
 }
 
-/* The parent has not been sampled yet, so it does not know the type either: its memory does. */
+/* The parent has not been sampled yet, so the type is known only from its memory. */
 static void test_parents_memory_shows_the_type(void **state)
 {
 	struct fixture *f = *state;

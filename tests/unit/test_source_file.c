@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_source_file.c - which source files are shown, by the ids of those who ran them, and how those are
- * kept.
+ * test_source_file.c - which source files are shown, according to the ids of those who ran them,
+ * and how those ids are kept.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ struct tree {
 	char path[64], folder[80], file[96], link[96];
 };
 
-/* A folder and a file in it of one user and group. */
+/* A folder and a file in it, of one user and group. */
 static void tree_make(struct tree *t, mode_t folder_mode, mode_t file_mode)
 {
 	FILE *f;
@@ -76,7 +76,7 @@ static void what_the_ids_allow_is_shown(void **state)
 		{ 0755, 0600, 0, 0, -EACCES, -EACCES },
 		{ 0700, 0644, 0, 0, -EACCES, -EACCES },
 		{ 0711, 0644, 0, 0, 0, 0 },
-		/* The owner's bits are the owner's, though others have more. */
+		/* For the owner only the owner's bits count, even if others have more rights. */
 		{ 0755, 0044, 0, -EACCES, 0, 0 },
 		{ 0655, 0644, 0, -EACCES, 0, 0 },
 	};

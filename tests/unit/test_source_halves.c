@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_source_halves.c - what becomes of files of split DWARF that a parser wants: where they are looked for, and that
- * each that is not used is counted, with a real parser and answers as hostile ones would give.
+ * test_source_halves.c - files of split DWARF that a parser requests: where krait looks for them,
+ * and that each unused one is counted, with a real parser and with hostile answers.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What a parser wants is given: that of a unit, made in that folder, by that name. */
+/* Answers a parser's request: for a unit compiled in that folder, by that name. */
 static void give(const char *made_in, const char *name, __u32 *asked)
 {
 	answer.half = PARSER_HALF_UNIT;
@@ -97,7 +97,10 @@ static void each_that_is_not_used_is_counted(void **state)
 	assert_int_equal(c->used + c->stale + c->beyond, 0);
 }
 
-/* Where it was made, and else beside the program's file, with what leads there or without. */
+/*
+ * In the folder of compilation, or else beside the program's file, with or without the path that
+ * leads there.
+ */
 static void places(void **state)
 {
 	const struct source_half_counts *c = source_halves__counts(halves);
@@ -116,7 +119,7 @@ static void places(void **state)
 	assert_int_equal(c->missing, 0);
 }
 
-/* A file may name a million: no more than some are opened, and the others counted. */
+/* A file may name a million: only some are opened, and the others counted. */
 static void a_file_with_a_million(void **state)
 {
 	const struct source_half_counts *c = source_halves__counts(halves);
@@ -131,7 +134,7 @@ static void a_file_with_a_million(void **state)
 
 #define LIBRARIES 20
 
-/* Of each, as many halves are open as can be; they have one folder, and so one set of .dwo files. */
+/* Each keeps as many halves open as possible; they share a folder, and so one set of .dwo files. */
 static bool build_libraries(void)
 {
 	char command[TEST_FOLDER_MAX + 512];
@@ -146,7 +149,7 @@ static bool build_libraries(void)
 	return !system(command);
 }
 
-/* Asks for every fourth byte of that section of code. */
+/* Asks about every fourth byte of that code section. */
 static void read_all(struct symbol_file *f, __u64 start, __u64 end)
 {
 	const struct parser_sources *a;

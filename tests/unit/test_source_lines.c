@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_source_lines.c - source lines of native code, and what was inlined there, of this very program: by a parser
- * of its own.
+ * test_source_lines.c - source lines and inlined functions of native code in this very program,
+ * from a real parser.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static __attribute__((noinline)) void *where(void)
 	return __builtin_return_address(0);
 }
 
-/* Behind each function the line of its call. */
+/* After each function, the line of its call. */
 static inline __attribute__((always_inline)) void *inner(void)
 {
 	void *at = where();
@@ -97,13 +97,13 @@ static const char *last_part(const char *path)
 
 static void inlined_functions_are_told_apart(void **state)
 {
-	/* The call, not what comes behind it. */
+	/* The call itself, not the return address. */
 	const __u64 offset = self_offset_of(outer()) - 1;
 	struct source_frame frames[SOURCE_FRAMES_MAX];
 
 	assert_int_equal(source_lines__find(lines, self, &offset, 1), 1);
 	assert_int_equal(source_lines__at(lines, 0, frames), 3);
-	/* The first is whatever its symbol is called. */
+	/* The outermost one has its symbol's name. */
 	assert_null(frames[0].name);
 	assert_string_equal(frames[1].name, "middle");
 	assert_string_equal(frames[2].name, "inner");
@@ -132,7 +132,7 @@ static void many_places_are_asked_for_at_once(void **state)
 	}
 }
 
-/* Code without lines, what is no code, and what is beyond the file. */
+/* Code without lines, bytes that are not code, and offsets beyond the file. */
 static void places_without_lines_have_none(void **state)
 {
 	const __u64 offsets[] = { 0, 64, ~0ULL };
@@ -155,7 +155,7 @@ static void what_is_not_open_has_no_lines(void **state)
 	free(too_many);
 }
 
-/* libc's debug information is elsewhere: its code has no lines here, and that is no error. */
+/* libc's debug information is elsewhere: its code has no lines here, which is no error. */
 static void a_file_without_debug_information_has_no_lines(void **state)
 {
 	const __u64 offset = self_offset_of((void *)strtol);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_source_reader.c - the text of a file comes from a child, or why it does not; in time, whatever the file
- * does; and nothing of the child stays.
+ * test_source_reader.c - a child reads a file's text, or says why not, in time whatever the file
+ * does; and the child leaves nothing behind.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static void a_file_that_everybody_may_read(void **state)
 	char *text = NULL, *content = malloc(size + 1);
 	int fd = mkstemp(path);
 
-	/* More than a pipe holds. */
+	/* More than fits in a pipe. */
 	memset(content, 'x', size);
 	content[size] = '\0';
 	assert_int_equal(write(fd, content, size), size);
@@ -47,10 +47,10 @@ static void a_file_that_everybody_may_read(void **state)
 	assert_int_equal(read_path(&text, path, NULL, 20000), 0);
 	assert_string_equal(text, content);
 	free(text);
-	/* Of whom nothing is known, only those that everybody may read are shown. */
+	/* For an unknown program, only files that everybody may read are shown. */
 	fchmod(fd, 0600);
 	assert_int_equal(read_path(&text, path, NULL, 20000), -EACCES);
-	/* Where the caller has named the folder, it is he who reads. */
+	/* In a folder named by the caller, the caller's rights count. */
 	assert_int_equal(read_path(&text, path + strlen("/tmp"), "/tmp", 20000), 0);
 	free(text);
 	close(fd);
@@ -80,11 +80,11 @@ static void it_does_not_wait_for_ever(void **state)
 	char *text = NULL;
 	__u64 begin_ns = clock_monotonic_ns();
 
-	/* No time at all: as with a file system that does not answer. */
+	/* With no time at all: as with a file system that does not answer. */
 	assert_int_equal(read_path(&text, "/etc/passwd", NULL, 0), -ETIMEDOUT);
 	assert_true(clock_monotonic_ns() - begin_ns < 20 * NS_PER_SEC);
 	assert_null(text);
-	/* It was killed. */
+	/* The child was killed. */
 	while (waitpid(-1, NULL, 0) > 0)
 		;
 	assert_int_equal(errno, ECHILD);

@@ -83,7 +83,7 @@ static void children_share_what_their_parent_has(void **state)
 	space__free(parent);
 	for (int i = 1; i < CHILDREN; i++)
 		space__free(children[i]);
-	/* The last one has them still. */
+	/* The last one still has them. */
 	assert_int_equal(quota__held(room(), GREEDY), held);
 	assert_non_null(space__find(children[0], code));
 	space__free(children[0]);
@@ -111,7 +111,7 @@ static void a_child_that_changes_has_its_own(void **state)
 	munmap(code, size);
 }
 
-/* What a mapping lies over goes, also in the middle of another one. */
+/* A new mapping removes what it covers, also in the middle of another one. */
 static void a_reported_mapping_takes_its_place(void **state)
 {
 	struct module *a = modules__get_id(modules, NULL, "a", 0);
@@ -143,7 +143,7 @@ static void a_reported_mapping_takes_its_place(void **state)
 	assert_int_equal(quota__held_by_all(room()), 0);
 }
 
-/* What cannot be taken in has to be read. */
+/* Reports that cannot be used make it read the mappings. */
 static void what_the_kernel_reports_is_taken_in(void **state)
 {
 	const struct file_id id = { .dev = makedev(8, 1), .ino = 77, .size = 5, .ctime_sec = 9 };
@@ -159,11 +159,11 @@ static void what_the_kernel_reports_is_taken_in(void **state)
 	assert_int_equal(space__find(s, 0x2000)->offset, 0x5000);
 	record.file = (struct binary_key){ .inode = 0 };
 	record.start = 0x2000;
-	space__report(s, &record, 2); /* made at run time */
+	space__report(s, &record, 2); /* generated at run time */
 	assert_false(space__is_outdated(s));
 	assert_string_equal(module__name(space__find(s, 0x2000)->module), "");
 	record.file = binary_key_of(&id);
-	record.file.ctime_nsec++; /* it has been changed */
+	record.file.ctime_nsec++; /* the file has changed */
 	space__report(s, &record, 3);
 	assert_true(space__is_outdated(s));
 	assert_int_equal(space__read(s, 4), 1);
@@ -184,7 +184,7 @@ static void whose_time_is_used_up_is_not_looked_at(void **state)
 	space__free(s);
 }
 
-/* Beyond so many reports nobody may rely on them. */
+/* After so many reports nobody may rely on them. */
 static void the_last_report_says_so(void **state)
 {
 	struct space *s = space__new(
@@ -199,7 +199,7 @@ static void the_last_report_says_so(void **state)
 	space__free(s);
 }
 
-/* Of very many none is lost, and none lies over another. */
+/* Of very many mappings none is lost, and no two overlap. */
 static void reported_mappings_stay_in_order(void **state)
 {
 	struct module *m = modules__get_id(modules, NULL, "m", 0);
@@ -228,7 +228,7 @@ static void reported_mappings_stay_in_order(void **state)
 	space__free(s);
 }
 
-/* Every other page is code, so nothing can be put together. */
+/* Every other page is code, so nothing can be merged. */
 static char *many_mappings(size_t page)
 {
 	char *area = mmap(NULL, PAGES * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -186,7 +186,7 @@ static void a_destination_that_is_gone_holds_nothing(void **state)
 		spool_test_append(s, n, 1000);
 	assert_int_equal(spool_test_take(s, gone), 1);
 	spool__close(s);
-	/* It takes the place of the one that has gone, and another one after it does not. */
+	/* It takes the place of the one that is gone; another one after it gets none. */
 	s = spool__open(&test_files);
 	cursor = spool__cursor(s, SPOOL_TEST_KEY, EXPORT_OTLP_PROFILES, other, 2);
 	new = spool__cursor(s, 79, EXPORT_OTLP_PROFILES, other, 2);

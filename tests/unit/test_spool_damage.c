@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_spool_damage.c - what a spool makes of files that others, a full disk or a kill have left.
+ * test_spool_damage.c - how a spool handles files left by others, by a full disk, or by a kill.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +59,7 @@ static void a_tail_torn_at_every_byte_is_cut(void **state)
 		spool__counts(s, &counts);
 		assert_int_equal(counts.torn, cut > two);
 		assert_int_equal(counts.bytes, two);
-		assert_int_equal(spool_test_append(s, 4, 5), 0); /* behind what is left */
+		assert_int_equal(spool_test_append(s, 4, 5), 0); /* after what is left */
 		assert_int_equal(spool_test_take(s, cursor), 1);
 		assert_int_equal(spool_test_take(s, cursor), 2);
 		assert_int_equal(spool_test_take(s, cursor), 4);
@@ -68,7 +68,7 @@ static void a_tail_torn_at_every_byte_is_cut(void **state)
 	}
 }
 
-/* Each byte but the zeroes that fill up: at most the record that it is in is lost, and that is said. */
+/* Any changed byte except padding zeroes: at most its own record is lost, and that is reported. */
 static void a_byte_that_changes_costs_its_record_only(void **state)
 {
 	__u64 size, ends[4] = { 0 };
@@ -78,7 +78,7 @@ static void a_byte_that_changes_costs_its_record_only(void **state)
 
 	ends[0] = sizeof(struct spool_segment_header);
 	for (__u32 n = 1; n <= 3; n++) {
-		spool_test_append(s, n, 40); /* 80 + 3 + 40: with zeroes where n is odd */
+		spool_test_append(s, n, 40); /* 80 + 3 + 40: padded if n is odd */
 		fd = used_disk(&ends[n]);
 	}
 	spool__close(s);
@@ -134,7 +134,7 @@ static void a_body_cannot_pretend_to_be_a_record(void **state)
 	spool__close(s);
 }
 
-/* A limit on the size of files stands for a disk that is full. *ret: what goes to make_room(). */
+/* A limit on file sizes stands for a full disk. *ret: for make_room(). */
 static void fill_disk(struct rlimit *ret)
 {
 	struct rlimit little = { 20000, RLIM_INFINITY };
@@ -158,7 +158,7 @@ static void a_full_disk_means_memory(void **state)
 
 	assert_int_equal(spool_test_append(s, 1, 15000), 0);
 	fill_disk(&before);
-	/* The disk's segment is full; memory's is a new one, in which one record still fits. */
+	/* The disk's segment is full; the memory's is new and has room for one more record. */
 	assert_int_equal(spool_test_append(s, 2, 15000), 0);
 	spool__counts(s, &counts);
 	assert_true(counts.disk_full);
@@ -176,7 +176,7 @@ static void a_full_disk_means_memory(void **state)
 		assert_int_equal(batches, 1);
 		assert_int_equal(samples, 2);
 	}
-	/* A worker that is started anew finds both, and in order. */
+	/* A restarted worker finds both, in order. */
 	spool__close(s);
 	s = spool_test_open(&cursor);
 	assert_int_equal(spool_test_take(s, cursor), 1);
@@ -225,7 +225,7 @@ static void what_is_dropped_on_its_way_may_arrive(void **state)
 	spool__close(s);
 }
 
-/* Killed at any moment: all that it has said it had taken is there. */
+/* Killed at any moment: everything it had confirmed is there. */
 static void a_kill_loses_nothing_that_was_taken(void **state)
 {
 	for (unsigned round = 0; round < 5; round++) {
@@ -256,7 +256,7 @@ static void a_kill_loses_nothing_that_was_taken(void **state)
 		n = 100000 * round;
 		for (__u32 got = spool_test_take(s, cursor); got; got = spool_test_take(s, cursor))
 			assert_int_equal(got, ++n);
-		assert_true(n >= last); /* one may be there of which it had no time to speak */
+		assert_true(n >= last); /* one more may be there that it had no time to confirm */
 		spool__close(s);
 	}
 }

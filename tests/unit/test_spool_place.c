@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_spool_place.c - a spool's folder is krait's own: nothing in it that others have put there is written to.
+ * test_spool_place.c - a spool's folder belongs to krait: it writes to nothing that others have put
+ * there.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 #include "support_folder.h"
 #include "util/error.h"
 
-/* Of the test's folder. */
+/* In the test's folder. */
 struct places {
 	char folder[TEST_FOLDER_MAX], spool[128], theirs[128], file[192];
 };
@@ -64,7 +65,7 @@ static void a_folder_is_made_for_its_owner_alone(void **state)
 	assert_int_equal(spool_place_open(&files, &lock, p->spool, &err), 0);
 	assert_int_equal(stat(p->spool, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
-	/* Two agents cannot have it. */
+	/* Two agents cannot share it. */
 	assert_refused(p, "another krait agent");
 	spool_place_close(&files, lock);
 }
@@ -88,7 +89,7 @@ static void a_link_in_place_of_the_folder_is_refused(void **state)
 	assert_refused(p, "");
 }
 
-/* How many names it has tells of both kinds. */
+/* The number of links reveals hard links as well. */
 static void links_in_place_of_its_files_are_refused(void **state)
 {
 	static const char *const names[] = { "segment-00", "segment-31", "cursors" };

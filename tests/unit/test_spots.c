@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_spots.c - places within lines: their numbers, and how a page, a report and an annotated source show them.
+ * test_spots.c - places within lines: their counts, and how a page, a report and annotated source
+ * show them.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,8 +56,8 @@ static __u32 add_spot(struct profile *p, const char *name, int line, int column,
 }
 
 /*
- * f at "f(g(x), h(y))" calls g and h, which is C; below g the same line again (recursion). 10 samples in C below
- * h(y), 5 in g, 3 in f itself, 2 in nothing of Python.
+ * f at "f(g(x), h(y))" calls g and h, which is C; below g is the same line again (recursion). 10
+ * samples in C below h(y), 5 in g, 3 in f itself, 2 outside Python.
  */
 static struct profile *make(void)
 {
@@ -108,7 +109,7 @@ static void numbers_add_up(void **state)
 		self += s.list[i].self;
 	assert_int_equal(self, s.self);
 	assert_true(s.has_opcodes);
-	/* C below it is its own; recursion counts once. */
+	/* C code below it counts as its own; recursion counts once. */
 	assert_int_equal(spot_at(&s, 4, 19)->self, 10);
 	assert_int_equal(spot_at(&s, 4, 13)->self, 4);
 	assert_int_equal(spot_at(&s, 4, 13)->total, 5);
@@ -159,7 +160,7 @@ static void a_page_has_rows_by_frame(void **state)
 	assert_non_null(strstr(text, want));
 	snprintf(want, sizeof(want), "%u,19,23,", frame);
 	assert_non_null(strstr(text, want));
-	/* One without an opcode has its columns all the same. */
+	/* Without an opcode it still has its columns. */
 	assert_non_null(strstr(text, ",4,9,-1,1"));
 	free(text);
 	view__free(v);
@@ -246,7 +247,7 @@ static void marks_are_below_their_text(void **state)
 		  .end_column = 6,
 		  .self = 2,
 		  .total = 9 }, /* "é)": two bytes and one */
-		{ .column = 40, .end_column = 50, .self = 1, .total = 1 }, /* of another file */
+		{ .column = 40, .end_column = 50, .self = 1, .total = 1 }, /* from another file */
 		{ .column = 2, .end_column = -1, .total = 1 },
 	};
 	const struct annotated_line l = { "\tf(\xc3\xa9)", spots, 4, 5, 10 };
@@ -274,13 +275,13 @@ static void instructions_say_what_they_evaluate(void **state)
 	text = read_back(put_instructions, &l);
 	assert_non_null(
 		strstr(text, "@18    LOAD_ATTR                          not specialised g.x)\n"));
-	/* In order of the code; what no table has is shown as what it is. */
+	/* Sorted by position in the code; an unknown opcode is shown as a number. */
 	assert_true(strstr(text, "@4     ") < strstr(text, "@18    "));
 	assert_null(strstr(text, "@8     "));
 	free(text);
 }
 
-/* The dictionary has them (import/code_listing.h), and no stack. */
+/* They are in the dictionary (import/code_listing.h) but on no stack. */
 static void instructions_without_samples_have_no_numbers(void **state)
 {
 	struct profile *p = make();
@@ -290,7 +291,7 @@ static void instructions_without_samples_have_no_numbers(void **state)
 
 	add_spot(p, "f", 4, 0, 5, 4, "LOAD_ATTR");
 	add_spot(p, "f", 6, 0, 5, 40, "LOAD_FAST");
-	/* It had samples when it was another one. */
+	/* It had samples while it was another instruction. */
 	add_spot(p, "f", 4, 13, 17, 10, "CALL");
 	assert_int_equal(spots_make(&s, profile__counts(p, 0)), 0);
 	assert_int_equal(s.self, 18);
@@ -303,7 +304,7 @@ static void instructions_without_samples_have_no_numbers(void **state)
 	assert_null(strstr(text, "@20    CALL  "));
 	assert_non_null(strstr(text, "@20    CALL_PY_EXACT_ARGS"));
 	free(text);
-	/* Of columns those with samples alone. */
+	/* Of columns, only those with samples. */
 	text = read_back(put_columns, &l);
 	assert_null(strstr(text, "  ^~~~~\n"));
 	free(text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_stacks.c - whole stacks from full records: what is kept, and for whom. Deltas are in the test
- * of the anchors.
+ * test_stacks.c - whole stacks from full records: what is kept, and for whom. test_stacks_delta.c
+ * and test_anchor.c cover deltas.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ struct fixture {
 	struct stacks *stacks;
 	struct last_stack *last[8192]; /* by tid */
 	struct record_sample event;
-	struct frame frames[KRAIT_MAX_FRAMES]; /* leaf first, as a record has them */
+	struct frame frames[KRAIT_MAX_FRAMES]; /* leaf first, as in a record */
 };
 
 static int setup(void **state)
@@ -51,7 +51,7 @@ static struct frame frame_of(char name)
 			       .instr_off = 2 * name };
 }
 
-/* Merges the stack named root first, one letter a frame, and checks that it comes out so. */
+/* Merges a stack named root first, one letter per frame, and checks the result. */
 static struct stack *merge(struct fixture *x, const char *names)
 {
 	struct stack *stack = NULL;
@@ -210,7 +210,7 @@ static void the_threads_sampled_longest_ago_are_forgotten_first(void **state)
 		merge_deep(x, KRAIT_MAX_FRAMES);
 	}
 	assert_int_equal(stacks__stats(x->stacks)->evicted, 0);
-	x->event.tid = 1000; /* the oldest one is sampled again */
+	x->event.tid = 1000; /* samples the oldest one again */
 	merge_deep(x, KRAIT_MAX_FRAMES);
 	x->event.tid = 5000;
 	merge_deep(x, KRAIT_MAX_FRAMES);

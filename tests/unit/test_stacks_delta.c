@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_stacks_delta.c - whole stacks from deltas: what the base gives, and when there is none.
+ * test_stacks_delta.c - whole stacks from deltas: what the base provides, and when there is no
+ * base.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +46,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A letter is a frame; a capital is the same frame elsewhere in its code. */
+/* A letter is a frame; a capital is the same frame at another instruction. */
 static struct frame frame_of(char name)
 {
 	char low = name | 0x20;
@@ -55,7 +56,7 @@ static struct frame frame_of(char name)
 			       .instr_off = name };
 }
 
-/* A record of the frames named, root side first; anchor counts from the root side, too. */
+/* Merges a record of the named frames, root side first; anchor also counts from the root side. */
 static int merge(struct fixture *x, __u8 note, const char *names, int anchor, __u32 steps)
 {
 	__u32 cnt = x->event.cnt[SECTION_FRAMES] = strlen(names);
@@ -73,7 +74,7 @@ static void full(struct fixture *x, const char *names)
 	assert_int_equal(merge(x, ANCHOR_NOTE_NONE, names, -1, 0), 0);
 }
 
-/* The base is "abcd", of which d is the anchor. */
+/* The base is "abcd", with d as the anchor. */
 static void confirm(struct fixture *x)
 {
 	assert_int_equal(merge(x, ANCHOR_NOTE_CONFIRM, "abcdef", 3, 0), 0);
@@ -159,7 +160,7 @@ static void without_its_base_a_delta_is_refused(void **state)
 	refuse(x, "cx", 0);
 	confirm(x);
 	refuse(x, "", 0);
-	/* Once refused, the base is gone. */
+	/* After a refusal the base is gone. */
 	refuse(x, "dx", 0);
 }
 

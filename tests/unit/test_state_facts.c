@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_state_facts.c - what bpf/exception.h and bpf/nogil.h make of a thread state: laid out as the headers of each
- * version say, in memory that may be anything.
+ * test_state_facts.c - results of bpf/exception.h and bpf/nogil.h for a thread state laid out as in
+ * each version's headers, in memory with any content.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 #include "support_bytes.h"
 #include "walk/wait_walk.h"
 
-/* Where the fake process has what. */
+/* Addresses in the fake process. */
 #define BASE 0x10000
 #define TSTATE (BASE + 0x100)
 #define GENERATOR_ITEM (BASE + 0x400)
@@ -111,7 +111,7 @@ static void nonsense_is_no_exception(void **state)
 
 	assert_false(has_exception(&reader, &off, 0));
 	assert_false(has_exception(&reader, &off, 0xdead0000));
-	/* A circle, and a chain that leads nowhere. */
+	/* A circle, and a chain to an unreadable address. */
 	put(GENERATOR_ITEM + 8, GENERATOR_ITEM);
 	assert_false(has_exception(&reader, &off, TSTATE));
 	put(GENERATOR_ITEM + 8, 0xdead0000);
@@ -145,7 +145,7 @@ static void a_stopped_world_is_told_by_the_thread_state(void **state)
 	}
 }
 
-/* Also of one that has just been told to go on. */
+/* Also for a thread that was just told to continue. */
 static void a_stopped_world_is_told_by_what_the_thread_slept_on(void **state)
 {
 	struct py_offsets off = layout(0x030d0000);
@@ -153,7 +153,7 @@ static void a_stopped_world_is_told_by_what_the_thread_slept_on(void **state)
 
 	put(GENERATOR_ITEM, state_addr);
 	assert_true(nogil_is_parked(&reader, state_addr, GENERATOR_ITEM + 8));
-	/* On something else; no futex, and none of a free-threaded thread. */
+	/* It slept on something else: on no futex, or on one that is not a free-threaded thread's. */
 	put(GENERATOR_ITEM, state_addr + 4);
 	assert_false(nogil_is_parked(&reader, state_addr, GENERATOR_ITEM + 8));
 	put(GENERATOR_ITEM, 0);

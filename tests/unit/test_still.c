@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_still.c - native frames of a child that stood still, from copies of its registers and its stack: when it has gone
- * on; of another stack size than is copied; and none where it has mapped other files meanwhile.
+ * test_still.c - native frames of a child that stood still, from copies of its registers and stack:
+ * after it has resumed; with a stack larger than the copy; and none if it has mapped other files
+ * meanwhile.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +28,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-/* A library that this program does not use, small and everywhere with a C library. */
+/* A library that this program does not use; it is small and comes with every C library. */
 #define LATE "libBrokenLocale.so.1"
 #define DEEP 100
 
@@ -38,7 +39,7 @@ struct kept {
 	char stack[STACK_COPY_MAX];
 };
 
-static int pipes[2][2]; /* to the child, and from it */
+static int pipes[2][2]; /* to the child and from it */
 
 int innermost(void);
 int recursive(int depth);
@@ -52,7 +53,7 @@ int __attribute__((noinline)) innermost(void)
 	return c;
 }
 
-/* Each has some thousands of bytes of the stack. */
+/* Each takes some thousands of bytes of the stack. */
 int __attribute__((noinline)) recursive(int depth)
 {
 	volatile char room[4000];
@@ -142,11 +143,11 @@ static int read_kept(void *ctx, __u64 addr, void *buf, size_t len)
 	return 0;
 }
 
-/* The names, root first, as "main;recursive;recursive;". */
+/* Returns the names, root first, as "main;recursive;recursive;". */
 static char *names(struct still_process *p, struct kept *k)
 {
 	const struct memory memory = { .read = read_kept, .ctx = k };
-	/* One that the native frames do not reach: if they end early, a mark stands between. */
+	/* A frame beyond the native ones: if these end early, a mark comes between. */
 	const struct frame python = { .code_addr = 1 };
 	const struct still_thread t = { .regs = k->t.regs,
 					.behind_call = true,
@@ -184,7 +185,7 @@ static unsigned count(const char *text, const char *what)
 	return cnt;
 }
 
-/* A child, and what is read of it while it goes on. */
+/* A child, and what is read of it while it runs. */
 struct scene {
 	struct still *still;
 	struct still_process *p;
@@ -192,10 +193,10 @@ struct scene {
 	pid_t child;
 };
 
-/* The child has called itself that many times, and waits. */
+/* Waits until the child has called itself that many times and waits. */
 static void scene_begin(struct scene *s, int depth)
 {
-	struct py_process info = { .runtime_addr = 1 }; /* no interpreter is in its executable */
+	struct py_process info = { .runtime_addr = 1 }; /* its executable contains no interpreter */
 
 	s->still = still__new();
 	s->kept = calloc(1, sizeof(*s->kept));
@@ -225,7 +226,7 @@ static void it_is_read_when_the_child_has_gone_on(void **state)
 	assert_true(still__check(s.p));
 	go_on();
 	await_child();
-	/* Its stack is another one by now, but not the copy. */
+	/* Its stack has changed by now, but not the copy. */
 	text = names(s.p, s.kept);
 	assert_int_equal(count(text, "recursive;"), DEEP + 1);
 	assert_int_equal(count(text, "innermost;"), 1);
@@ -242,7 +243,7 @@ static void of_other_mappings_nothing_is_said(void **state)
 
 	scene_begin(&s, 1);
 	go_on();
-	/* It has a library more. */
+	/* It has loaded one more library. */
 	await_child();
 	freeze(s.child, s.kept);
 	assert_false(still__check(s.p));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_switch.c - what short waits stand for is right on average, for each function that waits, at any period;
- * and what stacks cost stays within the budget.
+ * test_switch.c - the sampled short waits are right on average, for each waiting function and any
+ * period; and the cost of stacks stays within the budget.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static __u64 random_64(struct rng *rng)
 	       rng_below(rng, 1U << 11);
 }
 
-/* As the program has it. */
+/* As in the program. */
 static __u64 period_of(struct switch_point *p, __u64 length_ns, __u32 shift, __u64 *state)
 {
 	if (!switch_falls_between(p->left, length_ns, shift))
@@ -58,20 +58,20 @@ static void each_kind_of_wait_has_its_own_sum(void **state)
 			continue;
 		}
 		stacks += sum > 0;
-		/* A point falls into it with the probability length / period. */
+		/* A sampling point falls into it with the probability length / period. */
 		variance[kind] += (double)length * (double)period;
 	}
 	for (int kind = 0; kind < KINDS; kind++) {
 		double error = (double)told[kind] - (double)truth[kind];
 
 		assert_true(error * error <= 25 * variance[kind]);
-		/* That says something only where chance is small. */
+		/* This is meaningful only if chance is small. */
 		assert_true(25 * variance[kind] < (double)truth[kind] * (double)truth[kind] / 4);
 	}
 	assert_true(stacks < WAITS / 20);
 }
 
-/* However short the waits are, and however many: together they are right to a period. */
+/* However short and numerous the waits are, their sum is right to within a period. */
 static void a_thread_is_right_to_a_period(void **state)
 {
 	struct rng rng = rng_from_environment();
@@ -89,8 +89,9 @@ static void a_thread_is_right_to_a_period(void **state)
 }
 
 /*
- * A thread that moves between CPUs that sample with different periods, as it likes, is right to the longest of them: a
- * point keeps the period that it was laid for. What is too long for the CPU where it ends stands for itself.
+ * A thread that moves arbitrarily between CPUs with different periods is right to within the
+ * longest of them: a point keeps the period for which it was placed. A wait that is too long for
+ * the CPU on which it ends stands for itself.
  */
 static void a_thread_that_moves_is_right_to_the_longest_period(void **state)
 {
@@ -117,8 +118,8 @@ static void a_thread_that_moves_is_right_to_the_longest_period(void **state)
 }
 
 /*
- * Nor does it matter where which of its functions waits: each has its own sum, where one waits on the CPU with the short
- * period and the other on the one with the long one.
+ * Nor does it matter which of its functions waits where: each has its own sum, even if one waits on
+ * the CPU with the short period and the other on the one with the long period.
  */
 static void functions_on_different_cpus_have_their_own_sums(void **state)
 {
@@ -133,7 +134,7 @@ static void functions_on_different_cpus_have_their_own_sums(void **state)
 
 		told[which] += (double)period_of(&point, length, which ? 23 : 18, &chance);
 		truth[which] += (double)length;
-		/* It may be hit by a point that was laid for the other's period. */
+		/* A point placed for the other's period may hit it. */
 		variance[which] += (double)length * (1 << 23);
 	}
 	for (int which = 0; which < 2; which++) {
@@ -160,7 +161,7 @@ static void a_long_wait_stands_for_itself(void **state)
 
 #define WORK_NS 20000000000ULL
 
-/* A CPU at work: the share of its time that switches and stacks take. */
+/* A busy CPU: the share of its time taken by switches and stacks. */
 struct work {
 	__u64 stack_ns, length_ns, switch_ns;
 };
@@ -196,7 +197,7 @@ static double share_of(const struct work *w, struct rng *rng, double *ret_stacks
 	return (double)(stacks_ns + switches_ns) / (double)now_ns;
 }
 
-/* Whatever a switch takes on this machine: it is measured. */
+/* Whatever a switch costs on this machine: it is measured. */
 static void switches_and_stacks_cost_no_more_than_their_share(void **state)
 {
 	static const struct work works[] = {
@@ -213,12 +214,12 @@ static void switches_and_stacks_cost_no_more_than_their_share(void **state)
 		double switches = share - stacks;
 
 		assert_true(stacks > 0);
-		/* Where switches alone are too many, stacks still have their part. */
+		/* If switches alone are too many, stacks still get their share. */
 		if (switches < 0.9 / SWITCH_SHARE)
 			assert_true(share < 1.05 / SWITCH_SHARE);
 		else
 			assert_true(stacks < 1.05 / SWITCH_SHARE / SWITCH_STACKS_SHARE);
-		/* And it is told: by how much, and for how long. */
+		/* And it is reported: by how much and for how long. */
 		assert_true(budget.switches_ns > 0.97 * switches * WORK_NS &&
 			    budget.switches_ns < 1.03 * switches * WORK_NS);
 		if (switches < 0.9 / SWITCH_SHARE) {
@@ -230,7 +231,7 @@ static void switches_and_stacks_cost_no_more_than_their_share(void **state)
 	}
 }
 
-/* An average of what was measured, without what was interrupted. */
+/* An average of the measured costs, without interrupted measurements. */
 static void what_a_switch_costs_is_learnt(void **state)
 {
 	struct switch_budget budget = { 0 };
@@ -245,9 +246,10 @@ static void what_a_switch_costs_is_learnt(void **state)
 }
 
 /*
- * A CPU compares clocks now and then. The scheduler's was read some moments before, now and then a long one; clocks
- * drift apart as fast as they may. What comes out is never ahead of the truth by more than a usual moment, nor behind by
- * more than one and what drift adds until the next look.
+ * A CPU compares clocks now and then. The scheduler's clock was read slightly earlier, sometimes
+ * much earlier; clocks drift apart at the maximal rate. The result is never ahead of the truth by
+ * more than a usual delay, nor behind by more than a delay plus the drift until the next
+ * comparison.
  */
 static void clocks_are_told_apart(void **state)
 {
@@ -256,14 +258,14 @@ static void clocks_are_told_apart(void **state)
 	__u64 monotonic = 5000000000ULL, base = monotonic;
 
 	for (int i = 0; i < 100000; i++) {
-		__u64 ahead = 77777777 + (monotonic - base) / 2000; /* 500 in a million */
+		__u64 ahead = 77777777 + (monotonic - base) / 2000; /* drift: 500 ppm */
 		__u64 late = rng_below(&rng, 100) ? rng_below(&rng, 2000) : 20000000;
 		__s64 error;
 
 		switch_clock_compare(&clock, monotonic - ahead - late, monotonic);
 		assert_int_equal(clock.compared_ns, monotonic);
 		error = (__s64)(clock.ahead_ns - ahead);
-		/* The first ones may all have been late. */
+		/* The first ones may all have been delayed. */
 		if (i > 10)
 			assert_in_range(error + 2000, 0,
 					2000 + 2000 + 2 * (SWITCH_WINDOW_NS >> 10));
@@ -271,7 +273,10 @@ static void clocks_are_told_apart(void **state)
 	}
 }
 
-/* At first, and after a pause, a switch that goes by an old clock is not believed for a whole window. */
+/*
+ * At first, and after a pause, a switch timed by an outdated clock does not count for a whole
+ * window.
+ */
 static void an_old_clock_is_believed_for_some_switches(void **state)
 {
 	struct switch_clock clock = { 0 };
@@ -287,14 +292,17 @@ static void an_old_clock_is_believed_for_some_switches(void **state)
 				now);
 			now += 10000;
 		}
-		/* But for what drifts between two switches. */
+		/* Except for the drift between two switches. */
 		assert_in_range(clock.ahead_ns - ahead, usual, usual + 200);
 		assert_false(switch_clock_is_due(&clock, now));
 		now += 60000000000ULL;
 	}
 }
 
-/* Of CPUs whose clocks differ and are set back: what a thread has is what lies between its first moment and its last. */
+/*
+ * CPUs' clocks differ and are set back: a thread's time is what lies between its first and its last
+ * moment.
+ */
 static void time_is_counted_once(void **state)
 {
 	struct rng rng = rng_from_environment();
@@ -317,7 +325,7 @@ static void time_is_counted_once(void **state)
 	assert_int_equal(since, latest);
 }
 
-/* A CPU whose clock is set back has no other share of its time for that. */
+/* Setting back a CPU's clock does not change the share of its time. */
 static void a_step_back_is_no_new_window(void **state)
 {
 	struct switch_budget budget = { 0 };
@@ -335,7 +343,7 @@ static void a_step_back_is_no_new_window(void **state)
 	assert_true(budget.spent_ns >= 100 * 20000 - SWITCH_WINDOW_NS / SWITCH_SHARE);
 }
 
-/* Most waits are decided without a random number, and those are decided as they would be with any. */
+/* Most waits are decided without a random number, in the same way as with any random number. */
 static void chance_is_asked_where_it_decides(void **state)
 {
 	struct rng rng = rng_from_environment();
@@ -359,7 +367,10 @@ static void chance_is_asked_where_it_decides(void **state)
 	assert_in_range(asked, 1, WAITS / 10 / 25);
 }
 
-/* At the end of a recording that is shorter than a period: a thread that has slept all along has no point yet. */
+/*
+ * At the end of a recording shorter than a period: a thread that slept all along has no sampling
+ * point yet.
+ */
 static void a_wait_without_a_point_gets_its_share(void **state)
 {
 	const __u64 length = 300000, period = 1ULL << SWITCH_PERIOD_SHIFT;

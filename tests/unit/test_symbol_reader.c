@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_symbol_reader.c - the symbols of files whose parsers die, hang, compute for ever or come too late: the files of
- * others do not suffer.
+ * test_symbol_reader.c - symbols of files whose parsers die, hang, compute for ever or are late:
+ * other owners' files do not suffer.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,7 +86,7 @@ static void an_owner_has_no_more_than_its_share_of_the_time(void **state)
 	symbol_reader__free(r);
 }
 
-/* More files than a parser has open: they take turns. */
+/* More files than a parser can have open: they take turns. */
 static void there_is_room_for_any_number_of_files(void **state)
 {
 	static struct symbol_file files[PARSER_FILES_MAX + 20];
@@ -106,7 +106,7 @@ static void there_is_room_for_any_number_of_files(void **state)
 	symbol_reader__free(r);
 }
 
-/* One that has rested is started again for the next question; one that has worked lately is left alone. */
+/* An idle parser is restarted for the next question; a recently busy one is left alone. */
 static void a_parser_with_nothing_to_do_gives_its_memory_back(void **state)
 {
 	struct symbol_reader *r = symbol_reader__new();
@@ -135,7 +135,10 @@ static bool pin(unsigned cpu)
 	return !sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* A process that leaves its CPU to nobody but what the kernel keeps for others; 0: not permitted. */
+/*
+ * Makes a process that leaves its CPU to others only as far as the kernel enforces; 0: not
+ * permitted.
+ */
 static pid_t occupy(unsigned cpu)
 {
 	const struct sched_param lowest = { .sched_priority = 1 };
@@ -146,7 +149,7 @@ static pid_t occupy(unsigned cpu)
 		assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
 		return WIFSTOPPED(status) ? pid : 0;
 	}
-	/* Not for ever, whatever becomes of us. */
+	/* Limited, whatever happens to us. */
 	alarm(20);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || !pin(cpu) ||
 	    sched_setscheduler(0, SCHED_RR, &lowest))
@@ -230,7 +233,10 @@ static void a_hurry_does_not_wait_for_one_without_a_processor(void **state)
 	symbol_reader__free(r);
 }
 
-/* What is late comes just as another file is to be opened, with all numbers taken: that gets one that it shares with none. */
+/*
+ * The late answer arrives just when another file is to be opened and all numbers are taken: that
+ * file gets a number of its own.
+ */
 static void a_late_answer_leaves_no_number_to_two(void **state)
 {
 	static struct symbol_file files[PARSER_FILES_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_symbolizer.c - the right name or none: objects that are replaced, known by the generation of
- * their interpreter or by a fingerprint.
+ * test_symbolizer.c - the right name or none: replaced objects, recognised by their interpreter's
+ * generation or by a fingerprint.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static void test_same_generation_is_a_hit_without_reads(void **state)
 	assert_name(f, query_at(f, 5), "old");
 	serial = serial_of(f, query_at(f, 5));
 	reads = f->image->reads;
-	f->image->fail_at = 1; /* the process may be gone */
+	f->image->fail_at = 1; /* the process may have ended */
 	assert_name(f, query_at(f, 5), "old");
 	assert_int_equal(serial_of(f, query_at(f, 5)), serial);
 	assert_int_equal(f->image->reads, reads);
@@ -45,14 +45,14 @@ static void test_unchanged_object_is_confirmed_by_its_head(void **state)
 	for (__u64 generation = 5; generation < 9; generation++)
 		assert_int_equal(serial_of(f, query_at(f, generation)), serial);
 	assert_int_equal(f->image->reads, reads + 2);
-	/* Generation 9 was not over when the look began. */
+	/* Generation 9 was still current when the look began. */
 	assert_name(f, query_at(f, 9), "old");
 	assert_name(f, query_at(f, 9), "old");
 	assert_int_equal(f->image->reads, reads + 3);
 	assert_int_equal(symbolizer__stats(f->s).revalidations, 2);
 }
 
-/* The object is dead when it is looked at, but nothing has used its memory yet. */
+/* The object is dead during the look, but its memory has not been reused yet. */
 static void test_look_at_a_corpse_proves_nothing_for_later(void **state)
 {
 	struct fixture *f = *state;
@@ -71,7 +71,7 @@ static void test_look_at_a_corpse_proves_nothing_for_later(void **state)
 	assert_name(f, query_at(f, 8), "new");
 }
 
-/* As the allocator leaves it: only the word of the reference count is another one. */
+/* As the allocator leaves it: only the word of the reference count has changed. */
 static void test_dead_object_is_stale(void **state)
 {
 	static const __u64 words[] = { 0, 0x7f0012345670ULL, 0x5500000000ULL };
@@ -118,7 +118,7 @@ static void test_replaced_object_has_its_own_name_and_serial(void **state)
 	fixture_replace(f->image, f);
 	assert_name(f, query_at(f, 6), "new");
 	assert_true(serial_of(f, query_at(f, 6)) > serial);
-	/* What was interrupted before is not the new one, and the old one is gone. */
+	/* An earlier interrupt did not see the new one, and the old one is gone. */
 	assert_status(f, query_at(f, 5), SYMBOL_STALE);
 	assert_int_equal(symbolizer__stats(f->s).stale, 1);
 }
@@ -138,7 +138,7 @@ static void test_replaced_since_the_interrupt_is_stale(void **state)
 	assert_name(f, query_at(f, 9), "third");
 }
 
-/* Memory and strings reused alike, as exec() and del in a loop do: only co_version differs. */
+/* Memory and strings are both reused, as by exec() and del in a loop: only co_version differs. */
 static void test_same_pointers_are_not_the_same_object(void **state)
 {
 	struct fixture *f = *state;
@@ -153,7 +153,7 @@ static void test_same_pointers_are_not_the_same_object(void **state)
 	assert_status(f, query_at(f, 10), SYMBOL_STALE);
 }
 
-/* Code objects die all the time: never is the generation that of the interrupt. */
+/* Code objects die all the time: the generation is never that of the interrupt. */
 static void test_stale_answer_is_good_for_later_queries(void **state)
 {
 	struct fixture *f = *state;
@@ -180,7 +180,7 @@ static void test_generations_of_two_interpreters_do_not_mix(void **state)
 	memcpy(image_at(f->image, other.interp_addr + 24), &generation, 8);
 	image_put_code(f->image, f->addr, &f->new);
 	assert_name(f, other, "new");
-	/* The first one's generation stands still although its object is gone. */
+	/* The first one's generation does not change although its object is gone. */
 	assert_name(f, query_at(f, 5), "new");
 	other.interp_addr = 0;
 	assert_status(f, other, SYMBOL_UNREADABLE);
@@ -209,7 +209,7 @@ static void test_fingerprint_decides(void **state)
 	assert_name(f, query_by(f, &f->old), "old");
 	assert_int_equal(f->image->reads, reads);
 	fixture_replace(f->image, f);
-	assert_name(f, query_by(f, &f->old), "old"); /* the interrupt saw that one */
+	assert_name(f, query_by(f, &f->old), "old"); /* the interrupt saw this one */
 	assert_name(f, query_by(f, &f->new), "new");
 	assert_status(f, query_by(f, &f->old), SYMBOL_STALE);
 }

@@ -19,7 +19,7 @@
 #define MANY_ADDR 0x100000000ULL
 #define TABLE_ADDR 0x200000000ULL
 
-/* As many code objects as anyone asks for: all like "old", with a line table of any size. */
+/* As many code objects as requested: all like "old", with a line table of any size. */
 struct many {
 	struct fixture *f;
 	__u64 table_size;
@@ -91,7 +91,7 @@ static void test_bytes_of_line_tables_are_bounded(void **state)
 		q.code_addr = MANY_ADDR + (__u64)i * 256;
 		serial_of(f, q);
 	}
-	/* 4 MiB and as much for marks, of 128 MiB. */
+	/* 4 MiB, and as much for marks, out of 128 MiB. */
 	assert_in_range(symbolizer__stats(f->s).evictions, CNT - 32, CNT - 8);
 }
 
@@ -103,7 +103,7 @@ static double now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Printed, not asserted: a busy machine is no failure. What it takes under sanitizers tells nothing. */
+/* Printed, not asserted: a busy machine is no failure. Times under sanitizers mean nothing. */
 static void test_cost_of_a_hit(void **state)
 {
 	enum { ROUNDS = SANITIZED ? 4 : 2000 };
@@ -132,7 +132,7 @@ static void test_cost_of_a_hit(void **state)
 	}
 }
 
-/* Looks at code objects that are always new until one is refused. */
+/* Looks at ever new code objects until one is refused. */
 static unsigned looks_allowed(struct fixture *f, __u64 from, unsigned most)
 {
 	enum symbol_status status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_symbolizer_live.c - the names of real code objects in a running interpreter, while it keeps
+ * test_symbolizer_live.c - names of real code objects in a running interpreter, while it keeps
  * them, while it replaces them between two looks, and while it replaces them during a look.
  */
 #include <stdarg.h>
@@ -44,12 +44,12 @@ struct live {
 	size_t line_size;
 };
 
-/* What the target says of a code object; strings are parts of live.line. */
+/* What the target says about a code object; strings point into live.line. */
 struct told {
 	__u64 addr;
 	char *name, *file;
 	int first_line;
-	char *rest; /* unit line end_line column end_column, again and again */
+	char *rest; /* unit line end_line column end_column, repeated */
 };
 
 static double now_ns(void)
@@ -73,7 +73,7 @@ static char *unhex(char *hex)
 	return hex;
 }
 
-/* False at "end". */
+/* Returns false at "end". */
 static bool hear(struct live *l, struct told *ret)
 {
 	char *save, *field;
@@ -110,7 +110,10 @@ static bool has_generation(const struct live *l)
 	return l->process.offsets.interp.code_object_generation != PYOFF_ABSENT;
 }
 
-/* What the kernel would send if it interrupted now. False if there is no such object now. */
+/*
+ * What the kernel side would send if it interrupted now. Returns false if there is no such object
+ * now.
+ */
 static bool interrupt(struct live *l, __u64 addr, struct code_query *ret)
 {
 	struct code_head head;
@@ -219,8 +222,8 @@ struct past {
 };
 
 /*
- * An interrupt, then other objects in its place, then the look: never another's name. Every second
- * object was not looked at while it lived.
+ * An interrupt, then other objects in its place, then the look: the result is never another's name.
+ * Every second object was not looked at while it lived.
  */
 static void check_replaced(struct live *l)
 {
@@ -258,7 +261,7 @@ static void check_replaced(struct live *l)
 	assert_int_equal(wrong, 0);
 }
 
-/* Stops the target where it is, and sees the code object that runs: what an interrupt sees. */
+/* Stops the target anywhere and finds the running code object, as an interrupt would. */
 static bool stop_and_look(struct live *l, struct code_query *ret, char *ret_name, size_t size)
 {
 	const struct py_offsets *offsets = &l->process.offsets;
@@ -285,8 +288,9 @@ static bool stop_and_look(struct live *l, struct code_query *ret, char *ret_name
 }
 
 /*
- * Objects come and go, before and during the look: the name is that of the interrupt, or none. Where
- * the target loses its CPU while it makes an object, one may be another's (symbolizer.c); that is rare.
+ * Objects come and go before and during the look: the name is that of the interrupt, or none. If
+ * the target loses its CPU while making an object, a name may be another's (symbolizer.c), but
+ * rarely.
  */
 static void check_churn(struct live *l)
 {

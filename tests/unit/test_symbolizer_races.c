@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_symbolizer_races.c - the right name or none: objects that are replaced, and faults, at every
- * read.
+ * test_symbolizer_races.c - the right name or none: replaced objects, and faults, at every read.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +22,7 @@ static void assert_old_or_nothing(struct fixture *f, struct code_query q, unsign
 	*ok += name != NULL;
 }
 
-/* The object goes before the n-th read of a first look: the answer is "old" or there is none. */
+/* The object is replaced before the n-th read of a first look: the answer is "old" or nothing. */
 static void race_first_look(struct fixture *f, struct code_query q, unsigned long reads)
 {
 	unsigned int ok = 0;
@@ -38,7 +37,7 @@ static void race_first_look(struct fixture *f, struct code_query q, unsigned lon
 		if (f->image->change_at)
 			fixture_replace(f->image, f);
 		f->image->change_at = 0;
-		/* Nothing wrong was kept either. */
+		/* Nothing wrong was cached either. */
 		if (q.fingerprint)
 			assert_name(f, query_by(f, &f->new), "new");
 		else
@@ -66,7 +65,7 @@ static void test_replaced_at_any_read_with_fingerprint(void **state)
 	race_first_look(f, query_by(f, &f->old), 10);
 }
 
-/* Late: the generation has moved on before, so that the look can only serve later queries. */
+/* Late: the generation changed earlier, so the look can only serve later queries. */
 static void test_replaced_at_any_read_of_a_late_look(void **state)
 {
 	struct fixture *f = *state;
@@ -85,7 +84,7 @@ static void test_replaced_at_any_read_of_a_late_look(void **state)
 		if (f->image->change_at)
 			fixture_replace(f->image, f);
 		f->image->change_at = 0;
-		/* At 6 the old one was there, at 7 the new one. */
+		/* At 6 the old one existed, at 7 the new one. */
 		name = fixture_resolve(f, query_at(f, 6), &status);
 		assert_true(!name || !strcmp(name, "old"));
 		assert_name(f, query_at(f, 7), "new");
@@ -147,7 +146,7 @@ static void test_unreadable_address_is_not_read_again_and_again(void **state)
 	assert_status(f, q, SYMBOL_UNREADABLE);
 	assert_int_equal(f->image->reads, 2);
 
-	/* In the end it is tried again. */
+	/* At the end it is tried again. */
 	q = query_at(f, 5);
 	f->image->fail_at = 1;
 	reads = f->image->reads;
@@ -171,7 +170,7 @@ static void test_what_is_no_code_object_is_unreadable(void **state)
 	image_put_code(f->image, f->addr, &f->old);
 	fixture_restart(f);
 	assert_name(f, query_at(f, 5), "old");
-	/* A second type of that name is a class of the program. */
+	/* A second type with that name is a class of the program. */
 	f->image->code_type_addr = image_type(f->image, "code");
 	image_put_code(f->image, f->addr, &f->new);
 	fixture_set_generation(f, 6);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_task_chains.c - the chain of each task of a list: first awaiters, circles, awaiters that are not in the list, too
- * little room.
+ * test_task_chains.c - the chain of each task in a list: first awaiters, circles, awaiters outside
+ * the list, too little room.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ static const struct frame frames[] = {
 	{ .code_addr = 0xa2, .instr_off = 4 },
 	{ .code_addr = 0xb1, .instr_off = 6 },
 };
-/* A is awaited by one that nobody knows and by B, and B by C; C and D await each other. */
+/* A is awaited by an unknown task and by B, and B by C; C and D await each other. */
 static const __u64 waiters[] = { 0x9999, B, C, D, C };
 static const struct probe_task tasks[] = {
 	{ .addr = C, .first_waiter = 3, .waiter_cnt = 1 },
@@ -56,7 +56,7 @@ static void chain_to_the_circle(void **state)
 	struct task_chains *c = task_chains__new(&list);
 	struct frame parts[16];
 
-	/* Twice: nothing stays of the first. */
+	/* Twice: nothing remains of the first run. */
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(task_chains__of(c, 1, parts, 16), 8);
 		assert_task(&parts[0], A, 2);
@@ -73,7 +73,7 @@ static void chain_to_the_circle(void **state)
 	task_chains__free(c);
 }
 
-/* As parts that follow the task's, of which there are at most three; names that are not ASCII have none. */
+/* As parts after the task's, at most three; names that are not ASCII are omitted. */
 static void names(void **state)
 {
 	static const char texts[] =
@@ -99,7 +99,7 @@ static void names(void **state)
 	assert_int_equal(task_chains__of(c, 1, parts, 16), 4);
 	assert_memory_equal(&parts[3].frame_addr, texts + 6 + 32, TASK_NAME_PART);
 	assert_int_equal(task_chains__of(c, 2, parts, 16), 1);
-	/* Where there is no room for all, it ends. */
+	/* If there is not enough room, it ends. */
 	assert_int_equal(task_chains__of(c, 0, parts, 2), 2);
 	assert_int_equal(parts[0].fingerprint, TASK_FRAMES);
 	assert_int_equal(task_chains__of(c, 1, parts, 1), 1);

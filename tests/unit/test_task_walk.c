@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_task_walk.c - bpf/tasks.h over tasks made of bytes: chains, sets, wrappers, what is torn, cyclic, endless or
- * not there. And that the layout is that of the tables which real interpreters publish.
+ * test_task_walk.c - bpf/tasks.h over tasks made of bytes: chains, sets, wrappers, and torn,
+ * circular, endless or missing structures. Also: the layout equals the tables that real
+ * interpreters publish.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -149,7 +150,7 @@ static void what_has_ended_or_is_no_coroutine_has_no_frames(void **state)
 		assert_task(x, 0, child, 0, TASK_NO_COROUTINE);
 		assert_task(x, 1, parent, 0, 0);
 
-		/* A future between tasks: what is where a task has its coroutine is not looked at. */
+		/* A future between tasks: krait ignores the field where a task has its coroutine. */
 		fake_put_u8(x->f, child + IS_TASK, 0);
 		fake_put(x->f, child + CORO, 8);
 		walk_tasks(x, child);
@@ -199,7 +200,7 @@ static void what_is_torn_is_marked(void **state)
 		begin(x, v);
 		parents[0] = fake_task(x, fake_suspended(x, fake_future(x), 2), 0);
 		child = fake_task(x, fake_suspended(x, fake_future(x), 4), parents[0]);
-		/* Said to be a set, or a task, while it is not (yet). */
+		/* Marked as a set, or a task, which it is not (yet). */
 		fake_put_u8(x->f, child + IS_SET, 1);
 		fake_put(x->f, parents[0] + 40, 12345);
 		fake_put(x->f, parents[0] + 24, 2);
@@ -220,7 +221,7 @@ static void what_is_torn_is_marked(void **state)
 	}
 }
 
-/* Each read may fail, and what is said then is a part of the truth, or has a note. */
+/* Each read may fail; the result is then a part of the truth or has a note. */
 static void every_fault_is_noted(void **state)
 {
 	struct fake_tasks *x = *state;
@@ -262,7 +263,10 @@ static void every_fault_is_noted(void **state)
 	}
 }
 
-/* A page of what a coroutine awaits, or of what that holds, is not there; a first member that is a number is none. */
+/*
+ * A page of what a coroutine awaits, or of what that contains, is not present; a number as first
+ * member is no object.
+ */
 static void what_is_not_present_is_marked(void **state)
 {
 	static const __u64 numbers[] = { 0, 8, 4096, 1ULL << 63, ~7ULL };
@@ -292,7 +296,7 @@ static void what_is_not_present_is_marked(void **state)
 	}
 }
 
-/* Whatever is in the memory: bounded, and no part beyond the room. */
+/* Any memory content: bounded, and no part beyond the room. */
 static void garbage_ends(void **state)
 {
 	struct fake_tasks *x = *state;
@@ -303,7 +307,7 @@ static void garbage_ends(void **state)
 	}
 }
 
-/* A str of ASCII, or an int, as CPython lays them out behind the type. */
+/* Makes an ASCII str or an int as CPython lays them out after the type. */
 static __u64 object_of(struct fake_tasks *x, __u32 flags, __u64 first, __u64 third)
 {
 	__u64 type = fake_alloc(x->f, 256), addr = fake_alloc(x->f, 128);
@@ -348,7 +352,7 @@ static void a_name_is_a_text_or_a_number(void **state)
 		}
 		assert_string_equal(got, text);
 
-		/* Two bytes for each character, neither of the two, nothing there: no name. */
+		/* Two bytes per character, neither str nor int, or unreadable: no name. */
 		fake_put_u32(x->f, name + 32, (2 | 8) << 2);
 		walk_tasks(x, running);
 		assert_int_equal(x->result.cnt, 2);
@@ -367,7 +371,7 @@ static __u64 offset_of(const __u64 *table, size_t position)
 	return table[position / 8];
 }
 
-/* gen_object and set_object of the published tables: positions as in cpython.md, 2.2. */
+/* gen_object and set_object of the published tables: positions as in py_debug_tables.h. */
 static void the_layout_is_that_of_published_tables(void **state)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_thread.c - bpf/thread.h: which thread state is this thread's?
+ * test_thread.c - bpf/thread.h: finds this thread's thread state.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static void a_thread_is_found_in_any_interpreter(void **state)
 			for (int i = 0; i < 4; i++) {
 				__u64 interp_addr = fake_interp(x->fake);
 
-				if (i != 2) /* one without any thread */
+				if (i != 2) /* one has no threads at all */
 					add_others(x, interp_addr, 3);
 				if (i != mine)
 					continue;

@@ -12,7 +12,7 @@
 
 #include "support_search.h"
 
-/* The list as some other thread would leave it between two of its stores. */
+/* The list between two stores of another thread. */
 static void a_wrong_back_link_is_torn(void **state)
 {
 	struct search_fixture *x = *state;
@@ -106,7 +106,7 @@ static void a_misaligned_link_is_not_followed(void **state)
 	}
 }
 
-/* Three interpreters of three threads; SELF only in the last, bound or not. */
+/* Three interpreters with three threads each; SELF is only in the last, bound or not. */
 static void a_fault_at_any_read_is_a_fault(void **state)
 {
 	struct search_fixture *x = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_thread_cache.c - bpf/thread.h: a remembered thread state is believed only while it is this
- * thread's, the active one, and in its list; and what a whole interrupt makes of it.
+ * test_thread_cache.c - bpf/thread.h: a remembered thread state counts only while it is this
+ * thread's, active, and in its list; and its effect on a whole interrupt.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,7 +72,7 @@ static void a_state_that_did_not_change_is_valid_in_two_reads(void **state)
 		begin(x, v);
 		assert_true(valid(x));
 		assert_int_equal(x->fake->reads, 2);
-		fake_unlink_thread(x->fake, x->head_addr); /* it is the head now */
+		fake_unlink_thread(x->fake, x->head_addr); /* mine becomes the head */
 		assert_true(valid(x));
 		fake_unlink_thread(x->fake, x->tail_addr); /* and alone */
 		assert_true(valid(x));
@@ -127,7 +127,7 @@ static void a_state_that_is_not_the_active_one_is_not_valid(void **state)
 	}
 }
 
-/* free() leaves the bytes: id, interpreter and status are all as they were. */
+/* free() leaves the bytes: id, interpreter and status are unchanged. */
 static void a_freed_state_is_not_valid(void **state)
 {
 	struct fixture *x = *state;

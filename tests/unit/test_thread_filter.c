@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_thread_filter.c - the words of --thread.
+ * test_thread_filter.c - the arguments of --thread.
  */
 #include <setjmp.h>
 #include <stdarg.h>

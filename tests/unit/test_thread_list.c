@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_thread_list.c - user/walk/thread_list.c: every state of every interpreter, whatever the lists say; and
- * target/probe_threads.c: a list that came out of a prober is checked.
+ * test_thread_list.c - user/walk/thread_list.c: every state of every interpreter, whatever the
+ * lists contain; and target/probe_threads.c: lists from a prober are checked.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -76,7 +76,7 @@ static void a_list_that_changes_is_torn(void **state)
 		assert_int_equal(read_list(x, CAP, &cnt), REASON_THREAD_TORN);
 		assert_int_equal(cnt, 3);
 		fake_put(x->fake, list[3].tstate_addr + (__u64)prev, saved);
-		/* A circle is torn where it closes. */
+		/* A circle counts as torn where it closes. */
 		fake_put(x->fake, list[4].tstate_addr + (__u64)x->fake->offsets.thread.next,
 			 list[0].tstate_addr);
 		assert_int_equal(read_list(x, CAP, &cnt), REASON_THREAD_TORN);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_thread_long.c - bpf/thread.h: lists of thousands of thread states are searched in parts, one in
- * each interrupt, and what comes out is what one long search would have found.
+ * test_thread_long.c - bpf/thread.h: lists of thousands of thread states are searched in parts, one
+ * per interrupt, with the same result as one long search.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "read.h"
 #include "thread.h"
 
-/* Three parts of a process that has used up its budget. */
+/* Three parts for a process that has used up its budget. */
 #define MANY (2 * KRAIT_SEARCH_PART + 100)
 
 struct fixture {
@@ -41,7 +41,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Many states, behind which is that of this thread, if it shall have one. */
+/* Many states, followed by this thread's if it has one. */
 static void begin(struct fixture *x, int version, bool has_state)
 {
 	search_fixture_begin(&x->search, version);
@@ -54,7 +54,7 @@ static void begin(struct fixture *x, int version, bool has_state)
 	add_others(&x->search, x->interp_addr, MANY);
 }
 
-/* One interrupt; never more reads than a part and what is around it takes. */
+/* One interrupt; never more reads than a part and its surroundings need. */
 static __u32 interrupt(struct fixture *x)
 {
 	fake_heal(x->search.fake);
@@ -70,7 +70,7 @@ static void the_last_of_many_is_found_at_the_third_sample(void **state)
 	for_each_version(v)
 	{
 		begin(x, v, true);
-		/* Idle, which before 3.12 is a candidate. */
+		/* Idle, so before 3.12 it is a candidate. */
 		assert_int_equal(interrupt(x), REASON_THREAD_LIMIT);
 		assert_int_equal(interrupt(x), REASON_THREAD_LIMIT);
 		assert_int_not_equal(interrupt(x), REASON_THREAD_LIMIT);
@@ -106,7 +106,7 @@ static void a_thread_of_c_is_known_as_one_from_the_third_sample_on(void **state)
 	}
 }
 
-/* New states are at the head: that of this thread is found at once, another's costs a search. */
+/* New states are at the head: this thread's is found at once, another thread's costs a search. */
 static void what_a_thread_of_c_gets_is_found(void **state)
 {
 	struct fixture *x = *state;
@@ -123,7 +123,7 @@ static void what_a_thread_of_c_gets_is_found(void **state)
 					 FAKE_STATUS_BOUND);
 		assert_int_equal(interrupt(x), REASON_THREAD_LIMIT);
 		fake_unlink_thread(x->search.fake, other_addr);
-		/* Two parts that are worth nothing then, and three. */
+		/* Two parts without a result, then three more. */
 		for (int i = 0; i < 6; i++)
 			interrupt(x);
 		assert_int_equal(x->search.result.reason, REASON_NATIVE_THREAD);
@@ -134,7 +134,7 @@ static void what_a_thread_of_c_gets_is_found(void **state)
 	}
 }
 
-/* It got its state while the search was behind that place: "none" would be a lie. */
+/* It got its state after the search had passed that place: "none" would be wrong. */
 static void a_state_that_comes_during_the_search_is_not_missed(void **state)
 {
 	struct fixture *x = *state;
@@ -150,7 +150,10 @@ static void a_state_that_comes_during_the_search_is_not_missed(void **state)
 	}
 }
 
-/* Before 3.12 that is not a thread's own state but a candidate, which several parts carry along. */
+/*
+ * Before 3.12 this is a candidate instead of a thread's own state, and several parts carry it
+ * along.
+ */
 static void where_the_search_stopped_may_be_gone(void **state)
 {
 	struct fixture *x = *state;
@@ -203,7 +206,7 @@ static void what_was_searched_is_paid_for(void **state)
 	struct proc_info proc = { 0 };
 	struct thread_search t;
 
-	/* Every interrupt of 997 Hz searches as far as it may. */
+	/* Every interrupt at 997 Hz searches as far as allowed. */
 	for (__u64 i = 0; i < searches; i++) {
 		now_ns += 1003009;
 		thread_search_allow(&t, &proc, now_ns);
@@ -214,7 +217,7 @@ static void what_was_searched_is_paid_for(void **state)
 	}
 	assert_in_range(steps, searches * KRAIT_SEARCH_PART,
 			searches * 1100 + KRAIT_SEARCH_BUDGET + KRAIT_MAX_THREADS);
-	/* After a rest it may again. */
+	/* After a rest it may search again. */
 	thread_search_allow(&t, &proc, now_ns + 100000000);
 	assert_int_equal(t.left, KRAIT_MAX_THREADS);
 }

@@ -64,7 +64,7 @@ static void without_the_gil_the_list_is_searched(void **state)
 	}
 }
 
-/* What is in the runtime there may be anything, or a state that has just gone. */
+/* The memory there may contain anything, or a state that was just freed. */
 static void a_wild_current_state_is_not_believed(void **state)
 {
 	static const __u64 wild[] = { 1, 0xffff800000000000, 0x7f5500000001, 0x7f5500003000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_threads.c - threads go with their process, each once, and one whose id is used again inherits
- * nothing.
+ * test_threads.c - threads are removed with their process, each once, and one with a reused id
+ * inherits nothing.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_tick.c - a timer on a grid whose interrupts come late: what was due and never came is counted, to
- * the tick, whatever the delays.
+ * test_tick.c - a periodic timer whose interrupts are delayed: missed ticks are counted exactly,
+ * whatever the delays.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,13 +18,13 @@
 
 #define START 1000000000ULL
 
-/* A timer as hrtimer_forward_now() keeps it: late by more than a period, it moves on. */
+/* A timer as hrtimer_forward_now() runs it: if it is late by more than a period, it skips ahead. */
 struct timer {
 	__u64 next_ns, period_ns;
 	__u64 skipped;
 };
 
-/* The next interrupt, late by so much; its time. */
+/* Returns the time of the next interrupt, delayed by late_ns. */
 static __u64 fire(struct timer *t, __u64 late_ns)
 {
 	__u64 now_ns = t->next_ns + late_ns, overrun = late_ns / t->period_ns;
@@ -45,7 +45,7 @@ static void a_timer_that_is_on_time_misses_nothing(void **state)
 	assert_int_equal(tick.missed, 0);
 }
 
-/* Up to a period less a nanosecond, the first one, too: the grid has to be found. */
+/* Delays up to a period less a nanosecond, even for the first tick: the grid has to be found. */
 static void lateness_alone_is_not_missed(void **state)
 {
 	unsigned seed = 1;
@@ -76,7 +76,10 @@ static void what_never_came_is_counted(void **state)
 			__u64 late = (__u64)rand_r(&seed) % (rand_r(&seed) % 3 ? 20000 : 100000);
 
 			counted += tick_missed(&tick, fire(&timer, late), timer.period_ns);
-			/* The last one's lateness was a period or more: seen with the next tick. */
+			/*
+			 * A delay of the last tick by a period or more is noticed only with the
+			 * next.
+			 */
 			assert_in_range(counted, timer.skipped > 5 ? timer.skipped - 5 : 0,
 					timer.skipped + 5);
 		}
@@ -87,7 +90,7 @@ static void what_never_came_is_counted(void **state)
 	}
 }
 
-/* perf stops a timer that it throttles and starts it again later, off the grid. */
+/* perf stops a throttled timer and restarts it later, off the grid. */
 static void a_new_grid_costs_one_tick_at_most(void **state)
 {
 	struct timer timer = { .next_ns = START, .period_ns = 20000 };
@@ -105,7 +108,7 @@ static void a_new_grid_costs_one_tick_at_most(void **state)
 	}
 }
 
-/* --jitter: the timer is started anew with another period, at any point of the one before. */
+/* --jitter: the timer is restarted with another period at any point of the previous one. */
 static void another_period_misses_nothing(void **state)
 {
 	struct timer timer = { .next_ns = START, .period_ns = 1000000 };
@@ -133,7 +136,10 @@ static void no_period_is_shorter_than_the_kernels(void **state)
 	assert_int_equal(tick_missed(&tick, fire(&timer, 0), 0), 0);
 }
 
-/* Threads take turns, and ticks hit the CPU before a switch whose clock is new, or as old as a wake-up. */
+/*
+ * Threads take turns, and ticks hit the CPU before a switch whose clock is current, or as old as a
+ * wake-up.
+ */
 static void each_tick_is_of_who_pays_for_its_time(void **state)
 {
 	__u32 want[4] = { 0 }, got[4] = { 0 }, on = 1, clock = 1000;
@@ -144,7 +150,7 @@ static void each_tick_is_of_who_pays_for_its_time(void **state)
 		__u32 next = (__u32)rand_r(&seed) % 4, before = 0, behind = 0, leaves, comes;
 		bool skips = rand_r(&seed) % 2;
 
-		/* Wake-ups, each of which brings the clock up to date, and ticks behind each. */
+		/* Wake-ups, each of which updates the clock, with ticks after each. */
 		for (int wakes = rand_r(&seed) % 3; wakes > 0; wakes--) {
 			before += behind;
 			clock++;
@@ -166,7 +172,7 @@ static void each_tick_is_of_who_pays_for_its_time(void **state)
 	assert_true(want[0] > 1000);
 }
 
-/* The switch of the one that was hit was not reported. */
+/* The switch of the interrupted thread was not reported. */
 static void who_has_gone_unseen_leaves_nothing(void **state)
 {
 	struct tick_notes notes = { 0 };
@@ -195,14 +201,20 @@ static void what_never_came_was_not_all_of_one_thread(void **state)
 
 #define PERIOD 1000000ULL
 
-/* A thread whose functions ticks find more rarely, or more often, than is their due, and what --wall makes of it. */
+/*
+ * A thread whose functions are hit by ticks more rarely, or more often, than their share of time,
+ * and the result under --wall.
+ */
 struct simulated {
 	__u64 on[2], found[2]; /* CPU time by function, and what its samples stand for */
 	__u64 marked, total_on, sampled;
-	__u64 worst; /* what sums were off by at most */
+	__u64 worst; /* largest error of the sums */
 };
 
-/* For pieces of work of so long each, by turns: a tick hits a piece by chance, and is then seen or not. */
+/*
+ * Simulates alternating pieces of work of these lengths: a tick hits a piece by chance, and is then
+ * seen or not.
+ */
 static void simulate(struct simulated *s, unsigned pieces, const __u64 length_ns[2],
 		     const unsigned seen_percent[2], unsigned *seed)
 {
@@ -225,7 +237,7 @@ static void simulate(struct simulated *s, unsigned pieces, const __u64 length_ns
 				s->sampled += ns;
 			}
 		}
-		/* Each wait that gets a stack takes what is missing along. */
+		/* Each wait that gets a stack carries the missing time. */
 		if (k % 8 == 0) {
 			units = tick_unsampled(s->total_on, s->sampled, PERIOD);
 			s->marked += (__u64)units << UNSAMPLED_SHIFT;
@@ -245,7 +257,10 @@ static void assert_share(__u64 part, __u64 whole, double want, double room)
 		fail_msg("%.4f instead of %.4f", share, want);
 }
 
-/* What ticks do not find is marked, and no function has it; what they find stays where they found it; the sum is right. */
+/*
+ * Time that ticks miss is marked and belongs to no function; found time stays where it was found;
+ * the sum is right.
+ */
 static void what_no_tick_finds_is_no_functions(void **state)
 {
 	static const struct {
@@ -274,7 +289,10 @@ static void what_no_tick_finds_is_no_functions(void **state)
 	}
 }
 
-/* Of one that ticks find as its due is, next to nothing is marked, and nothing where it works at a stretch. */
+/*
+ * If ticks hit a thread in proportion, hardly anything is marked, and nothing if it works
+ * continuously.
+ */
 static void chance_is_not_marked(void **state)
 {
 	static const struct {
@@ -308,7 +326,7 @@ static void chance_is_not_marked(void **state)
 	}
 }
 
-/* What is found too often has less weight, all of it alike. */
+/* Functions that are hit too often get less weight, all by the same factor. */
 static void what_is_found_too_often_counts_less(void **state)
 {
 	static const __u64 length_ns[2] = { 400000, 400000 };
@@ -322,7 +340,7 @@ static void what_is_found_too_often_counts_less(void **state)
 	assert_share(s.marked, s.total_on, 0, 0.005);
 }
 
-/* A lot at once: the rest comes with the next one. */
+/* A large amount: the rest comes with the next one. */
 static void no_more_is_told_than_there_is_room_for(void **state)
 {
 	__u64 on = 100000 * PERIOD, sampled = 0;

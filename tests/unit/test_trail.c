@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_trail.c - walks that follow the trail of an earlier one (bpf/trail.h) find what walks by themselves find,
- * whatever has changed meanwhile: a stack of random words, some of which change between walks. So do those from outside
- * (unwind/stack_unwind.h).
+ * test_trail.c - walks that follow an earlier walk's trail (bpf/trail.h) give the same result as
+ * walks without, whatever has changed meanwhile: a stack of random words, some of which change
+ * between walks. So do walks from outside (unwind/stack_unwind.h).
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #include "unwind/stack_unwind.h"
 
 #define CODE 0x10000000ULL
-#define CODE_BLOCKS 64 /* of 16 bytes, each with one rule */
+#define CODE_BLOCKS 64 /* 16 bytes each, with one rule each */
 #define STACK 0x20000ffe000ULL
 #define STACK_WORDS 2048
 #define WALKS 30000
@@ -33,7 +33,7 @@ static __u32 roll(__u32 sides)
 	return (__u32)((seed >> 11) % sides);
 }
 
-/* The last part is not there, and the page before it only in part. */
+/* The last part does not exist, and the page before it only partly. */
 static int read_stack(void *ctx, __u64 addr, void *buf, size_t len)
 {
 	__u64 at = addr - STACK;
@@ -88,7 +88,10 @@ static struct unwind_rule random_rule(void)
 	return r;
 }
 
-/* The file has a rule for each block of code; two blocks have none, and one is where threads begin. */
+/*
+ * The file has a rule for each block of code; two blocks have none, and one is a thread's
+ * beginning.
+ */
 static void make_rows(struct unwind_tables *t)
 {
 	struct unwind_rule rules[CODE_BLOCKS];
@@ -110,13 +113,13 @@ static void make_rows(struct unwind_tables *t)
 	assert_int_equal(unwind_tables__set_rows(t, 1, &r, 0), 0);
 }
 
-/* Few, so that the same ones come again in other places. */
+/* Few, so that the same ones recur in other places. */
 static __u64 random_ip(void)
 {
 	return CODE + 1 + 37 * (__u64)roll(16 * CODE_BLOCKS / 37);
 }
 
-/* Return addresses where rules look for them, mostly, and pointers to the stack above. */
+/* Mostly return addresses where rules look for them, and pointers to the stack above. */
 static void change_word(__u32 at)
 {
 	__u32 kind = roll(64);
@@ -136,7 +139,7 @@ static void begin_walk(struct native_walk *w, __u32 space, const struct native_r
 	unwind_begin(w, regs);
 	for (int i = 0; i < UNWIND_REGS; i++)
 		w->regs[i] = STACK + 16ULL * (__u64)i;
-	/* They are the same registers. */
+	/* These alias each other. */
 	w->regs[UNWIND_REG_SP] = regs->sp;
 	w->regs[UNWIND_REG_FP] = regs->fp;
 	unwind_enter(w, space);
@@ -144,7 +147,7 @@ static void begin_walk(struct native_walk *w, __u32 space, const struct native_r
 	unwind_find_trail(w);
 }
 
-/* How many frames came from the trail. */
+/* Returns how many frames came from the trail. */
 static __u32 walk(struct native_walk *w, struct native_frame *frames)
 {
 	__u32 by_trail = 0;
@@ -173,7 +176,7 @@ static void assert_same(const struct native_walk *a, const struct native_walk *b
 	assert_int_equal(a->flags, b->flags);
 }
 
-/* The walk of waiting threads, by the registers as the kernel has them. */
+/* The walk of waiting threads, with registers as the kernel has them. */
 static void compare_outside(struct stack_unwind *u, const struct native_walk *want,
 			    const struct native_frame *frames, const struct native_regs *regs)
 {
@@ -192,7 +195,7 @@ static void compare_outside(struct stack_unwind *u, const struct native_walk *wa
 	assert_memory_equal(got.frames, frames, got.cnt * sizeof(*frames));
 }
 
-/* Of one set of rules. Frames that were found: all, and by the trail. */
+/* With one set of rules. Counts the frames found: all, and those from the trail. */
 static void compare_walks(__u64 *ret_frames, __u64 *ret_by_trail)
 {
 	static struct native_frame alone_frames[KRAIT_MAX_NATIVE], frames[KRAIT_MAX_NATIVE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_trim.c - processes come and go: the dictionary of krait top stays small, no sum changes, and places
- * that one looks at stay the same; pauses and counting anew.
+ * test_trim.c - processes come and go: krait top's dictionary stays small, no sum changes, and the
+ * places on display stay the same; also pauses and counting anew.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #define LIVES 120
 #define STACKS 200
 
-/* A process with functions of its own; each of them has one sample. */
+/* Runs a process with functions of its own, with one sample each. */
 static void live(struct fed *f, int pid, unsigned generation)
 {
 	char functions[64];
@@ -29,7 +29,7 @@ static void live(struct fed *f, int pid, unsigned generation)
 		snprintf(functions, sizeof(functions), "main;work;leaf%u", i % 20);
 		fed_cpu(f, fed_stack(f, pid, functions), 1);
 	}
-	/* Each has one function that no other one has. */
+	/* Each has one function that no other has. */
 	snprintf(functions, sizeof(functions), "main;once%u", generation);
 	fed_cpu(f, fed_stack(f, pid, functions), 1);
 }
@@ -50,7 +50,7 @@ static void sums_stay_and_the_dictionary_small(void **state)
 		fed_wait(&f, fed_stack(&f, pid, "main;sleep"), STATE_SLEEP, TICK);
 		fed_round(&f);
 		f.gone[pid] = true;
-		/* model.c keeps it from being too small. */
+		/* Normally model.c does not trim a dictionary this small. */
 		f.model->trim_at = f.model->trim_at > 3000 ? 3000 : f.model->trim_at;
 		nodes = dict__node_cnt(f.session->dict);
 		most = nodes > most ? nodes : most;
@@ -63,7 +63,10 @@ static void sums_stay_and_the_dictionary_small(void **state)
 				 total);
 	}
 	assert_true(f.model->trims > 0);
-	/* 30 rounds of processes of 25 nodes are kept, and one of those that have ended. */
+	/*
+	 * 30 rounds of processes with 25 nodes are kept, plus one process for those that have
+	 * ended.
+	 */
 	assert_true(most < 4000);
 	assert_int_equal(model__show(f.model, ROWS_PROCESSES, false), 0);
 	assert_non_null(fed_row(&f, NAME_ENDED));
@@ -71,7 +74,7 @@ static void sums_stay_and_the_dictionary_small(void **state)
 	fed_end(&f);
 }
 
-/* What is in use, right behind a trim. */
+/* Memory in use right after a trim. */
 static size_t used(void)
 {
 	struct mallinfo2 info = mallinfo2();
@@ -79,7 +82,7 @@ static size_t used(void)
 	return info.uordblks + info.hblkhd;
 }
 
-/* Each with its ids, as a session has them. */
+/* Each with its ids, as in a session. */
 static void live_once(struct fed *f, int pid)
 {
 	const struct identity one = { .pid = pid, .uid = 1000 };
@@ -110,10 +113,10 @@ static void hours_of_processes_take_no_more_memory(void **state)
 	}
 	assert_true(seen > 20);
 	print_message("# %zu KiB after 3 trims, %zu after %u\n", early >> 10, late >> 10, seen);
-#ifndef __SANITIZE_ADDRESS__ /* its malloc() says nothing of what is in use */
+#ifndef __SANITIZE_ADDRESS__ /* its malloc() does not say how much is in use */
 	assert_true(early && late < early + early / 20);
 #endif
-	/* The one that came last is known still. */
+	/* The latest one is still known. */
 	assert_non_null(identities_find(dict__identities_of(f.session->dict), FED_PIDS - 1, 0));
 	assert_null(identities_find(dict__identities_of(f.session->dict), 1, 0));
 	fed_end(&f);
@@ -148,7 +151,7 @@ static void a_place_is_the_same_one_afterwards(void **state)
 	struct rows_spec spec = { .view = ROWS_CALLERS };
 
 	fed_begin(&f, false);
-	/* What comes first is forgotten, so all that follows has other numbers then. */
+	/* The first of these is forgotten, so all later ones change their numbers. */
 	profile__count(f.session, 0, fed_stack(&f, PID_A, "nobody;wants;this"), TICK);
 	fed_cpu(&f, fed_stack(&f, PID_B, "main;work;hot"), 2);
 	fed_round(&f);
@@ -191,7 +194,7 @@ static void a_pause_is_counted_when_it_is_over(void **state)
 	fed_round(&f);
 	assert_int_equal(fed_row(&f, "hot")->all.total[MEASURE_CPU], 106 * TICK);
 	assert_int_equal(row_now(f.model->rows, fed_row(&f, "hot")).total[MEASURE_CPU], TICK);
-	/* A second, a pause of one, and the rest of the second round. */
+	/* A second, a pause of one second, and the rest of the second round. */
 	assert_int_equal(samples__all_ns(f.model->samples), 3 * SECOND);
 	assert_int_equal(samples__round(f.model->samples, 0)->to_ns -
 				 samples__round(f.model->samples, 0)->from_ns,

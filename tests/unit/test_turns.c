@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_turns.c - the ring's reader wakes up often where somebody waits for what comes, and rarely where nobody does.
+ * test_turns.c - the ring's reader wakes up often if somebody waits for records, and rarely if
+ * nobody does.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,7 @@ static const struct ring_moved news = { .bytes = 1000, .news = true };
 static const struct ring_moved newcomer = { .bytes = 1000, .newcomer = true };
 static const struct ring_moved many = { .bytes = QUEUE_CHUNK };
 
-/* As many turns with that, each over; the last one's length. */
+/* Runs that many complete turns. Returns the last one's length. */
 static __u64 turns_with(struct turns *t, const struct ring_moved *m, unsigned cnt, __u64 *now_ns)
 {
 	__u64 ns = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_ui.c - keys lead where they should, and screens of all sizes show it.
+ * test_ui.c - keys lead to the right places, and screens of all sizes show them.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static void a_screen_of_functions(void **state)
 	shown_end(&x);
 }
 
-/* Lines of C are in captures: the screen says so, and names the command. */
+/* Captures have lines of C: the screen says so and names the command. */
 static void native_functions_have_no_source_here(void **state)
 {
 	const struct native_place place = { .name = "memcpy", .path = "/lib/libc.so.6" };
@@ -106,7 +106,7 @@ static void into_a_process_and_out(void **state)
 	assert_hidden(&x, "python200");
 	shown_key(&x, KEY_OF_ESCAPE);
 	assert_shown(&x, "Processes");
-	/* The cursor is where it was. */
+	/* The cursor has not moved. */
 	assert_int_equal(x.ui.cursor, 1);
 	shown_key(&x, KEY_OF_ESCAPE);
 	assert_shown(&x, "Processes");
@@ -130,7 +130,7 @@ static void filter_as_you_type(void **state)
 	assert_shown(&x, " work ");
 	shown_key(&x, KEY_OF_ENTER);
 	assert_shown(&x, ", with W");
-	/* Keys are keys again. */
+	/* The prompt has ended, so keys are keys again. */
 	shown_keys(&x, "/zzz");
 	assert_shown(&x, "nothing has that in its name");
 	shown_key(&x, KEY_OF_ESCAPE);
@@ -152,7 +152,7 @@ static void callers_and_back(void **state)
 	assert_shown(&x, "Called by");
 	assert_shown(&x, "main ");
 	assert_shown(&x, "hot ");
-	/* To the lower half, and around what is there. */
+	/* To the lower half, and through its rows. */
 	shown_keys(&x, "\t");
 	assert_true(x.ui.callees);
 	shown_key(&x, KEY_OF_ENTER);
@@ -185,7 +185,7 @@ static void a_source_with_its_heat(void **state)
 	x.ui.anew = true;
 	shown_draw(&x, 24, 80, true);
 	assert_shown(&x, "  60.0   60.0     0.60     81         the hot one \\x1b[31m\n");
-	/* From where the function begins on. */
+	/* Starts at the function's first line. */
 	assert_shown(&x, "     80 line 80\n");
 	shown_keys(&x, "n");
 	assert_int_equal(x.ui.cursor + 1, 81);
@@ -216,7 +216,7 @@ static void sorts_and_shares(void **state)
 	shown_keys(&x, "P%");
 	assert_shown(&x, "All self% All tot%");
 	assert_shown(&x, "  60.0   60.0      60.0     60.0");
-	/* The first line is the first line; another one stays on its row. */
+	/* On the first line the cursor stays at the top; on another it follows its row. */
 	shown_keys(&x, "jT");
 	assert_int_equal(x.ui.cursor, 3);
 	shown_key(&x, KEY_OF_HOME);
@@ -290,7 +290,7 @@ static void wishes(void **state)
 
 static const char *all_keys = "jjk\t\t3\t456t+-c1c\tsss<PT%m zn/a/w?hq";
 
-/* No size and no key is too much. */
+/* Any size with any key. */
 static void any_size(void **state)
 {
 	struct shown x;
@@ -370,7 +370,7 @@ static void assert_picked(struct shown *x, unsigned expected)
 	assert_int_equal(cnt, expected);
 }
 
-/* What w writes. */
+/* The samples that w writes. */
 static void what_is_on_screen_is_picked(void **state)
 {
 	struct shown x;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_ui_keys.c - each key of krait top by itself, under all its names and where there is no further; other keys do
- * nothing, and the help leaves none out.
+ * test_ui_keys.c - each key of krait top, under all its names and at the ends of its range; other
+ * keys do nothing, and the help lists every key.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,7 +103,7 @@ static void a_tree(void **state)
 	shown_end(&x);
 }
 
-/* Left folds a tree; elsewhere it is a way back, as Esc and Backspace are. */
+/* Left folds a tree; elsewhere it goes back, like Esc and Backspace. */
 static void ways_back(void **state)
 {
 	static const int back[] = { KEY_OF_LEFT, KEY_OF_ESCAPE, KEY_OF_BACK };
@@ -172,7 +172,7 @@ static void beginning_a_filter(void **state)
 	shown_end(&x);
 }
 
-/* Characters, not bytes, are taken back; what is too long is not typed. */
+/* Deletes characters, not bytes; ignores input that is too long. */
 static void typing(void **state)
 {
 	const char *filter;
@@ -215,7 +215,7 @@ static void writing_nothing(void **state)
 	shown_end(&x);
 }
 
-/* A source has no filter, and the last line names none. */
+/* Source has no filter, and the last line mentions none. */
 static void no_filter_in_a_source(void **state)
 {
 	struct shown x;
@@ -230,7 +230,7 @@ static void no_filter_in_a_source(void **state)
 	shown_end(&x);
 }
 
-/* The help names each key, on the smallest usual screen, and no key does anything but to leave it. */
+/* The help lists each key, on the smallest usual screen, and in it any key only leaves it. */
 static void help(void **state)
 {
 	static const int begin[] = { 'h', '?', KEY_OF_F(1) };

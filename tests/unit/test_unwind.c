@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_unwind.c - the unwinder at every instruction of real programs: in libc, libcrypto, and the interpreters.
+ * test_unwind.c - the unwinder at every instruction of real programs: in libc, libcrypto, and the
+ * interpreters.
  */
 #include <dlfcn.h>
 #include <locale.h>
@@ -24,7 +25,7 @@
 #include "support_pythons.h"
 #include "support_stepper.h"
 
-/* For each program; KRAIT_FULL=1 takes all that it has. */
+/* Per program; KRAIT_FULL=1 takes all of them. */
 #define STEPS (getenv("KRAIT_FULL") ? 10000000 : 25000)
 
 /* ---- libc ------------------------------------------------------------------------------------- */
@@ -76,7 +77,7 @@ static void *be_thread(void *arg)
 	return arg;
 }
 
-/* clone3() and clone(): behind their system calls there are no entries. */
+/* clone3() and clone(): there are no unwind entries after their system calls. */
 static void use_clones(void *arg)
 {
 	char *const argv[] = { (char *)"true", NULL };
@@ -126,8 +127,8 @@ static void use_libcrypto(void *arg)
 }
 
 /*
- * AES-GCM: where the machine has what it needs and no more (AVX, no AVX-512) its function finds its frame by rax,
- * also while it calls others.
+ * AES-GCM: on a machine with exactly what it needs (AVX without AVX-512), its function finds its
+ * frame through rax, even during calls.
  */
 static void use_gcm(void *arg)
 {
@@ -173,7 +174,7 @@ static void every_instruction_in_libcrypto(void **state)
 
 /* ---- interpreters ----------------------------------------------------------------------------- */
 
-/* In so many places of each, chosen by the clock, so many instructions. */
+/* Number of places in each program, chosen by the clock, at which so many instructions are stepped. */
 #define PLACES (getenv("KRAIT_FULL") ? 300 : 12)
 #define STEPS_AT_PLACE (getenv("KRAIT_FULL") ? 3000 : 250)
 #define PYTHONS_MAX 32

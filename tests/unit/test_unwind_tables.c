@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_unwind_tables.c - what the kernel finds in the tables, whatever was put in and dropped before.
+ * test_unwind_tables.c - what the kernel side finds in the tables, whatever was added and dropped
+ * before.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +53,10 @@ static void free_tables(struct unwind_tables *t)
 
 #define FIRST_PAGE 3
 
-/* Every page has so many rows, 16 bytes apart, by turns of two rules whose offset tells the file. */
+/*
+ * Every page has so many rows, 16 bytes apart, alternating between two rules whose offset
+ * identifies the file.
+ */
 static int put_file(struct unwind_tables *t, __u32 file, __u32 page_cnt, __u32 rows_of_page,
 		    __u32 now)
 {
@@ -84,7 +88,10 @@ static int put_file(struct unwind_tables *t, __u32 file, __u32 page_cnt, __u32 r
 	return err;
 }
 
-/* The offset of the rule that a walk finds for an offset of a file, mapped at its number; -1 none. */
+/*
+ * Returns the offset of the rule that a walk finds for an offset of a file, mapped at its number;
+ * -1: none.
+ */
 static int find(__u32 space, __u32 file, __u64 offset)
 {
 	static struct native_walk w;
@@ -151,7 +158,7 @@ static void the_file_that_was_of_use_longest_ago_goes(void **state)
 	__u32 space;
 
 	space = map_files(t, 8);
-	/* 400 KiB each: five go in. */
+	/* 400 KiB each: there is room for five. */
 	for (__u32 i = 1; i <= 5; i++)
 		assert_int_equal(put_file(t, i, 25, 4096, 10 + i), 0);
 	files[1].used = 100;
@@ -161,7 +168,7 @@ static void the_file_that_was_of_use_longest_ago_goes(void **state)
 	check_file(space, 1, 25, 4096);
 	check_file(space, 6, 25, 4096);
 	assert_int_equal(find(space, 2, FIRST_PAGE << UNWIND_PAGE_SHIFT), -1);
-	/* It is missed from now on, and comes back in the place of another one. */
+	/* From now on it is missed, and comes back in place of another one. */
 	assert_true(unwind_tables__is_wanted(t, 2));
 	assert_false(unwind_tables__is_wanted(t, 2));
 	assert_false(unwind_tables__is_settled(t, 2));
@@ -171,7 +178,7 @@ static void the_file_that_was_of_use_longest_ago_goes(void **state)
 	free_tables(t);
 }
 
-/* More than there is room for: an error, and all else is as it was, or dropped. */
+/* Larger than the room: an error; everything else is unchanged or dropped. */
 static void what_is_too_large_is_refused(void **state)
 {
 	struct unwind_tables *t = make_tables(2 << 20);
@@ -192,7 +199,10 @@ static void what_is_too_large_is_refused(void **state)
 	free_tables(t);
 }
 
-/* Ten files that are missed all the time, of which five fit. How long they were read again, 30 ms each. */
+/*
+ * Ten files that are constantly missed, of which five fit. Returns how long they were being reread,
+ * 30 ms each.
+ */
 static __u64 thrash(struct unwind_tables *t, struct unwind_again *again, const uid_t *owners,
 		    __u64 from_ns, __u64 to_ns)
 {
@@ -230,14 +240,14 @@ static void rows_that_do_not_fit_are_read_again_rarely(void **state)
 		read_ns = thrash(t, &again, i ? others : roots, 0, 200 * NS_PER_SEC);
 		assert_in_range(read_ns, most_ns,
 				most_ns + 200 * NS_PER_SEC / part + NS_PER_SEC / 10);
-		/* Other owners have their own. */
+		/* Other owners have their own time. */
 		assert_true(thrash(t, &again, i ? roots : others, 200 * NS_PER_SEC,
 				   210 * NS_PER_SEC) >= NS_PER_SEC);
 		free_tables(t);
 	}
 }
 
-/* What finds no room at all is read once. */
+/* A file that can never fit is read once. */
 static void what_is_too_large_is_never_read_again(void **state)
 {
 	struct unwind_tables *t = make_tables(2 << 20);
@@ -247,7 +257,7 @@ static void what_is_too_large_is_never_read_again(void **state)
 	assert_true(unwind_again_may_read(&again, t, 1, 1000, 0));
 	assert_int_equal(put_file(t, 1, 200, 4096, 2), -ENOSPC);
 	assert_false(unwind_again_may_read(&again, t, 1, 1000, 1000 * NS_PER_SEC));
-	/* Another file that gets the number is. */
+	/* Another file that gets the number is read. */
 	unwind_tables__forget(t, 1);
 	assert_true(unwind_again_may_read(&again, t, 1, 1000, 1000 * NS_PER_SEC));
 	free_tables(t);
@@ -321,7 +331,7 @@ static void spaces_of_all_sizes_are_searched(void **state)
 	free_tables(t);
 }
 
-/* The room of what was dropped is used again: as often as one likes. */
+/* Room of dropped files is reused any number of times. */
 static void room_comes_back(void **state)
 {
 	struct unwind_tables *t = make_tables(2 << 20);

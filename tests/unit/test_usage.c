@@ -24,7 +24,7 @@ static void burn(void)
 		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
 }
 
-/* A helper whose own child has worked and ended; it lives until it is killed. */
+/* Starts a helper whose own child has worked and ended; the helper lives until killed. */
 static pid_t begin_helper(void)
 {
 	int pipes[2], status;
@@ -62,9 +62,9 @@ static void what_a_helpers_children_used_counts(void **state)
 	helper = begin_helper();
 	usage_read(&during);
 	assert_int_equal(during.processes, before.processes + 1);
-	/* /proc has it in hundredths of a second. */
+	/* /proc has hundredths of a second. */
 	assert_true(during.cpu_ns >= before.cpu_ns + BURNT_NS - NS_PER_SEC / 50);
-	/* Once the helper has ended, too, it is its starter's: it counts once. */
+	/* Once the helper has ended as well, its time is its starter's and counts once. */
 	kill(helper, SIGKILL);
 	waitpid(helper, &status, 0);
 	usage_read(&after);
@@ -72,7 +72,7 @@ static void what_a_helpers_children_used_counts(void **state)
 	assert_true(after.cpu_ns <= before.cpu_ns + 2 * BURNT_NS - NS_PER_SEC / 50);
 }
 
-/* A helper that works for ever. */
+/* Starts a helper that works for ever. */
 static pid_t begin_burner(void)
 {
 	pid_t pid = fork();
@@ -93,7 +93,7 @@ static __u64 cpu_ns_of(pid_t pid)
 	return (__u64)used.tv_sec * NS_PER_SEC + (__u64)used.tv_nsec;
 }
 
-/* Whoever has the pid of a helper that has ended can use as much as there is: that is not what krait costs. */
+/* A process that got an ended helper's pid may use any amount: that is not krait's cost. */
 static void a_glance_counts_helpers_and_nobody_else(void **state)
 {
 	struct usage last;

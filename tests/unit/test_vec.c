@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_vec.c - arrays that grow, with counters of any type, and search in what is sorted.
+ * test_vec.c - growing arrays with counters of any type, and search in sorted lists.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static void elements_stay_while_it_grows(void **state)
 	}
 	for (unsigned i = 0; i < 100000; i++)
 		assert_int_equal(list[i], i * 7);
-	/* Doubling: adding is linear. */
+	/* Doubling makes appending linear. */
 	assert_in_range(grown, 10, 20);
 	free(list);
 }
@@ -42,7 +42,10 @@ static void many_are_there_at_once(void **state)
 	free(list);
 }
 
-/* What the counter cannot tell is refused: a wrapped one would have room for less than it says. */
+/*
+ * A capacity that does not fit the counter is refused: a wrapped one would claim too little or too
+ * much.
+ */
 static void a_counter_does_not_wrap(void **state)
 {
 	uint8_t cap = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_view.c - what a view must always hold, and what its options mean.
+ * test_view.c - invariants of a view, and the meaning of its options.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static struct view *view_of(const struct profile *p, struct view_options options
 	return v;
 }
 
-/* The invariants of view.h, the slow way. */
+/* Checks the invariants of view.h, the slow way. */
 static void check_view(const struct view *v)
 {
 	__u64 self = 0, frames = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_wait_state.c - what a thread waited for, by the facts that the kernel gives; what does not follow from
- * them is said to be unknown. And the words of states.
+ * test_wait_state.c - what a thread waited for, derived from the kernel's facts; anything that does
+ * not follow from them is unknown. Also the words for states.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ static void a_system_call_says_what_it_waits_for(void **state)
 	assert_says(&w, STATE_IO, "[io: read pipe]");
 	w = in_call(SYS_recvfrom, 3, S_IFSOCK);
 	assert_says(&w, STATE_IO, "[io: recvfrom socket]");
-	/* An anonymous file is of no kind; of a number that is no descriptor there is none either. */
+	/* An anonymous file is of no kind, and neither is an invalid descriptor. */
 	w = in_call(SYS_read, 3, 0600);
 	assert_says(&w, STATE_IO, "[io: read]");
 	w = in_call(SYS_wait4, 3, S_IFREG);
@@ -73,7 +73,7 @@ static void free_threaded_builds_have_waits_of_their_own(void **state)
 	w = in_call(SYS_futex, 0x1000, 0);
 	w.flags |= WAIT_SECTION;
 	assert_says(&w, STATE_SECTION, "[critical-section]");
-	/* What it reads from a socket it does not wait for with a futex. */
+	/* A futex wait has nothing to do with reading from a socket. */
 	w = in_call(SYS_recvfrom, 3, S_IFSOCK);
 	w.flags |= WAIT_SECTION | WAIT_WORLD;
 	assert_says(&w, STATE_IO, "[io: recvfrom socket]");
@@ -112,7 +112,7 @@ static void what_does_not_follow_is_unknown(void **state)
 	assert_says(&w, STATE_WAITING, "[waiting]");
 	w = in_call(99999, 0, 0);
 	assert_says(&w, STATE_WAITING, "[waiting: system call 99999]");
-	/* It waited before anybody looked. */
+	/* Its wait began before anybody looked. */
 	w = in_call(-1, 0, 0);
 	w.task_state = 0xffff;
 	assert_says(&w, STATE_WAITING, "[waiting]");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_walk.c - bpf/walk.h over fake interpreters of three versions: what is
- * true of the frames of a whole stack.
+ * test_walk.c - bpf/walk.h over fake interpreters of three versions: properties of the frames of a
+ * whole stack.
  */
 #include <stdarg.h>
 #include <stddef.h>

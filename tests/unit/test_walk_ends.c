@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_walk_ends.c - bpf/walk.h: where a walk ends, and why, when the chain or the memory is
- * not what it should be.
+ * test_walk_ends.c - bpf/walk.h: where and why a walk ends if the chain or the memory is not as it
+ * should be.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,10 +61,10 @@ static void an_entry_frame_ends_a_stack_before_3_15(void **state)
 	}
 }
 
-/* What PYOFF_FRAME_OBJECT_DATA() is of each of fake_versions[]. */
+/* PYOFF_FRAME_OBJECT_DATA() of each of fake_versions[]. */
 static const __u32 frame_object_data[] = { 64, 72, 72 };
 
-/* As Greenlet::expose_frames() does it: frame's caller is that one from now on. */
+/* Like Greenlet::expose_frames(): from now on the frame's caller is that one. */
 static void expose(struct walk_fixture *x, int v, __u32 frame, __u64 caller_addr)
 {
 	__u64 addr = fake_expected(&x->stack, frame)->frame_addr,
@@ -77,7 +77,7 @@ static void expose(struct walk_fixture *x, int v, __u32 frame, __u64 caller_addr
 	fake_put(x->fake, previous_addr, caller_addr);
 }
 
-/* Frames 0, 1 above the entry frame 2, and 3, 4, 5 above 6. */
+/* Frames 0 and 1 above entry frame 2; frames 3, 4 and 5 above 6. */
 static void expose_usual_stack(struct walk_fixture *x, int v)
 {
 	static const __u32 callers[][2] = { { 0, 1 }, { 1, 3 }, { 3, 4 }, { 4, 5 } };
@@ -98,7 +98,7 @@ static void entry_frames_that_greenlet_has_taken_out_are_put_back(void **state)
 		expose_usual_stack(x, v);
 		walk_now(x);
 		assert_walk(&x->result, &x->stack, REASON_SWITCHING, 7);
-		/* Another greenlet's C stack is there by now. */
+		/* By now another greenlet's C stack is there. */
 		fake_put(x->fake, MEMBER(x, 2, previous), 0x7f1200000040);
 		walk_now(x);
 		assert_int_equal(x->result.reason, REASON_SWITCHING);
@@ -114,7 +114,7 @@ static void entry_frames_that_greenlet_has_taken_out_are_put_back(void **state)
 	}
 }
 
-/* The object of one frame is another frame's, is not there, or has kept nothing. */
+/* A frame's object belongs to another frame, does not exist, or has kept nothing. */
 static void a_chain_without_what_greenlet_keeps_is_truncated(void **state)
 {
 	struct walk_fixture *x = *state;
@@ -162,7 +162,7 @@ static void an_owner_that_is_none_ends_the_walk(void **state)
 	}
 }
 
-/* Of a function that Nuitka has compiled: a part of its own frame object, so many bytes into it. */
+/* A frame of a function compiled by Nuitka: part of its own frame object, that many bytes into it. */
 static void make_compiled(struct walk_fixture *x, __u32 index, __u8 owner, __u64 bytes)
 {
 	fake_put_u8(x->fake, MEMBER(x, index, owner), owner);
@@ -192,7 +192,10 @@ static void a_compiled_frame_may_be_the_last_before_3_15(void **state)
 	}
 }
 
-/* A generator that is being left has no caller either, and may have a frame object, elsewhere. */
+/*
+ * A generator that is being left has no caller either, and may have a frame object, which lies
+ * elsewhere.
+ */
 static void a_frame_beside_its_frame_object_is_not_compiled(void **state)
 {
 	static const __u64 elsewhere[] = { 0, 193, 208, 4096, (__u64)-8, (__u64)-400 };

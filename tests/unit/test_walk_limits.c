@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_walk_limits.c - bpf/walk.h on chains that are very long or run in circles.
+ * test_walk_limits.c - bpf/walk.h on very long and circular chains.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #include "support_walker.h"
 
-/* Brent's last renewal is at node 1,024: a longer circle ends as "depth", its frames repeated. */
+/* Brent's last update is at node 1,024: a longer circle ends as "depth", with its frames repeated. */
 #define LONGEST_CIRCLE_SEEN 1023
 
 static void build_nodes(struct walk_fixture *x, int version, __u32 cnt)
@@ -65,7 +65,7 @@ static void a_stack_of_twice_the_maximum_costs_no_more(void **state)
 	}
 }
 
-/* Points the frame at index length - 1 + tail at the one at index tail. */
+/* Makes the frame at index length - 1 + tail point to the one at index tail. */
 static void close_circle(struct walk_fixture *x, __u32 tail, __u32 length)
 {
 	fake_put(x->fake, MEMBER(x, tail + length - 1, previous),

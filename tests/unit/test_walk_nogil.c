@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_walk_nogil.c - bpf/walk.h over the frames of free-threaded builds: bytecode that a thread has a
- * copy of (3.14, 3.15).
+ * test_walk_nogil.c - bpf/walk.h over frames of free-threaded builds with a copy of the bytecode
+ * per thread (3.14, 3.15).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 /* Indices of the versions that have thread-local bytecode. */
 #define for_each_nogil(v) for (int v = 1; v < FAKE_VERSION_CNT; v++)
 
-/* The fixture's thread, laid out as a free-threaded build of that version lays it out. */
+/* Makes the fixture's thread, laid out as in a free-threaded build of that version. */
 static void begin(struct walk_fixture *x, int version)
 {
 	struct py_offsets *o;
@@ -90,7 +90,7 @@ static void an_offset_is_from_the_copy_that_the_thread_runs(void **state)
 			c = make_copies(x->fake);
 			push(x, &c, index, 10 + 2 * index);
 		}
-		/* The same code object, in the midst of changing copies (a generator). */
+		/* The same code object while it changes copies (a generator). */
 		push(x, &c, 0, 40);
 		push(x, &c, 3, 510);
 		walk_now(x);
@@ -150,7 +150,10 @@ static void a_fault_on_the_way_to_a_copy_costs_the_line_only(void **state)
 	}
 }
 
-/* Between two stores of a generator that another thread resumes: another copy's instruction. */
+/*
+ * Between two stores of a generator that another thread resumes: the instruction is in another
+ * copy.
+ */
 static void an_instruction_of_another_copy_is_not_mistaken(void **state)
 {
 	struct walk_fixture *x = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_walk_old.c - bpf/walk.h on the layouts of 3.8 to 3.12 (user/target/py_builtin_offsets.c): frame objects, C
- * frames.
+ * test_walk_old.c - bpf/walk.h on the layouts of 3.8 to 3.12 (user/target/py_builtin_offsets.c):
+ * frame objects, C frames.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,7 +89,7 @@ static void an_activation_that_is_not_filled_yet_is_no_stack(void **state)
 
 		old_begin(x, minor);
 		usual(x);
-		stale_addr = x->cframe_addr; /* of a call that is over ... */
+		stale_addr = x->cframe_addr; /* of a call that has ended ... */
 		before_addr = fake_get(x->fake, stale_addr + OFF(x)->cframe.previous);
 		old_set_current(x, x->frame_addr);
 		/* ... and meanwhile its caller has made another call. */
@@ -132,7 +132,7 @@ static void a_chain_without_its_entry_is_truncated(void **state)
 	}
 }
 
-/* NULL where an activation keeps its frame says nothing unless it is the thread state's own. */
+/* NULL as an activation's frame means nothing unless the activation is the thread state's own. */
 static void an_empty_activation_is_no_empty_stack(void **state)
 {
 	struct old_fake *x = *state;
@@ -150,7 +150,7 @@ static void an_empty_activation_is_no_empty_stack(void **state)
 	}
 }
 
-/* greenlet begins one with an activation of its own, above that of the thread state. */
+/* greenlet begins one with an activation of its own, above the thread state's. */
 static void a_greenlet_ends_one_activation_early(void **state)
 {
 	struct old_fake *x = *state;
@@ -173,8 +173,10 @@ static void a_greenlet_ends_one_activation_early(void **state)
 	}
 }
 
-/* Of a function that Nuitka has compiled: a part of its frame object, linked to the current frame of the
- * current activation. Memory that was in use before, so 3.11's mark says anything. */
+/*
+ * A function compiled by Nuitka: its frame is part of its frame object, linked to the current frame
+ * of the current activation. The memory was used before, so 3.11's mark has an arbitrary value.
+ */
 static void call_compiled(struct old_fake *x)
 {
 	const struct py_offsets *off = OFF(x);
@@ -205,7 +207,7 @@ static void compiled_frames_belong_to_the_activation_that_is_current(void **stat
 		walk_now_old(x);
 		assert_result(x, REASON_PYTHON, 1);
 		call_compiled(x);
-		old_call(x, true, 40); /* compiled code calls what is not */
+		old_call(x, true, 40); /* compiled code calls interpreted code */
 		old_call(x, false, 2);
 		walk_now_old(x);
 		assert_result(x, REASON_PYTHON, x->cnt);
@@ -219,8 +221,10 @@ static void compiled_frames_belong_to_the_activation_that_is_current(void **stat
 	}
 }
 
-/* A frame of a call that is over has no caller any more: at the root of an activation that is not filled
- * yet it must not pass for the first frame of the thread. */
+/*
+ * The frame of a call that has ended has no caller any more: as the root of an activation that is
+ * not filled yet, it must not pass for the thread's first frame.
+ */
 static void a_compiled_frame_ends_no_stale_activation(void **state)
 {
 	struct old_fake *x = *state;
@@ -240,7 +244,7 @@ static void a_compiled_frame_ends_no_stale_activation(void **state)
 		assert_int_equal(x->result.reason, REASON_BAD_FRAME);
 		assert_int_equal(fake_get(x->fake, x->cframe_addr + OFF(x)->cframe.previous),
 				 root_addr);
-		old_set_current(x, live_addr); /* or it is one that is at work, further down */
+		old_set_current(x, live_addr); /* or it belongs to an active call, further down */
 		walk_now_old(x);
 		assert_int_equal(x->result.reason, REASON_BAD_FRAME);
 	}

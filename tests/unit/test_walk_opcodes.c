@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_walk_opcodes.c - bpf/walk.h: the opcode of a frame, read where its instruction is, and where 3.11 and 3.12 leave
- * the instruction of a caller.
+ * test_walk_opcodes.c - bpf/walk.h: the opcode of a frame, read at its instruction, and at the
+ * place where 3.11 and 3.12 leave a caller's instruction pointer.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ enum {
 	ARRAY = IMAGE + 0x1800
 };
 
-/* Opcodes of 3.12 (opcode_callers.h), and of 3.11. */
+/* Opcodes of 3.12 (opcode_callers.h) and of 3.11. */
 enum {
 	LOAD_FAST = 124,
 	CALL_12 = 171,
@@ -74,7 +74,7 @@ static void put(__u64 addr, __u64 value)
 	memcpy(image + (addr - IMAGE), &value, sizeof(value));
 }
 
-/* Opcodes at units of the code object's bytecode; -1 ends them. */
+/* Writes opcodes at units of the code object's bytecode; -1 ends the list. */
 static void put_code(__u64 bytecode_addr, const int (*units)[2])
 {
 	for (; (*units)[0] >= 0; units++)
@@ -87,7 +87,10 @@ static void begin(void)
 	memset(image, 0, sizeof(image));
 }
 
-/* What the walk makes of a frame whose instruction pointer is at that unit; below: a callee of the same activation. */
+/*
+ * Returns the walk's result for a frame whose instruction pointer is at that unit; below: a callee
+ * in the same activation.
+ */
 static struct frame frame_at(const struct py_offsets *off, __u64 bytecode_addr, int unit,
 			     bool below)
 {
@@ -118,9 +121,9 @@ static void it_is_the_one_at_the_instruction(void **state)
 	CODE_IS(CODE + START, { 0, 128 }, { 7, LOAD_FAST }, { 8, 200 });
 	assert_frame(frame_at(&off_315, CODE + START, 7, false), 7, LOAD_FAST);
 	assert_frame(frame_at(&off_315, CODE + START, 8, true), 8, 200);
-	/* It is not present. */
+	/* The page is not present. */
 	assert_frame(frame_at(&off_315, CODE + START, SIZE / 2, true), SIZE / 2, 0);
-	/* Before the code, and far behind what can be code. */
+	/* Before the code, and far beyond any code. */
 	assert_int_equal(frame_at(&off_315, CODE + START, -3, false).opcode, 0);
 	assert_int_equal(frame_at(&off_315, CODE + START, -3, false).instr_off,
 			 FRAME_INSTR_UNKNOWN);
@@ -163,7 +166,7 @@ static void old_bytecode_is_an_object_of_its_own(void **state)
 	assert_frame(frame_at(&off_310, 0, 9, true), 9, 0);
 }
 
-/* Right after a call has returned the leaf's pointer is still in the data behind that. */
+/* Right after a call has returned, the leaf's pointer is still in the call's cache. */
 static void a_leaf_to_which_a_call_has_returned(void **state)
 {
 	begin();
@@ -172,7 +175,7 @@ static void a_leaf_to_which_a_call_has_returned(void **state)
 	begin();
 	CODE_IS(CODE + START, { 3, CALL_11 });
 	assert_frame(frame_at(&off_311, CODE + START, 7, false), 3, CALL_11);
-	/* Data that could be an instruction: nobody can tell. */
+	/* The cache could be an instruction: nobody can tell. */
 	image[CODE + START - IMAGE + 14] = 1;
 	assert_frame(frame_at(&off_311, CODE + START, 7, false), 7, 0);
 }
@@ -180,14 +183,17 @@ static void a_leaf_to_which_a_call_has_returned(void **state)
 static void a_caller_is_at_its_call_not_in_the_cache(void **state)
 {
 	begin();
-	/* CALL with its three units of cache, an index, a property with its nine, a call of a function itself. */
+	/*
+	 * CALL with its three units of cache, a subscript, a property with its nine, a call of a
+	 * function itself.
+	 */
 	CODE_IS(CODE + START, { 4, CALL_PY_12 }, { 10, GETITEM_12 }, { 20, PROPERTY_12 },
 		{ 40, 142 });
 	assert_frame(frame_at(&off_312, CODE + START, 7, true), 4, CALL_PY_12);
 	assert_frame(frame_at(&off_312, CODE + START, 11, true), 10, GETITEM_12);
 	assert_frame(frame_at(&off_312, CODE + START, 29, true), 20, PROPERTY_12);
 	assert_frame(frame_at(&off_312, CODE + START, 40, true), 40, 142);
-	/* What C has called, and the leaf, are at the instruction itself. */
+	/* A frame that called C, and the leaf, are at the instruction itself. */
 	assert_frame(frame_at(&off_312, CODE + START, 4, false), 4, CALL_PY_12);
 	begin();
 	CODE_IS(CODE + START, { 4, CALL_11 }, { 12, GETITEM_11 });
@@ -198,16 +204,16 @@ static void a_caller_is_at_its_call_not_in_the_cache(void **state)
 static void what_could_be_two_is_not_known(void **state)
 {
 	begin();
-	/* The cache of the property looks like a call, three units before. */
+	/* The property's cache looks like a call three units earlier. */
 	CODE_IS(CODE + START, { 20, PROPERTY_12 }, { 26, CALL_12 });
 	assert_frame(frame_at(&off_312, CODE + START, 29, true), 29, 0);
-	/* A leaf behind what looks like a call. */
+	/* A leaf after what looks like a call. */
 	CODE_IS(CODE + START, { 60, CALL_12 }, { 63, LOAD_FAST });
 	assert_frame(frame_at(&off_312, CODE + START, 63, false), 63, 0);
-	/* The frame is entered, and prev_instr not stored yet: of the instruction itself, nothing else fits. */
+	/* The frame was entered before prev_instr was stored: only the instruction itself fits. */
 	CODE_IS(CODE + START, { 80, CALL_12 });
 	assert_frame(frame_at(&off_312, CODE + START, 80, true), 80, CALL_12);
-	/* What lies before the code is none of it. */
+	/* What precedes the code does not belong to it. */
 	image[CODE + START - 2 * 2 - IMAGE] = CALL_12;
 	assert_frame(frame_at(&off_312, CODE + START, 1, false), 1, 0);
 	CODE_IS(CODE + START, { 1, LOAD_FAST });

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_walk_random.c - whole interrupts over random interpreters: the truth where the memory is
- * whole, and a bounded number of reads where it is damaged, present in parts or changing.
+ * test_walk_random.c - whole interrupts over random interpreters: the truth if the memory is
+ * intact, and a bounded number of reads if it is damaged, partly present, or changing.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -116,7 +116,7 @@ static void damaged_memory_costs_a_bounded_number_of_reads(void **state)
 		}
 		fake_free(x->fake);
 	}
-	/* Damage of every kind came up, or this test is not worth its name. */
+	/* Every kind of damage must have occurred, or the test proves little. */
 	assert_true(seen[REASON_NO_BASE]);
 	assert_true(seen[REASON_FRAME_FAULT]);
 	assert_true(seen[REASON_THREAD_TORN]);

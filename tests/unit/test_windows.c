@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_windows.c - one recording in windows, as an agent pushes it: each is counts over the same dictionary,
- * which are emitted when their time is over; the next one begins with nothing. What only windows before had
- * is forgotten between two of them, so memory does not grow however long that goes on.
+ * test_windows.c - one recording in windows, as an agent exports it: each window is counts over the
+ * same dictionary, emitted when its time is over; the next one starts empty. Between two windows,
+ * what only earlier ones had is forgotten, so memory does not grow however long that goes on.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static const struct profile_limits few = { {
 	[PROFILE_STRING_BYTES] = 100000,
 } };
 
-/* Formats that are written when all is known: one of each way to count. */
+/* Formats written at the end: one for each way to count. */
 static const char *const formats[] = { "folded", "html", "pprof", "callgrind" };
 
 static __u32 stack(struct profile *p, const char *leaf)
@@ -62,7 +62,7 @@ static void a_window_has_what_was_counted_in_it(void **state)
 
 	second = profile__new_beside(recording);
 	assert_int_equal(profile__counts(second, 0)->samples, 0);
-	/* What is there has its number still: nothing of it is named, or looked up, again. */
+	/* It has kept its number: nothing is named or looked up again. */
 	assert_int_equal(stack(second, "a"), a);
 	b = stack(second, "b");
 	profile__count(second, 0, b, 10);
@@ -71,7 +71,7 @@ static void a_window_has_what_was_counted_in_it(void **state)
 	profile__free(recording);
 }
 
-/* The next one begins before the last one is written, as a push takes its time. */
+/* The next one begins before the last one is written, as an export takes time. */
 static void two_windows_may_be_open(void **state)
 {
 	struct profile *recording = profile__new();
@@ -115,7 +115,7 @@ static void every_format_writes_a_window_as_it_writes_a_recording(void **state)
 	}
 }
 
-/* New code in each window, and ten times as much in all as there is room for. */
+/* New code in each window, ten times as much in all as there is room for. */
 static void memory_does_not_grow_from_window_to_window(void **state)
 {
 	struct profile *recording = profile__new_limited(&few);
@@ -134,7 +134,7 @@ static void memory_does_not_grow_from_window_to_window(void **state)
 			if (!k)
 				profile__count(window, 0, node, 10);
 		}
-		/* A cache that was filled in the last window knows that its number is out of date. */
+		/* A cache filled in the last window notices that its number is outdated. */
 		assert_true(!i || !dict__tagged(window->dict, tag));
 		tag = dict__tag(window->dict, node);
 		assert_int_equal(dict__tagged(window->dict, tag), node);

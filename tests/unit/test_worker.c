@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_worker.c - a worker starts with nothing of ours, answers, and is given up without a wait.
+ * test_worker.c - a worker inherits nothing from us, answers, and is given up without waiting.
  *
  * This program is its own worker: main() dispatches as krait's does.
  */
@@ -31,7 +31,7 @@
 
 #define PATIENCE_MS 10000
 
-/* What a worker says of itself. */
+/* A worker's report on itself. */
 struct self {
 	int fds; /* open ones */
 	int dumpable, no_new_privs, death_signal;
@@ -49,7 +49,7 @@ static int count_fds(void)
 	return cnt;
 }
 
-/* Sends back what it gets; "?" is answered by what it is, "!" by its end, "z" not at all. */
+/* Echoes messages; answers "?" with its report, "!" by ending, and "z" not at all. */
 static int serve_echo(int fd)
 {
 	char buf[256];
@@ -115,7 +115,7 @@ static void wait_until_gone(pid_t pid)
 	assert_false(exists(pid));
 }
 
-/* Nobody is left of the tests before: whoever counts then counts its own. */
+/* Waits for workers of earlier tests to end, so that counts are the caller's own. */
 static void wait_until_none_dies(void)
 {
 	for (int i = 0; i < PATIENCE_MS && worker__dying(); i++)
@@ -135,7 +135,7 @@ static void a_worker_answers(void **state)
 
 static void a_worker_has_nothing_of_ours(void **state)
 {
-	int extra = open("/dev/null", O_RDONLY); /* would be inherited */
+	int extra = open("/dev/null", O_RDONLY); /* without care it would be inherited */
 	struct worker *w = start("echo");
 	struct self self;
 
@@ -193,7 +193,7 @@ static void an_abandoned_worker_is_not_waited_for(void **state)
 	assert_int_equal(worker__dying(), 0);
 }
 
-/* Takes over the worker's end: whoever traces a process that has died keeps it from being reaped. */
+/* Traces the worker: a tracer keeps a dead process from being reaped. */
 static void hold(pid_t pid, int ready, int go)
 {
 	char byte = !ptrace(PTRACE_SEIZE, pid, NULL, NULL);
@@ -274,7 +274,7 @@ static void workers_start_while_other_threads_run(void **state)
 		pthread_join(threads[i], NULL);
 }
 
-/* Of a process that is not our child: nobody may reap it here. */
+/* For a process that is not our child, which we cannot reap. */
 static bool runs(pid_t pid)
 {
 	char path[64], letter = 'X';
@@ -313,7 +313,7 @@ static void a_worker_ends_with_its_parent(void **state)
 	munmap(shared, 4096);
 }
 
-/* Somebody who starts krait under a role's name without being krait. */
+/* A user who starts krait under a role's name. */
 static void a_role_without_a_channel_does_nothing(void **state)
 {
 	pid_t child = fork();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_write_chain.c - a chain that goes on from the last one is the one that is made from nothing.
+ * test_write_chain.c - a chain that continues from the last one equals one made from scratch.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static unsigned pick(struct fixture *f, unsigned below)
 	return (unsigned)rand_r(&f->seed) % below;
 }
 
-/* Above code of the kernel there is only such. */
+/* Above kernel code there is only kernel code. */
 static __u32 any_frame(struct fixture *f, bool kernel)
 {
 	static const enum frame_kind kinds[] = { FRAME_PYTHON, FRAME_PYTHON, FRAME_NATIVE,
@@ -51,7 +51,7 @@ static __u32 any_frame(struct fixture *f, bool kernel)
 	return dict__frame(f->dict, &frame);
 }
 
-/* Two processes, a thread each, and whatever may lie above. */
+/* Two processes with a thread each, and anything above. */
 static void grow(struct fixture *f)
 {
 	for (__u32 i = 0; i < NODES; i++) {
@@ -61,7 +61,7 @@ static void grow(struct fixture *f)
 					       .unit = -1 };
 		__u32 parent = i < 2 ? 0 : f->nodes[i < 4 ? i - 2 : 2 + pick(f, i - 2)];
 
-		/* Long ways, not only wide ones. */
+		/* Makes long paths, not only wide trees. */
 		if (i > 4 && pick(f, 3))
 			parent = f->nodes[i - 1];
 		if (i >= 2 && i < 4)
@@ -85,7 +85,7 @@ static void test_same_as_from_nothing(void **state)
 	assert_non_null(f.dso);
 	grow(&f);
 	for (int i = 0; i < STACKS; i++) {
-		/* Often one that is near the last one. */
+		/* Often one near the last one. */
 		__u32 at = pick(&f, NODES);
 		__u32 node = f.nodes[i % 3 && at + 3 < NODES ? at + pick(&f, 3) : at];
 

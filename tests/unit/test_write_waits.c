@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_write_waits.c - waits in perf.data: a pair of switches around the samples of each, and who reads the file knows
- * again when each part began.
+ * test_write_waits.c - waits in perf.data: a pair of switches around each wait's samples, from
+ * which readers recover when each part began.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -123,7 +123,7 @@ static void import_all(struct fixture *f, __u64 states)
 	profile__free(p);
 }
 
-/* "O100 S200 I200": switches out and in, and samples, in the order of the file. */
+/* "O100 S200 I200": switches out and in, and samples, in file order. */
 static void assert_records(const struct fixture *f, const char *want)
 {
 	FILE *in = fopen(f->path, "r");
@@ -164,7 +164,10 @@ static void a_wait_lies_between_its_switches(void **state)
 	assert_int_equal(f->seen[2].from_ns, 300);
 }
 
-/* What it waited for, and until it had a CPU: two samples, one pair; those of another thread may lie between. */
+/*
+ * The wait itself and the time until it had a CPU: two samples, one pair; another thread's may lie
+ * between.
+ */
 static void parts_of_a_wait_are_one_pair(void **state)
 {
 	struct fixture *f = *state;
@@ -181,7 +184,7 @@ static void parts_of_a_wait_are_one_pair(void **state)
 	assert_int_equal(f->seen[2].from_ns, 180);
 }
 
-/* Left out by a filter, the first part still says when the second began. */
+/* A filter left out the first part, but it still says when the second began. */
 static void a_part_alone_keeps_its_length(void **state)
 {
 	struct fixture *f = *state;
@@ -194,7 +197,10 @@ static void a_part_alone_keeps_its_length(void **state)
 	assert_int_equal(f->seen[0].from_ns, 180);
 }
 
-/* A sample of CPU time does not end a wait of a thread that has not come back; a moment is no wait. */
+/*
+ * A sample of CPU time does not end the wait of a thread that has not returned; a moment is no
+ * wait.
+ */
 static void what_is_no_wait_has_no_switches(void **state)
 {
 	struct fixture *f = *state;
@@ -213,7 +219,7 @@ static void who_held_the_lock_is_known_again(void **state)
 	struct profile_sample list[] = { tick_of(f, 7, 500), wait_of(f, 7, 1000, 6000, STATE_GIL),
 					 wait_of(f, 7, 7000, 9000, STATE_LOCK) };
 
-	list[0].holder = 99; /* no wait has one */
+	list[0].holder = 99; /* a mere wait has no holder */
 	list[1].holder = 4194304;
 	list[1].state |= STATE_STILL_WAITS | STATE_EXCEPTION | 3U << STATE_GIL_SHIFT;
 	write_all(f, list, 3);
