@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Comparisons that are not of the kind that measure.py makes: each has a module compare_NAME.py, whose run() gives
-the head of a table, its rows, and notes. Each table has a place of its own in docs/MEASUREMENTS.md."""
+"""Comparisons of other kinds than measure.py makes: each has a module compare_NAME.py, whose run() returns a table's
+head, its rows, and notes. Each table has its own place in docs/MEASUREMENTS.md."""
 import importlib
 import os
 import sys
@@ -33,7 +33,7 @@ def conditions(found):
 
 
 def run(name, found, pythons, only):
-    """The part of the page, with what now() and load() say when it is over. only: parts of the names of targets."""
+    """Returns the part of the page, with now() and load() from after the run. only: parts of names of targets."""
     module = importlib.import_module("compare_" + name)
     options = {"only": only} if only else {}
     head, rows, notes = module.run(pythons, lambda text: print("krait: bench: " + text, file=sys.stderr, flush=True),

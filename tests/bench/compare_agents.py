@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent beside OpenTelemetry's ebpf-profiler, into the same Collector: what each costs, once it has started, for how
-much of the same service (targets/fleet.py), one after the other on the same processes. Both with native and kernel frames, as
-OTel's has no choice, and krait agent as it is by itself."""
+"""krait agent and OpenTelemetry's ebpf-profiler, with the same Collector: what each costs once started, and how much
+it shows of the same service (targets/fleet.py), one after the other on the same processes. Both with native and
+kernel frames, since OTel's has no choice; krait agent with its defaults."""
 import contextlib
 import os
 import re
@@ -26,7 +26,7 @@ BPF_STATS = "/proc/sys/kernel/bpf_stats_enabled"
 
 
 class Relay:
-    """Passes connections on to a port, and counts what goes there."""
+    """Forwards connections to a port and counts the bytes."""
 
     def __init__(self, port):
         self.to, self.bytes = port, 0
@@ -55,7 +55,7 @@ class Relay:
 
 
 class Service:
-    """targets/fleet.py in an interpreter that may have a root of its own."""
+    """targets/fleet.py in an interpreter that may have its own root."""
 
     def __init__(self, python, count):
         self.folder = python.scratch()
@@ -86,7 +86,7 @@ def cpu_of(pid):
 
 
 def family(pid):
-    """It and its helpers."""
+    """Returns the process and its helpers."""
     found = [pid]
     for p in found:
         with contextlib.suppress(OSError):
@@ -97,7 +97,7 @@ def family(pid):
 
 
 def used_by(pids):
-    """CPU seconds of these, and of their children that have ended: a helper that has been replaced, too."""
+    """Returns the CPU seconds of these and of their ended children: includes a helper that was replaced."""
     total = sum(map(cpu_of, pids))
     for pid in pids:
         with contextlib.suppress(OSError), open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as f:
@@ -107,7 +107,7 @@ def used_by(pids):
 
 
 def by_name(pids):
-    """{name of a process: CPU seconds, with those of its children that have ended}"""
+    """Returns {name of a process: CPU seconds, including its ended children}."""
     found = {}
     for pid in pids:
         with contextlib.suppress(OSError), open("/proc/%d/comm" % pid, encoding="utf-8", errors="replace") as f:
@@ -125,7 +125,7 @@ def rss_mb(pids):
 
 
 def programs_seconds(pids):
-    """Run time of the BPF programs that these hold; None where the kernel does not count it."""
+    """Returns the run time of the BPF programs that these hold; None if the kernel does not count it."""
     found = {}
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -138,7 +138,7 @@ def programs_seconds(pids):
 
 
 def commands(rate, http, grpc):
-    """[(name, command)]"""
+    """Returns [(name, command)]."""
     krait = [h.KRAIT, "agent", "-i", "%ds" % WINDOW_SECS, "-r", str(rate), "--cpu-budget", "0", "--otlp-endpoint",
              "http://127.0.0.1:%d" % http]
     yield "krait", krait
@@ -151,16 +151,16 @@ def commands(rate, http, grpc):
 
 
 def is_whole(names):
-    """Whether a stack of a request has all Python frames: from the root to its work, or as far as it has come on its way there
-    or back."""
+    """Tells whether a request's stack has all Python frames: from the root to its work, or as far as it has come on
+    its way there or back."""
     layers = sum(n.startswith("layer_") for n in names)
     return "<module>" in names and "serve" in names and \
         (layers == DEPTH + 1 if "work" in names else layers <= DEPTH + 1)
 
 
 def samples_of(requests, pids, from_ns, to_ns):
-    """(samples of the service between two times, all samples, of those in a request: their number, how many have all Python
-    frames, and how many are at the request's work)"""
+    """Returns (samples of the service between two times, all samples, and of those in a request: their number, how
+    many have all Python frames, and how many are in the request's work)."""
     ours = everything = asked = whole = at_work = 0
     for p in collector.decode(requests):
         if p.type != "samples/count":
@@ -170,13 +170,13 @@ def samples_of(requests, pids, from_ns, to_ns):
             times = [int(t) for t in p.data["samples"][i].get("timestampsUnixNano", [])]
             cnt = sum(from_ns <= t < to_ns for t in times)
             everything += cnt
-            # Another such service may run.
+            # Another such service may be running.
             if pid is not None and int(pid) not in pids:
                 continue
             names = [f[0] for f in frames]
             layers = any(n.startswith("layer_") for n in names)
             ours += cnt if layers or "serve" in names else 0
-            # Not what a process does between two requests.
+            # Ignores what a process does between two requests.
             if not layers:
                 continue
             asked += cnt
@@ -190,7 +190,7 @@ def is_known(requests):
 
 
 def measure(service, name, command, c, relays):
-    """A row's figures, or why there are none."""
+    """Returns a row's figures, or why there are none."""
     with open(c.log + "." + name.split()[0], "wb") as log:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
@@ -212,7 +212,7 @@ def measure(service, name, command, c, relays):
                    "parts": {n: (c - parts.get(n, 0)) / took for n, c in by_name(pids).items()}}
         now = programs_seconds(pids)
         figures["programs"] = (now - programs) / took if now is not None and programs is not None else None
-        # Windows that begin in this time have come by then.
+        # By then, windows that began in this period have arrived.
         time.sleep(WINDOW_SECS + 1)
         figures["samples"] = samples_of(c.requests(), set(service.pids()), at, at + int(took * 1e9))
         return figures
@@ -234,7 +234,7 @@ def row(cell, name, rate, f):
 
 
 def cells(only):
-    """Those of the table; or of all that there can be those of which a part of their name is given: "3.11, 19, 300$"."""
+    """Returns those of the table; or all possible ones that match a part of a name: "3.11, 19, 300$"."""
     if not only:
         return CELLS
     every = [(minor, rate, count) for minor in ("3.11", "3.13", "3.14") for rate in (19, 97) for count in (1, 100, 300)]
@@ -242,7 +242,7 @@ def cells(only):
 
 
 def run(pythons, say, only=()):
-    """(head, rows, notes)"""
+    """Returns (head, rows, notes)."""
     rows, notes = [], []
     why = collector.why_missing()
     if why:

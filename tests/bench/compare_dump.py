@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Looking once: what each program that prints the stacks of a process takes for it, how right it is, and for how long
-the process stood still. The target has 50 threads that wait and one that never does."""
+"""Looking once: for each program that prints a process's stacks, how long it takes, how right it is, and for how long
+the process stands still. The target has 50 waiting threads and one that never waits."""
 import json
 import os
 import re
@@ -22,14 +22,14 @@ PATIENCE_SECS = 60
 
 
 def of_json(text):
-    """Threads of a JSON dump: [names, innermost first]. krait's has them by process."""
+    """Threads of a JSON dump: [names, innermost first]. krait's dump has them by process."""
     document = json.loads(text)
     threads = document[0]["threads"] if "threads" in document[0] else document
     return [[f["name"] for f in t["frames"] or []] for t in threads]
 
 
 def of_text(thread, frame, step=1):
-    """Threads of a text: a line that matches thread begins one, one that matches frame has a name; step -1 if the
+    """Threads of a text: a line matching thread begins one, a line matching frame has a name; step -1 if the
     outermost comes first."""
     def parse(text):
         found = []
@@ -45,7 +45,7 @@ def of_text(thread, frame, step=1):
 
 
 def tools(python):
-    """[(name, command for a pid, parser, why not)]"""
+    """Returns [(name, command for a pid, parser, why not)]."""
     pyspy, why = rival("py-spy", "py-spy")
     gdb = shutil.which("gdb")
     yield "krait dump", lambda pid: [h.KRAIT, "dump", "--json", pid], of_json, ""
@@ -68,7 +68,7 @@ def tools(python):
 
 
 def is_right(names):
-    """True, None where nothing was told, and False."""
+    """Returns True, False, or None if nothing was reported."""
     names = [n for n in names if re.fullmatch(r"(wait|step)_\d+|left|right|watch|main", n)]
     if not names:
         return None
@@ -79,7 +79,8 @@ def is_right(names):
 
 
 def look(job, command, parse):
-    """One dump: seconds, CPU seconds, the longest time that the target stood still, (right, wrong, missing)."""
+    """Makes one dump. Returns seconds, CPU seconds, the longest time that the target stood still, (right, wrong,
+    missing)."""
     job.pairs[0] = 0
     before, began = os.times(), time.monotonic()
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace",
@@ -96,7 +97,7 @@ def look(job, command, parse):
 
 
 def alone(job, seconds):
-    """The longest time that the target stands still while nobody looks."""
+    """Returns the longest time that the target stands still without any observer."""
     job.pairs[0] = 0
     time.sleep(seconds)
     return job.pairs[0] / 1e9
@@ -118,14 +119,14 @@ HEAD = ["program, Python", "ms", "CPU ms", "threads right", "wrong", "without a 
 
 
 def run(pythons, say):
-    """(head, rows, notes)"""
+    """Returns (head, rows, notes)."""
     rows, notes = [], []
     chosen = [next((p for p in pythons if p.minor == "3.15" and p.kind == "exe"), None),
               next((p for p in pythons if p.minor == "3.13" and os.path.exists(p.path + "-gdb.py")), None)]
     for python in filter(None, chosen):
         job = measure.Job(python, TARGET, profilers.Krait())
         try:
-            # What is short is not to be lost in what other programs do.
+            # Otherwise a short stop would be lost among other programs' effects.
             os.setpriority(os.PRIO_PROCESS, job.pid, -20)
             for name, command, parse, why in tools(python):
                 if why:

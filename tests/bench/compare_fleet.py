@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A fleet on paper and in small: what an agent sends, by rate, depth and processes; then its windows replayed as those of
-HOSTS hosts into one real Collector (scripts/collector, deploy/collector.yaml)."""
+"""A fleet calculated and in small: what an agent sends, by rate, depth and processes; then its windows replayed as
+those of HOSTS hosts to one real Collector (scripts/collector, deploy/collector.yaml)."""
 import contextlib
 import gzip
 import http.client
@@ -19,7 +19,7 @@ import otlp_wire
 WINDOW_SECS, WINDOWS = 5, 3
 HOSTS, REPLAY_SECS, FLAT_OUT_SECS, SENDERS = 200, 20, 5, 4
 PATH = "/v1development/profiles"
-# As long as each of those that it is replaced by.
+# As long as each name that replaces it.
 HOST = "host-0000"
 CELLS = [(19, 10, 30), (19, 40, 100), (19, 100, 100), (97, 40, 100), (97, 100, 300)]
 HEAD = ["Hz", "frames deep", "processes", "samples a window", "stacks a window", "KB a window", "gzip'ed",
@@ -40,7 +40,7 @@ def service(python, count, depth):
 
 
 def record(folder, rate, *args):
-    """The bodies of an agent on a host of that name: whole windows only."""
+    """Returns the bodies of an agent on a host with that name: whole windows only."""
     command = ["unshare", "-u", "sh", "-c", 'hostname "$0" && exec "$@"', HOST, h.KRAIT, "agent", "-r", str(rate), "-i",
                "%ds" % WINDOW_SECS, "--cpu-budget", "0", "--otlp-dir", folder, "-d",
                "%ds" % (WINDOW_SECS * WINDOWS + 1), *args]
@@ -50,7 +50,7 @@ def record(folder, rate, *args):
         number = int(name.split("-")[1])
         with open(os.path.join(folder, name), "rb") as f:
             found.setdefault(number, []).append(f.read())
-    # The first one has the start, the last one is cut.
+    # The first one contains the start, and the last one is cut.
     return [bodies for number, bodies in sorted(found.items()) if 1 < number <= WINDOWS]
 
 
@@ -67,7 +67,7 @@ def size_row(rate, depth, count, windows):
     if not samples:
         return None, 0
     per_sample = zipped / samples
-    # What does not depend on samples is in it, spread over them: more CPUs send less for each.
+    # This includes what does not depend on samples, spread over them: with more CPUs, each sends less.
     hour = per_sample * rate * 2 * 3600 / 1024
     return ["%d" % rate, "%d" % depth, "%d" % count, "%.0f" % (samples / cnt),
             "%.0f" % (sum(map(stack_cnt, bodies)) / cnt), "%.0f" % (plain / cnt / 1024),
@@ -78,7 +78,7 @@ def size_row(rate, depth, count, windows):
 
 
 class Host:
-    """One of the simulated: its windows have its name, and ids that nobody else's have."""
+    """One of the simulated hosts: its windows have its name and unique ids."""
 
     def __init__(self, number, windows):
         self.number, self.windows = number, windows
@@ -95,7 +95,7 @@ class Host:
         return found
 
     def send(self, port, body):
-        """The status."""
+        """Returns the status."""
         if not self.connection:
             self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         self.connection.request("POST", PATH, body, {"Content-Type": "application/x-protobuf",
@@ -120,7 +120,7 @@ class Tally:
 
 
 def send_all(hosts, port, tally, until, paced):
-    """One sender's hosts: each a window every WINDOW_SECS, or as fast as they are taken."""
+    """One sender's hosts: each sends a window every WINDOW_SECS, or as fast as they are accepted."""
     ready = [(host, i, body) for host in hosts for i in range(REPLAY_SECS // WINDOW_SECS) for body in host.body(i)]
     if paced:
         ready.sort(key=lambda r: (r[1], r[0].number))
@@ -197,7 +197,7 @@ def simulate(windows, notes, say):
 
 
 def run(pythons, say):
-    """(head, rows, notes)"""
+    """Returns (head, rows, notes)."""
     rows, notes, replayed = [], [], None
     why = collector.why_missing()
     python = next(p for p in pythons if p.root == "/" and not p.free_threaded)

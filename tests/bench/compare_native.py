@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Native stacks: how many reach the thread's start, and in how many is the C that has to be there, by interpreter
-(callbacks from C into Python, tests/targets/callbacks.py) and by library as PyPI ships it (tests/targets/wheels.py)."""
+"""Native stacks: how many reach the thread's start, and how many contain the C code that must be there, by
+interpreter (callbacks from C into Python, tests/targets/callbacks.py) and by library as PyPI ships it
+(tests/targets/wheels.py)."""
 import os
 import re
 import shutil
@@ -14,25 +15,26 @@ import test_callbacks
 import test_wheels
 
 SECONDS, RATE = 1.5, 499
-# Fewer samples are said.
+# With fewer samples, the table says so.
 FEW = 200
 MINORS = (("3.8", "shared"), ("3.9", "shared"), ("3.10", "shared"), ("3.11", "exe"), ("3.12", "shared"), ("3.13", "exe"),
           ("3.14", "exe"), ("3.15", "exe"))
 TOOLS = (profilers.KraitNative, profilers.Otel, profilers.PySpyNative, profilers.PerfWithStacks, profilers.PerfDwarf)
 
-# By the library's name, or that of a function or a source file, which is what each of them shows.
+# By the library's name, or by that of a function or source file, depending on what each one shows.
 BETWEEN = {"qsort": r"libc\.so|libc-|qsort_r|msort", "sqlite": r"sqlite3"}
 
 
 class Case:
-    """A command line, and what says of a stack whether its C is right: True, None where that cannot be told, False."""
+    """A command line, and a judge of a stack's C code: True, False, or None if it cannot be told."""
 
     def __init__(self, name, command, judge):
         self.name, self.command, self.judge = name, command, judge
 
 
 def judge_callbacks(stack, kinds=tuple(BETWEEN)):
-    """Whether the C between caller and callee is there; of kinds whose C is in the interpreter it cannot be told."""
+    """Tells whether the C code between caller and callee is there; for kinds whose C code is in the interpreter it
+    cannot be told."""
     for kind in kinds:
         frames = test_callbacks.between(stack, kind)
         if frames is not None:
@@ -41,7 +43,7 @@ def judge_callbacks(stack, kinds=tuple(BETWEEN)):
 
 
 def judge_qsort(stack):
-    """Where sqlite3 is in the interpreter, too."""
+    """If sqlite3 is also in the interpreter."""
     return judge_callbacks(stack, ("qsort",))
 
 
@@ -73,7 +75,7 @@ def cases(pythons, notes):
 
 
 def profile(tool, pid, folder):
-    """The Profile of a process while it works for some seconds."""
+    """Returns the Profile of a process that works for some seconds."""
     out = os.path.join(folder, "out")
     with tool.beside(out):
         run = measure.Attached(tool.command(None, pid, RATE, None, out), os.path.join(folder, "log"))
@@ -89,7 +91,7 @@ def profile(tool, pid, folder):
 
 
 def cell(tool, case):
-    """Share of whole stacks, share of those whose C is there."""
+    """Returns the share of whole stacks, and the share of those with the right C code."""
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     try:
         with h.Target(case.command) as target:
@@ -106,8 +108,8 @@ def cell(tool, case):
 
 
 def run(pythons, say, only=("",)):
-    """(head, rows, notes)"""
-    # Whatever is asked to end is asked by SIGINT.
+    """Returns (head, rows, notes)."""
+    # Programs are ended with SIGINT.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     rows, notes, tools = [], [], []
     for tool in [kind() for kind in TOOLS]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that start while krait records: from the shell's fork to the first sample, and to the first whole native
-stack, of the program whose interpreter nobody has met yet, and of those that follow."""
+"""Programs that start while krait records: time from the shell's fork to the first sample, and to the first whole
+native stack, for a program whose interpreter is new to krait, and for later ones."""
 import os
 import re
 import shutil
@@ -19,14 +19,14 @@ end = time.process_time() + 0.15
 while time.process_time() < end:
     sorted(range(500), key=lambda x: -x)
 """
-# Stamps of the clock, each before a program.
+# Timestamps, one before each program.
 SHELL = 'for i in $(seq %d); do date +%%s%%N; "$@"; done' % (COUNT + 1)
 HEADER = re.compile(r"\S.*?\s(\d+)(?:/\d+)?\s+(?:\[\d+\]\s+)?(\d+)\.(\d+):")
 HEAD = ["interpreter", "program", "first sample ms", "first whole native ms", "worst", "of samples, not whole"]
 
 
 def samples_of(text):
-    """[(pid, ns, is its native stack whole)], as they came."""
+    """Returns [(pid, ns, whether its native stack is whole)] in order of arrival."""
     found = []
     for block in text.split("\n\n"):
         at = next((m for m in map(HEADER.match, block.splitlines()) if m), None)
@@ -41,7 +41,7 @@ def ms(values):
 
 
 def row(name, which, starts):
-    """starts: [(ns of the stamp, samples of that program)]"""
+    """starts: [(ns of the stamp, samples of that program)]."""
     first = [(samples[0][1] - ns) / 1e6 for ns, samples in starts]
     whole = [(next(s[1] for s in samples if s[2]) - ns) / 1e6 for ns, samples in starts if any(s[2] for s in samples)]
     total = sum(len(samples) for _, samples in starts)
@@ -50,7 +50,7 @@ def row(name, which, starts):
 
 
 def record(python, folder):
-    """[(ns of the stamp, samples)] of each program, in the order of their starts."""
+    """Returns [(ns of the stamp, samples)] for each program, in the order of their starts."""
     out = os.path.join(folder, "x.data")
     offset = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     done = subprocess.run([h.KRAIT, "record", "-q", "--native", "--no-kernel", "--interpreter-frames", "-F", RATE, "-o", out,
@@ -66,7 +66,7 @@ def record(python, folder):
 
 
 def run(pythons, say):
-    """(head, rows, notes)"""
+    """Returns (head, rows, notes)."""
     rows, notes, folder = [], [], tempfile.mkdtemp(prefix="krait-bench-")
     try:
         for minor in MINORS:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What record --off-cpu costs at a switch: run time and count of its programs by the kernel's own statistics, less those
-of a program that does nothing; and what a switch costs the target more, by its CPU time, with the statistics off."""
+"""The cost of record --off-cpu at a switch: run time and count of its programs in the kernel's own statistics, minus
+those of an empty program; and the additional CPU time of the target per switch, with the statistics off."""
 import contextlib
 import json
 import os
@@ -26,7 +26,7 @@ __attribute__((section("license"), used)) char LICENSE[] = "GPL";
 
 
 class Library:
-    """handover.c, and a program that does nothing, as files."""
+    """handover.c, and an empty program, as files."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="krait-switches-")
@@ -63,7 +63,7 @@ class Job:
         self.pid = self.target.pid
 
     def read(self):
-        """(now, CPU seconds, switches) so far."""
+        """Returns (now, CPU seconds, switches) so far."""
         with open(self.work, "rb") as f:
             turns = int.from_bytes(f.read(8), "little")
         return time.monotonic(), measure.cpu_of(self.pid), 2 * turns
@@ -77,7 +77,7 @@ class Job:
 
 
 class Krait:
-    """A recording of that process, until it is over."""
+    """A recording of that process until the end."""
 
     def __init__(self, pid, *options):
         self.run = subprocess.Popen([h.KRAIT, "record", "-q", "--off-cpu", *h.PYTHON_ONLY, *options, "-f", "folded", "-o",
@@ -99,7 +99,7 @@ class Krait:
 
 
 def programs(held):
-    """{name: (ns, runs)} of the programs that a process holds."""
+    """Returns {name: (ns, runs)} of the programs that a process holds."""
     out = subprocess.run(["bpftool", "-j", "prog"], capture_output=True, encoding="utf-8",
                          env=dict(os.environ, PATH=os.environ["PATH"] + ":/usr/sbin"))
     ids = {int(x["prog_id"]) for x in fdinfo(held) if "prog_id" in x}
@@ -119,21 +119,21 @@ def stats_on(on):
 
 
 def spent(before, after, part):
-    """(ns, runs) of the programs with that in their names."""
+    """Returns (ns, runs) of the programs with that part in their names."""
     found = [(after[n][0] - before[n][0], after[n][1] - before[n][1]) for n in after if part in n and n in before]
     return sum(ns for ns, _ in found), sum(runs for _, runs in found)
 
 
 @contextlib.contextmanager
 def doing_nothing(library):
-    """The pid of who holds a program that does nothing, at the same switches in the same seconds: what the statistics say
-    of it is what measuring takes."""
+    """Returns the pid of a process that holds an empty program at the same switches in the same seconds: its
+    statistics are the cost of measuring."""
     with h.Target([library.loader, library.empty]) as loader:
         yield loader.pid
 
 
 def look(python, library, kind, depth, rate, *options):
-    """Cells of a row."""
+    """Returns a row's cells."""
     with Job(python, library, kind, depth, rate) as job:
         stats_on(True)
         with doing_nothing(library) as idler, Krait(job.pid, *options) as krait:
@@ -152,7 +152,8 @@ def look(python, library, kind, depth, rate, *options):
 
 
 def cpu_of_a_switch(python, library, kind):
-    """(alone, what it costs more beside a recording), in ns of the target's CPU time: pairs in turns, medians."""
+    """Returns (alone, the additional cost beside a recording) in ns of the target's CPU time: alternating pairs,
+    medians."""
     alone, more = [], []
     stats_on(False)
     with Job(python, library, kind, 10, 0) as job:
@@ -171,7 +172,7 @@ def cpu_of_a_switch(python, library, kind):
 
 
 def run(pythons, say):
-    """(head, rows, notes)"""
+    """Returns (head, rows, notes)."""
     rows, notes = [], []
     found = {p.minor: p for p in pythons if p.kind == "exe" or p.minor not in ("3.13", "3.15")}
     with Library() as library, open(STATS, encoding="ascii") as f:

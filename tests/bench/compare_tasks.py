@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Chains of asyncio tasks: of the samples in a leaf of tests/bench/targets/tasks.py, how many have the whole chain of
-tasks that the program has there, how many another one, and how many only the running task's part of it."""
+"""Chains of asyncio tasks: of the samples in a leaf of tests/bench/targets/tasks.py, how many show the program's
+whole chain of tasks, how many a different one, and how many only the running task's part."""
 import math
 import os
 import re
@@ -45,7 +45,7 @@ TOOLS = (KraitAsync, KraitNoAsync, SamplingAsync, samplers.BlockingSampling, sam
 
 
 def chain_of(frames):
-    """The functions of the target in a stack, root first."""
+    """Returns the target's functions in a stack, root first."""
     found = []
     for text in frames:
         parts = re.split(r"[:\s(]", text)
@@ -54,7 +54,7 @@ def chain_of(frames):
 
 
 def judge(frames):
-    """"right", "wrong", "missing", "late": missing, and it says so; None where no leaf is in it."""
+    """Returns "right", "wrong", "missing" or "late" (missing, and the stack says so); None if it has no leaf."""
     chain = chain_of(frames)
     if not chain or not chain[-1].startswith("leaf_"):
         return None
@@ -62,7 +62,7 @@ def judge(frames):
     whole = ["main"] + [part + "_" + number for part in ("serve", "boss", "work", "step", "leaf")]
     if chain == whole:
         return "right"
-    # What a stack without tasks has: the first one's frames that started the loop, and the running task's.
+    # A stack without tasks has the first task's frames that started the loop, and the running task's.
     rest = iter(whole)
     if not all(name in rest for name in chain):
         return "wrong"
@@ -100,7 +100,7 @@ def row(tool, python):
 
 
 def run(pythons, say):
-    """(head, rows, notes)"""
+    """Returns (head, rows, notes)."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     rows, notes = [], []
     python = next((p for p in pythons if p.minor == "3.15" and p.kind == "exe"), None)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What native stacks cost: in the kernel for each sample, of a core in all, to read how a new library's code is unwound, and
-in memory for many processes of one application. Each figure has a limit beside it."""
+"""The cost of native stacks: in the kernel per sample, as a share of a core, for reading how a new library's code is
+unwound, and in memory for many processes of one application. Each figure has a limit beside it."""
 import contextlib
 import glob
 import json
@@ -20,14 +20,14 @@ import test_wheels
 
 RATE = 997
 SECONDS, SETTLE_SECS, PAIRS = 1.5, 1.0, 5
-# As many levels as make about 30 native frames.
+# Enough levels for about 30 native frames.
 FRAMES, PROBE_DEPTH = 30, 4
 MINORS = ("3.11", "3.12", "3.13", "3.14", "3.15")
-# How long the target works at the last level: some stacks in a row are one, or each is another.
+# How long the target works at the last level: several consecutive stacks are equal, or each differs.
 STAYS, CHANGES = 200000, 400
 EVERYTHING = ("--interpreter-frames", "--off-cpu", "--opcodes", "--task-names")
 WAYS = (("the stack stays", STAYS, ()), ("the stack changes", CHANGES, ()), ("the stack changes, everything on", CHANGES, EVERYTHING))
-# What each option of that adds: measured only where a name asks for it.
+# What each single option adds: measured only if requested by name.
 ALONE = tuple(("the stack changes, " + option, CHANGES, (option,)) for option in EVERYTHING)
 PROCESSES = 300
 APPLICATION = "import asyncio, json, sqlite3, ssl, decimal, ctypes, time\nprint('READY', flush=True)\n" \
@@ -54,7 +54,7 @@ def write(path, text):
 
 
 class Recording:
-    """Of these processes, or of all."""
+    """Records these processes, or all."""
 
     def __init__(self, folder, pids, options=()):
         self.process = subprocess.Popen(
@@ -64,7 +64,7 @@ class Recording:
         time.sleep(SETTLE_SECS)
 
     def read(self):
-        """(CPU seconds of its processes, of its programs)"""
+        """Returns (CPU seconds of its processes, of its programs)."""
         return measure.family_cpu(self.process.pid), measure.bpf_seconds(self.process.pid)
 
     def end(self):
@@ -99,7 +99,7 @@ def scratch():
 
 
 def window(run, pid):
-    """(seconds, the target's CPU seconds, krait's, its programs') of a while."""
+    """Returns (seconds, the target's CPU seconds, krait's, its programs') of a period."""
     begin, cpu, (own, bpf) = time.monotonic(), measure.cpu_of(pid), run.read()
     time.sleep(SECONDS)
     own_after, bpf_after = run.read()
@@ -107,8 +107,9 @@ def window(run, pid):
 
 
 def pair(run, pid):
-    """Of a while in which the target runs, and one in which it stands still: microseconds of programs for each sample
-    (what the interrupts of others cost is taken off), and the share of a core that goes to krait and its programs."""
+    """Compares a period in which the target runs with one in which it is stopped. Returns microseconds of programs
+    per sample (minus the cost of interrupts in other processes), and the share of a core that krait and its
+    programs take."""
     busy = window(run, pid)
     os.kill(pid, signal.SIGSTOP)
     still = window(run, pid)
@@ -120,7 +121,7 @@ def pair(run, pid):
 
 
 def start(python, folder, depth, work):
-    """It has a CPU for itself, where that is permitted: what else the machine does should cost it no cache."""
+    """Gives it a CPU of its own, if permitted, so that other work does not evict its caches."""
     shutil.copy(os.path.join(measure.HERE, "targets", "crossing.py"), folder)
     target = h.Target(python.command(python.inside(folder) + "/crossing.py", str(depth), str(work)))
     with contextlib.suppress(OSError):
@@ -133,7 +134,7 @@ def frames_of(stats):
 
 
 def depth_for(python, folder):
-    """How many levels have FRAMES native frames."""
+    """Returns how many levels have FRAMES native frames."""
     counts = []
     for depth in (0, PROBE_DEPTH):
         with start(python, folder, depth, STAYS) as target, recording(folder, [target.pid]) as run:
@@ -143,7 +144,7 @@ def depth_for(python, folder):
 
 
 def wanted_ways(python, only):
-    """Single options only where a name says so."""
+    """Single options only if a name requests them."""
     ways = WAYS + ALONE if any("--" in part for part in only) else WAYS
     return [way for way in ways if any(part in "%s, %s" % (python.name, way[0]) for part in only)]
 
@@ -169,7 +170,7 @@ def samples_rows(python, ways, say):
 
 
 def file_rows(notes):
-    """Of the largest libraries that are there."""
+    """Measures the largest libraries available."""
     found = glob.glob(os.path.join(test_wheels.WHEELS, "venv", "lib", "python3*", "site-packages", "pyarrow", "libarrow.so.*")) + \
         glob.glob(os.path.join(test_wheels.WHEELS, "venv", "lib", "python3*", "site-packages", "numpy.libs", "*openblas*"))
     paths = [p for p in found if os.path.isfile(p)]
@@ -187,7 +188,7 @@ def file_rows(notes):
 
 
 def maps_mib(pid):
-    """MiB of the maps that it has in the kernel."""
+    """Returns MiB of its maps in the kernel."""
     found = {}
     for fd in os.listdir("/proc/%d/fdinfo" % pid):
         info = dict(re.findall(r"^(\w+):\s+(\d+)$", measure.proc_text(pid, "fdinfo/" + fd), re.M))
@@ -197,13 +198,14 @@ def maps_mib(pid):
 
 
 def slabs_mib():
-    """MiB of the pieces that tables to unwind with are in, of all kraits: nobody holds their descriptors."""
+    """Returns MiB of the maps that hold pieces of unwind tables, over all kraits: nobody holds descriptors of
+    those."""
     out = subprocess.run(["bpftool", "-j", "map", "list"], capture_output=True, encoding="utf-8", check=True).stdout
     return sum(m.get("bytes_memlock", 0) for m in json.loads(out) if m.get("name") == "unwind_slab") / 2**20
 
 
 def slabs_left_mib():
-    """The same, when the kernel has given back what kraits had that have ended: that takes it a moment."""
+    """Likewise, once the kernel has freed those of kraits that have ended, which takes a moment."""
     last, now = None, slabs_mib()
     for _ in range(20):
         if now in (0, last):
@@ -219,12 +221,13 @@ def own_mib(pid):
 
 
 def memory(python, count):
-    """MiB of krait's processes, of its maps, and of tables to unwind with, for so many processes of one application."""
+    """Returns MiB of krait's processes, of its maps, and of unwind tables, for so many processes of one
+    application."""
     before = slabs_left_mib()
     with contextlib.ExitStack() as stack, scratch() as folder:
         for _ in range(count):
             stack.enter_context(h.Target(python.command("-c", APPLICATION)))
-        # More than -p takes.
+        # More than -p accepts.
         with recording(folder, []) as run:
             time.sleep(2 * SECONDS)
             return own_mib(run.process.pid), maps_mib(run.process.pid), slabs_mib() - before
@@ -240,14 +243,14 @@ def memory_rows(python, say):
 
 
 def run(pythons, say, only=("",)):
-    """(head, rows, notes). only: parts of names: of "INTERPRETER, WAY", "library" or "processes"."""
+    """Returns (head, rows, notes). only: parts of names: of "INTERPRETER, WAY", "library" or "processes"."""
     rows, notes = [], ["programs' run time by the kernel's statistics, which add some 30 ns to each run; %d pairs of %g s" % (
         PAIRS, SECONDS)]
     # Each target has a pipe here.
     resource.setrlimit(resource.RLIMIT_NOFILE, (8192, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     found = [p for p in (next((p for p in pythons if p.minor == minor), None) for minor in MINORS) if p]
     def keep(more):
-        # What fails later costs nothing that is there.
+        # A later failure must not lose finished rows.
         for row in more:
             say("; ".join(row))
             rows.append(row)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Time off the CPU, and the GIL: a target whose threads account for themselves, and what each program says of them. All
-figures are shares of the time that passed."""
+"""Time off the CPU, and the GIL: a target whose threads account for themselves, and what each program reports. All
+figures are shares of the elapsed time."""
 import os
 import re
 import signal
@@ -29,7 +29,7 @@ def names(frames):
 
 
 class Seen:
-    """Shares by function, of the time that a program looked: off the CPU; waiting for the GIL; having it."""
+    """Shares by function of the observed time: off the CPU; waiting for the GIL; holding it."""
 
     def __init__(self, off=None, gil=None, held=None):
         self.off, self.gil, self.held = off or {}, gil or {}, held or {}
@@ -100,7 +100,7 @@ TOOLS = {
 
 
 def look(job, python, tool):
-    """(what the target says of itself, what the program says), both while it runs."""
+    """Returns (the target's own account, the program's report), both for the same period."""
     command, read = tool
     line, out = command(python, job.pid, job.folder + "/out")
     before, began = job.pairs.tolist(), time.monotonic()
@@ -119,7 +119,7 @@ def percent(seen, name):
 
 
 def rows_of(title, kind, functions, found):
-    """One row a function: each program's figure with the truth of the same seconds behind it."""
+    """One row per function: each program's figure, followed by the truth for the same seconds."""
     for function in functions:
         cells = []
         for truth, seen in found.values():
@@ -129,7 +129,7 @@ def rows_of(title, kind, functions, found):
 
 
 def run(pythons, say):
-    """(head, rows, notes)"""
+    """Returns (head, rows, notes)."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     python = next((p for p in pythons if p.minor == "3.15" and p.kind == "exe"), None)
     if not python:

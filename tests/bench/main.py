@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line of scripts/bench: which runs, in which order, and what becomes of them."""
+"""The command line of scripts/bench: which runs, in which order, and what happens to the results."""
 import argparse
 import json
 import os
@@ -93,7 +93,7 @@ def conditions(options, versions):
 
 
 def wanted(options):
-    """Which profilers, at which rates: krait always."""
+    """Returns which profilers at which rates; always includes krait."""
     def want(profiler, rate=plan.USUAL_RATE):
         if isinstance(profiler, profilers.Krait):
             return True
@@ -104,7 +104,7 @@ def wanted(options):
 
 
 def measure_all(options, pythons, document, save):
-    """Rounds of all cells; in each cell one profiler after another, each round in another order."""
+    """Runs all cells in rounds; in each cell one profiler after another, in a different order each round."""
     cells, want = plan.cells(options.quick, options.target, options.rate), wanted(options)
     for number in range(options.rounds):
         for name, rate in cells:
@@ -123,11 +123,11 @@ def measure_all(options, pythons, document, save):
 
 
 def begin():
-    """All interpreters; from now on, profilers can be started."""
+    """Returns all interpreters; from now on, profilers can be started."""
     pythons = h.all_interpreters()
-    # A shell's background job ignores it, and so would all that it starts.
+    # A shell's background job ignores SIGINT, and so would everything it starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # So that everything that was begun is ended, too.
+    # So that everything that was started is ended as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("krait: bench: terminated"))
     root = next((p.root for p in pythons if p.minor == "3.15" and p.root != "/"), "/")
     profilers.private_proc(root)
@@ -135,7 +135,7 @@ def begin():
 
 
 def compared(options):
-    """Another comparison: printed, and put into the page if that is asked for."""
+    """Runs another comparison: prints it, and puts it into the page if requested."""
     pythons = begin()
     text = compare.run(options.what, dict(conditions(options, {}), now=now, load=load), pythons,
                        options.target)
@@ -166,8 +166,8 @@ def measured(options):
 
 
 def exchange_bpf_stats(value):
-    """Sets whether the kernel measures BPF programs, and returns what was set before. A write counts
-    only at the very beginning of the file, so it has an open of its own."""
+    """Turns the kernel's measuring of BPF programs on or off. Returns the old setting. A write counts only at the
+    very beginning of the file, so it needs its own open."""
     with open(BPF_STATS, encoding="ascii") as f:
         before = f.read()
     with open(BPF_STATS, "w", encoding="ascii") as f:

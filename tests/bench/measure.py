@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One run: a target works alone, then beside a profiler, then alone again.
 
-The target counts its work. What a profiler costs it is the CPU time for a unit of work beside the
-profiler, against the mean of the two stretches alone: other load on the machine, which changes how
-much is done in a second, hardly changes that. In it is all that happens in the target's own time,
-interrupts and BPF programs, and stops. What the profiler's own processes use is counted apart.
+The target counts its work. A profiler's cost is the CPU time per unit of work beside the profiler, relative to the
+mean of the two periods alone: other load changes how much is done in a second but hardly the time per unit. It
+includes everything that happens in the target's own time: interrupts, BPF programs, and stops. The CPU time of the
+profiler's own processes is counted separately.
+
 """
 import math
 import mmap
@@ -20,9 +21,9 @@ import profilers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAIRS = 256
-# Each profiler samples by then, on a machine that is not overloaded.
+# By then each profiler samples, unless the machine is overloaded.
 SETTLE_SECS = 0.5
-# Before and after, the target works alone for this part of the time that it is profiled.
+# Before and after, the target works alone for this fraction of the profiled time.
 ALONE = 0.4
 # A profiler that has not ended by then has failed.
 PATIENCE_SECS = 40
@@ -31,7 +32,7 @@ UNKNOWN = "<unknown function>"
 
 
 class ShortOracle(h.Oracle):
-    """What a target can have, in the form of a Profile's frames."""
+    """The target's possible stacks, in the form of a Profile's frames."""
 
     def __init__(self, profiler):
         super().__init__()
@@ -45,7 +46,7 @@ class ShortOracle(h.Oracle):
 
 
 def cpu_of(pid):
-    """CPU seconds of all threads that a process has or had; 0 when it has gone."""
+    """Returns the CPU seconds of all present and past threads of a process; 0 if it has ended."""
     try:
         return time.clock_gettime((~pid << 3) | CPUCLOCK_SCHED)
     except OSError:
@@ -69,12 +70,12 @@ def children(pid):
 
 
 def family(pid):
-    """A process and its descendants."""
+    """Returns a process and its descendants."""
     return [pid] + [d for c in children(pid) for d in family(c)]
 
 
 def family_cpu(pid):
-    """CPU seconds of a process, its descendants, and those that they have waited for."""
+    """Returns the CPU seconds of a process, its descendants, and children they have waited for."""
     total, tick = 0.0, os.sysconf("SC_CLK_TCK")
     for member in family(pid):
         fields = proc_text(member, "stat").rpartition(")")[2].split()
@@ -84,14 +85,14 @@ def family_cpu(pid):
 
 
 def peak_kib(pid):
-    """Highest resident memory so far, of a process and its descendants. (ru_maxrss will not do:
-    it begins with what this process, which starts them, had itself.)"""
+    """Returns the peak resident memory so far of a process and its descendants. (ru_maxrss will not do: it starts
+    from that of this process, which forks them.)"""
     found = (re.search(r"VmHWM:\s+(\d+)", proc_text(p, "status")) for p in family(pid))
     return sum(int(match[1]) for match in found if match)
 
 
 def bpf_seconds(pid):
-    """Run time of the BPF programs that a process has loaded."""
+    """Returns the run time of the BPF programs that a process has loaded."""
     times = {}
     try:
         fds = os.listdir("/proc/%d/fdinfo" % pid)
@@ -108,7 +109,7 @@ def bpf_seconds(pid):
 
 
 class Job:
-    """A running target of targets/, with its count of work."""
+    """A running target of targets/ with its count of work."""
 
     def __init__(self, python, workload, profiler):
         self.folder = python.scratch()
@@ -132,12 +133,12 @@ class Job:
         self.pid = self.target.pid
 
     def read(self):
-        """(now, CPU seconds, work) so far."""
+        """Returns (now, CPU seconds, work) so far."""
         pairs = self.pairs.tolist()
         return time.monotonic(), cpu_of(self.pid) + sum(pairs[1::2]) / 1e9, sum(pairs[::2])
 
     def readings(self, seconds):
-        """The readings at begin and end of a stretch of that length."""
+        """Returns the readings at the beginning and end of a period of that length."""
         before = self.read()
         time.sleep(seconds)
         return [before, self.read()]
@@ -164,11 +165,11 @@ class Attached:
         self.peak_kib = max(self.peak_kib, peak_kib(self.pid))
 
     def is_alive(self):
-        """Not reaping it: only wait4() in end() tells what it has used."""
+        """Must not reap it: only wait4() in end() tells what it has used."""
         return not os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
 
     def end(self, endless):
-        """Asks it to end, or waits; its CPU seconds with all its children."""
+        """Asks it to end, or waits. Returns its CPU seconds including all its children."""
         if endless:
             os.kill(self.pid, signal.SIGINT)
         self.asked_to_end = time.monotonic()
@@ -200,9 +201,8 @@ def per_work(stretch):
 
 
 def judge(oracle, profile):
-    """(stacks that can be judged, those that never were, one of them). A first frame in brackets
-    is a profiler's remark, such as [exiting]; such a stack, and one with a frame that is said to be
-    unknown, does not claim to be whole."""
+    """Returns (stacks that can be judged, impossible ones, one of those). A first frame in brackets is a profiler's
+    remark, such as [exiting]; such a stack, and one with a frame marked as unknown, does not claim to be whole."""
     if profile.stacks is None or not oracle.codes:
         return None, None, None
     plain = [(frames, n) for frames, n in profile.stacks
@@ -214,7 +214,7 @@ def judge(oracle, profile):
 
 
 def cpu_since(readings, start):
-    """CPU seconds of the target from start to the last of its readings, linear between them."""
+    """Returns the target's CPU seconds from start to the last of its readings, interpolated linearly."""
     for (t0, cpu0, _), (t1, cpu1, _) in zip(readings, readings[1:]):
         if start < t1:
             at_start = cpu0 + (cpu1 - cpu0) * max(0.0, start - t0) / (t1 - t0)
@@ -223,12 +223,12 @@ def cpu_since(readings, start):
 
 
 def stretch(readings):
-    """(seconds, CPU seconds, work) from one reading to another."""
+    """Returns (seconds, CPU seconds, work) from one reading to another."""
     return tuple(b - a for a, b in zip(*readings))
 
 
 def wait_for_start(profiler, run):
-    """Until it samples; some cannot be asked, they get a fixed time."""
+    """Waits until it samples; profilers that cannot be asked get a fixed time."""
     time.sleep(SETTLE_SECS)
     while not profiler.started(run.pid) and run.is_alive() and \
             time.monotonic() - run.started < PATIENCE_SECS / 2:
@@ -236,7 +236,7 @@ def wait_for_start(profiler, run):
 
 
 def observe(profiler, python, workload, rate, seconds, job):
-    """What one profiler brings and costs; raises RuntimeError where it fails."""
+    """Returns what one profiler delivers and costs; raises RuntimeError if it fails."""
     with profiler.beside(job.folder + "/out"):
         return observe_beside(profiler, python, workload, rate, seconds, job)
 
@@ -291,7 +291,7 @@ def observe_beside(profiler, python, workload, rate, seconds, job):
 
 
 def run(profiler, python, workload, rate, seconds):
-    """A row of results, or one that says what went wrong."""
+    """Returns a row of results, or one that says what went wrong."""
     row = {"profiler": profiler.name, "target": workload.name, "rate": rate,
            "python": python.version, "error": None}
     if workload.family and not profiler.children:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What austin 4 writes: MOJO, a stream of events (https://github.com/P403n1x87/austin, src/mojo.h, version 3)."""
+"""austin 4's output: MOJO, a stream of events (https://github.com/P403n1x87/austin, src/mojo.h, version 3)."""
 
 METADATA, STACK, FRAME, FRAME_INVALID, FRAME_REF, FRAME_KERNEL, GC, IDLE, TIME, MEMORY, STRING, STRING_REF = range(1, 13)
 INVALID = "[invalid]"
@@ -30,8 +30,8 @@ class Reader:
 
 
 def parse(data):
-    """({key: value} that it says of itself, samples), each a list of (name, path, line), the root first; INVALID
-    stands for a frame that it could not read. A stack whose event was cut off at the end is left out."""
+    """Returns ({key: value} of its metadata, samples), each sample a list of (name, path, line), root first; INVALID
+    stands for an unreadable frame. Drops a stack whose event was cut off at the end."""
     read = Reader(data)
     if data[:3] != b"MOJ":
         raise ValueError("no MOJO")

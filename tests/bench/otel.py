@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OpenTelemetry's ebpf-profiler, an agent for the whole machine that sends what it samples to a receiver
-(otel/otlpfold.go). What is not of the target is left out afterwards."""
+"""OpenTelemetry's ebpf-profiler, an agent for the whole machine that sends its samples to a receiver
+(otel/otlpfold.go). Samples of other processes are dropped afterwards."""
 import contextlib
 import os
 import re
@@ -12,7 +12,7 @@ import roots
 from profiler import Profile, Profiler, first_of, frame, h, is_python, rival
 
 PYTHON, NATIVE = "cpython", "native"
-# What it writes for the interpreter's own call of C.
+# What it writes for the interpreter's own C calls.
 NO_FRAME = PYTHON + ":+0x0"
 SEND_SECS = 1
 
@@ -24,10 +24,10 @@ def free_port():
 
 
 class Otel(Profiler):
-    """It knows Python up to 3.14. Its line of a frame that calls may be one that ran before the call: in 3.14 that
-    of the loop around it."""
+    """It knows Python up to 3.14. Its line for a calling frame may be one that ran before the call: in 3.14 that of
+    the surrounding loop."""
 
-    # It also looks for new processes as often as it sends.
+    # It looks for new processes as often as it sends.
     name, lines, tail = "OTel", False, 1.5 * SEND_SECS
 
     def python(self, pythons):
@@ -36,7 +36,7 @@ class Otel(Profiler):
     def available(self, pythons):
         self.path, self.why = rival("otel", "ebpf-profiler")
         self.receiver, _ = rival("otel", "otlpfold")
-        # It does not say which it is.
+        # The program does not tell its version.
         self.version = "v0.0.202633" if self.path else ""
         return bool(self.path and self.python(pythons))
 
@@ -64,7 +64,7 @@ class Otel(Profiler):
                 "-monitor-interval", "%ds" % SEND_SECS]
 
     def started(self, pid):
-        """When it has sent the first sample of its target: it takes it some seconds to know a process."""
+        """True once it has sent the first sample of its target: it needs some seconds to get to know a process."""
         with contextlib.suppress(OSError), open(self.seen, encoding="ascii") as f:
             return bool(self.pids & set(f.read().split()))
         return False
@@ -83,7 +83,7 @@ class Otel(Profiler):
                     stack, _, count = line.rpartition(" ")
                     pid, *frames = stack.split(";")
                     stacks.append((pid, frames, int(count)))
-        # Children that have come and gone are known by the target's files in their stacks.
+        # Short-lived children are recognised by the target's files in their stacks.
         ours = self.pids | {pid for pid, frames, _ in stacks if any(self.mark in f for f in frames)}
         return self.profile([s for s in stacks if s[0] in ours], sum(n for *_, n in stacks), size,
                             [s for p, s in spans.items() if p in ours])
@@ -105,7 +105,7 @@ class Otel(Profiler):
 
     @staticmethod
     def known(text):
-        """A frame in the common form."""
+        """Returns a frame in the common form."""
         match = re.match(PYTHON + r":(.*):([^:]*):(\d+)$", text)
         if match:
             return frame(match[1], match[2], 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where things are in a body of OTLP profiles, as far as a replay has to change them: the ids of its profiles."""
+"""Positions in a body of OTLP profiles that a replay has to change: the ids of its profiles."""
 
 
 def varint(data, at):
@@ -14,7 +14,7 @@ def varint(data, at):
 
 
 def fields(data, at, end):
-    """(number, from, to) of the fields of a message that are bytes."""
+    """Yields (number, from, to) of a message's fields that are bytes."""
     while at < end:
         key, at = varint(data, at)
         kind = key & 7
@@ -42,10 +42,10 @@ def profiles(data):
 
 
 def id_offsets(data):
-    """Of each profile's id, 16 bytes."""
+    """Returns the position of each profile's id, 16 bytes."""
     return [a for a, b in below(data, profiles(data), 7) if b - a == 16]
 
 
 def sample_cnt(data):
-    """Timestamps, as CPU profiles have one for each."""
+    """Counts timestamps: CPU profiles have one per sample."""
     return sum((b - a) // 8 for a, b in below(data, below(data, profiles(data), 2), 5))

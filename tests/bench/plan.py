@@ -32,7 +32,7 @@ WORKLOADS = [
 ]
 RATES = (99, 997, 10000, 50000)
 
-# All targets at krait's default rate, beside every rival; the others where they tell something new.
+# All targets at krait's default rate, beside every rival; other rates where they tell something new.
 USUAL_RATE = 997
 DEFAULT = [(w.name, USUAL_RATE) for w in WORKLOADS] + [
     ("calls", 99), ("threads-200", 99), ("processes", 99),
@@ -51,8 +51,7 @@ def workload(name):
 
 
 def cells(quick, targets, rates):
-    """[(target, rate)]: the usual ones; all rates that are asked for of all targets, or of those
-    that are asked for."""
+    """Returns [(target, rate)]: the usual ones; or the requested rates for all targets or the requested ones."""
     usual = QUICK if quick else DEFAULT
     if rates:
         return [(w.name, r) for w in WORKLOADS for r in rates if not targets or w.name in targets]

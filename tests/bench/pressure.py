@@ -20,7 +20,8 @@ BUDGET, WINDOW_SECS, WARM_SECS = 0.5, 2, 8
 
 
 def storm(seconds, rate):
-    """Commands that end at once, so many a second; forks of a Python and new interpreters among them. How many began."""
+    """Starts so many short-lived commands a second, among them forks of a Python and new interpreters. Returns how
+    many were started."""
     began, cnt = time.monotonic(), 0
     while (now := time.monotonic()) < began + seconds:
         if cnt > (now - began) * rate:
@@ -45,7 +46,7 @@ def storm(seconds, rate):
 
 
 def spin(seconds, cnt):
-    """So many processes that want a CPU each."""
+    """Starts so many processes that want a CPU each."""
     pids = []
     for _ in range(cnt):
         pid = os.fork()
@@ -63,7 +64,7 @@ def spin(seconds, cnt):
 
 
 def windows(folder):
-    """[(number, seconds, seconds late, facts)]"""
+    """Returns [(number, seconds, seconds late, facts)]."""
     found = {}
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)

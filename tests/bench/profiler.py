@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import harness as h  # noqa: E402
 
 CLONE_NEWNS = 0x20000
-# Where scripts/rivals puts them.
+# scripts/rivals puts them here.
 RIVALS = os.environ.get("KRAIT_RIVALS", os.path.join(os.environ.get("KRAIT_CACHE", "/var/cache/krait"), "rivals"))
 
 
@@ -43,21 +43,21 @@ class Profile:
 
 
 def private_proc(root):
-    """From now on this process and its children have a mount namespace of their own, in which /proc
-    is mounted in root; for the rest of the machine nothing changes."""
+    """From now on this process and its children have their own mount namespace, with /proc mounted in root; the rest
+    of the machine is unaffected."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS):
         raise OSError(ctypes.get_errno(), "unshare")
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
     if root != "/":
         subprocess.run(["mount", "-t", "proc", "proc", root.rstrip("/") + "/proc"], check=True)
-    # OTel's profiler wants it; it may be there.
+    # OTel's profiler needs it; it may already be mounted.
     subprocess.run(["mount", "-t", "tracefs", "tracefs", "/sys/kernel/tracing"], check=False,
                    stderr=subprocess.DEVNULL)
 
 
 def first_line(*command):
-    """The first line that a command prints, to either stream, or nothing."""
+    """Returns the first line that a command prints to either stream, or ""."""
     try:
         done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace",
                               timeout=h.PATIENCE_SECS)
@@ -67,12 +67,12 @@ def first_line(*command):
 
 
 def first_of(pids):
-    """For those that find children themselves."""
+    """For profilers that find children themselves."""
     return str(pids).split(",", 1)[0]
 
 
 def rival(name, program):
-    """(path, why not) of a program that scripts/rivals fetches."""
+    """Returns (path, why not) of a program that scripts/rivals fetches."""
     path = os.path.join(RIVALS, name, "bin", program)
     if os.path.exists(path):
         return path, ""
@@ -82,7 +82,7 @@ def rival(name, program):
 
 
 def is_python(text):
-    """Whether a frame is Python's, of a file."""
+    """Tells whether a frame is Python's, with a file."""
     return bool(re.search(r"\.py(:\d+)?\)$", text))
 
 
@@ -91,7 +91,7 @@ def frame(name, path, line):
 
 
 def short_oracle(document, qualified=True, lines=True):
-    """What a target says of itself (targets/oracle.py) in the form of a Profile's frames."""
+    """Returns a target's own account (targets/oracle.py) in the form of a Profile's frames."""
     codes = [dict(code, file=os.path.basename(code["file"])) for code in document["codes"]]
     if not qualified:
         codes = [dict(code, name=code["short"]) for code in codes]
@@ -120,7 +120,7 @@ class Profiler:
         self.version = ""
 
     def python(self, pythons):
-        """The interpreter that it can look into, of harness.all_interpreters()."""
+        """Returns the interpreter that it can look into, from harness.all_interpreters()."""
         return self.pick(pythons, "3.15")
 
     def pick(self, pythons, *minors):
@@ -132,27 +132,26 @@ class Profiler:
         return None
 
     def available(self, pythons):
-        """Whether it can run here; if so the version is known, if not why."""
+        """Tells whether it can run here, and finds out the version or the reason."""
         raise NotImplementedError
 
     def command(self, python, pid, rate, seconds, out):
-        """The command line that profiles pid, a target run by python, into the file out, which
-        both sides can write (python.scratch()). Where that has children that live, pid is a text,
-        "PARENT,CHILD,..."."""
+        """Returns the command line that profiles pid, a target run by python, into the file out, which both sides can
+        write (python.scratch()). If that has long-lived children, pid is a text, "PARENT,CHILD,..."."""
         raise NotImplementedError
 
     def beside(self, out):
-        """A context: what has to run as long as it does, and is none of it."""
+        """Returns a context for what must run beside it but does not count as part of it."""
         return contextlib.nullcontext()
 
     def parse(self, out, text):
-        """The Profile of a run that wrote out and printed text (both streams)."""
+        """Returns the Profile of a run that wrote out and printed text (both streams)."""
         raise NotImplementedError
 
     def started(self, pid):
-        """Whether its process samples by now, as far as can be told from outside."""
+        """Tells whether its process samples by now, as far as visible from outside."""
         return True
 
     def outputs(self, out):
-        """The files that a run wrote."""
+        """Returns the files that a run wrote."""
         return [out] if os.path.exists(out) else []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every profiler that can be compared: krait, its rivals, and perf, which shows what sampling costs
-at least. See profiler.py for what they have in common."""
+"""Every profiler that can be compared: krait, its rivals, and perf, which shows the minimal cost of sampling. See
+profiler.py for what they have in common."""
 import os
 import re
 import subprocess
@@ -16,7 +16,7 @@ __all__ = ["Austin", "Krait", "KraitNative", "KraitWithoutAnchors", "Otel", "Per
 
 
 def has_perf_event(pid):
-    """Whether a process has a perf event open."""
+    """Tells whether a process has a perf event open."""
     folder = "/proc/%d/fd/" % pid
     try:
         return any("perf_event" in os.readlink(folder + fd) for fd in os.listdir(folder))
@@ -28,13 +28,13 @@ def has_perf_event(pid):
 
 
 def krait_frame(text):
-    """A frame as krait --lines shows it."""
+    """Parses a frame as krait --lines shows it."""
     match = re.match(r"(.*) \(([^()]*?)(:\d+)?\)$", text, re.S)
     return "%s (%s%s)" % (match[1], os.path.basename(match[2]), match[3] or "") if match else text
 
 
 class Krait(Profiler):
-    """Python's frames only, as the others have them."""
+    """Only Python frames, like the others."""
 
     name, anchors, frames = "krait", "auto", h.PYTHON_ONLY
 
@@ -64,7 +64,7 @@ class Krait(Profiler):
 
 
 class KraitNative(Krait):
-    """As it records if nothing is said: with native frames and the kernel's."""
+    """krait with its defaults: with native and kernel frames."""
 
     name, frames = "krait, native", ()
 
@@ -86,7 +86,7 @@ class KraitWithoutAnchors(Krait):
 
 
 class Perf(Profiler):
-    """perf record: no Python frames; the address alone. Only "sleep" tells how long it sampled."""
+    """perf record without Python frames: only the address. Only "sleep" tells how long it sampled."""
 
     name, options, endless = "perf record", (), False
 
@@ -110,7 +110,7 @@ class Perf(Profiler):
 
 
 class PerfWithStacks(Perf):
-    """With native stacks by frame pointers, of the interpreter's own functions."""
+    """With native stacks by frame pointers, for the interpreter's own functions."""
 
     name, options = "perf record -g", ("-g",)
 
@@ -119,7 +119,7 @@ class PerfWithStacks(Perf):
         return super().command(python, pid, rate, seconds, out)
 
     def parse(self, out, text):
-        """Its stacks as its own reader makes them of the capture; that shows places in files."""
+        """Reads the capture's stacks with perf itself, which shows positions in files."""
         done = subprocess.run(["perf", "script", "-i", out, "--no-inline", "-F", "ip,sym,dso"], capture_output=True,
                               encoding="utf-8", errors="replace", timeout=4 * h.PATIENCE_SECS)
         whole, mixed = 0, []
@@ -139,7 +139,7 @@ class PerfDwarf(PerfWithStacks):
 
 
 def all_profilers(children=False):
-    """One of each; children: for a target that has some."""
+    """Returns one of each; children: for a target that has some."""
     return [Krait(), KraitNative(), KraitWithoutAnchors(), Otel(),
             SamplingWithChildren() if children else Sampling(), BlockingSampling(),
             AustinWithChildren() if children else Austin(), PySpy(), PySpyNonblocking(), PySpyNative(),

@@ -6,7 +6,7 @@ the document that scripts/bench writes:
 """
 import statistics
 
-# A figure that is worse by this ratio is shown as a regression.
+# A figure that is worse by this ratio is reported as a regression.
 WORSE = 1.25
 MARK = "<!-- bench: scripts/bench --page writes what follows -->"
 END_MARK = "<!-- /bench -->"
@@ -18,7 +18,7 @@ def median(values):
 
 
 def spread(values):
-    """Half of the distance between the smallest and the largest, of two or more."""
+    """Returns half of the range of two or more values."""
     values = [v for v in values if v is not None and v == v]
     return (max(values) - min(values)) / 2 if len(values) > 1 else None
 
@@ -29,7 +29,7 @@ def total(rows, key):
 
 
 def summary(rows):
-    """One entry for the runs of a profiler on a target at a rate."""
+    """Returns one entry for the runs of a profiler on a target at a rate."""
     good = [r for r in rows if not r["error"]]
     entry = {key: rows[0][key] for key in ("target", "rate", "profiler", "python")}
     entry.update(runs=len(rows), failed=len(rows) - len(good))
@@ -37,7 +37,7 @@ def summary(rows):
     for key in ("asked", "delivered", "complete", "cpu_seconds", "bpf_seconds", "active_seconds",
                 "bytes", "start_cpu"):
         entry[key] = median([r.get(key) for r in good])
-    # Of one core, while it samples.
+    # Share of one core while it samples.
     entry["share"] = median([r["cpu_share"] + r["bpf_share"] for r in good])
     entry["cost"] = median([r["cost"] for r in good])
     entry["cost_spread"] = spread([r["cost"] for r in good])
@@ -51,7 +51,7 @@ def summary(rows):
 
 
 def summaries(runs):
-    """All entries, by target and rate, in the order of first appearance."""
+    """Returns all entries, by target and rate, in order of first appearance."""
     groups = {}
     for row in runs:
         groups.setdefault((row["target"], row["rate"]), {}).setdefault(row["profiler"], []).append(row)
@@ -62,7 +62,7 @@ def summaries(runs):
 
 
 def table(head, rows):
-    """A table of Markdown that can be read as it is; the first column is left-aligned."""
+    """Returns a Markdown table that is readable as text; the first column is left-aligned."""
     rows = [[str(c) for c in row] for row in rows]
     widths = [max(len(row[i]) for row in [head] + rows) for i in range(len(head))]
 
@@ -79,7 +79,7 @@ def number(value):
 
 
 def percent(part, whole):
-    """A share that says 100 only if it is."""
+    """Formats a share so that it says 100 only if it is."""
     if part is None or not whole:
         return "-"
     share = 100 * part / whole
@@ -104,7 +104,7 @@ def wrong(entry):
 
 
 def whole(entry):
-    """Of native stacks, those that reach the thread's start."""
+    """Returns the share of native stacks that reach the thread's start."""
     return percent(*entry["native"]) if entry.get("native") else "-"
 
 
@@ -128,7 +128,7 @@ def full_row(entry):
 
 
 def failures(document):
-    """One line for each profiler that is missing or has failed, and why."""
+    """Returns one line for each profiler that is missing or has failed, with the reason."""
     lines = ["%s: missing: %s" % pair for pair in document["missing"].items()]
     for entry in summaries(document["runs"]):
         if entry["failed"]:
@@ -148,7 +148,7 @@ def full_table(document):
 
 
 def conditions(document):
-    """One sentence each: where, when, with what."""
+    """Returns a sentence each: where, when, with what."""
     c = document["conditions"]
     versions = ", ".join("%s %s" % pair for pair in c["versions"].items())
     return ("%s, %d CPUs, %s, kernel %s; %s to %s; load %s at the start, %s at the end\n"
@@ -167,7 +167,7 @@ def markdown(document):
 
 
 def pivot(document, names, cell):
-    """A table with a row for each target and rate, and a column for each profiler."""
+    """Returns a table with a row for each target and rate, and a column for each profiler."""
     by_cell = {}
     for entry in summaries(document["runs"]):
         by_cell.setdefault((entry["target"], entry["rate"]), {})[entry["profiler"]] = entry
@@ -198,7 +198,7 @@ def cost_cell(entry):
 
 
 def page(document):
-    """The generated part of docs/MEASUREMENTS.md."""
+    """Returns the generated part of docs/MEASUREMENTS.md."""
     seen = []
     for row in document["runs"]:
         if row["profiler"] not in seen:
@@ -218,7 +218,7 @@ def page(document):
 
 
 def put_into(text, part, begin=MARK, over=END_MARK):
-    """The page's text with the generated part between its marks."""
+    """Returns the page's text with the generated part between its marks."""
     before, mark, rest = text.partition(begin)
     _, end, after = rest.partition(over)
     if not mark or not end:
@@ -230,12 +230,12 @@ def put_into(text, part, begin=MARK, over=END_MARK):
 
 
 def lost(entry):
-    """What is asked for and not delivered, as a share."""
+    """Returns what was requested and not delivered, as a share."""
     return max(0.0, 1 - entry["delivered"] / entry["asked"]) if entry["asked"] else None
 
 
-# What, the figure, and what is added to both before they are divided: a difference far below that
-# is noise, or does not matter.
+# Name, figure, and a constant added to both before they are divided: a much smaller difference is noise or does
+# not matter.
 FIGURES = [
     ("target CPU", lambda e: 1 + e["cost"], 0),
     ("profiler share of a core", lambda e: e["share"], 0.01),
@@ -248,8 +248,8 @@ FIGURES = [
 
 
 def compare(old, new):
-    """[(target, rate, profiler, figure, old, new, ratio)] of what both have: krait's first, of them the
-    worst first."""
+    """Returns [(target, rate, profiler, figure, old, new, ratio)] of what both have: krait's first, the worst of them
+    first."""
     before = {(e["target"], e["rate"], e["profiler"]): e for e in summaries(old["runs"])}
     found = []
     for entry in summaries(new["runs"]):
@@ -268,7 +268,7 @@ def compare(old, new):
 
 
 def comparison(old, new):
-    """As text: what is worse, and what better."""
+    """Returns as text what is worse and what is better."""
     changes = compare(old, new)
     shown = [c for c in changes if c[-1] >= WORSE] + [c for c in changes if c[-1] <= 1 / WORSE]
     rows = [["%s, %d" % c[:2], c[2], c[3], "%.4g" % c[4], "%.4g" % c[5], "%.2f" % c[6],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where threads begin: addresses at which the unwind rows of a file say that there is no caller, as in
-_start and clone3. A native stack is whole when its outermost frame is at one of them, whoever took it. The rows
-are read by binutils' readelf, which none of the profilers uses."""
+"""Where threads begin: addresses for which a file's unwind rows say that there is no caller, as in _start and clone3.
+A native stack is whole if its outermost frame is at one of them, whoever took it. binutils' readelf reads the
+rows; none of the profilers uses that."""
 import bisect
 import functools
 import os
@@ -14,7 +14,7 @@ PT_LOAD = 1
 
 @functools.lru_cache(maxsize=None)
 def without_caller(path):
-    """[(begin, end)] of the functions in that file that nobody calls, by address in the file's own terms."""
+    """Returns [(begin, end)] of the file's functions without a caller, by address in the file's own terms."""
     done = subprocess.run(["readelf", "--debug-dump=frames-interp", path], capture_output=True, encoding="utf-8",
                           errors="replace")
     found, undefined, here, cie = [], {}, None, None
@@ -25,7 +25,7 @@ def without_caller(path):
                 found.append((here[0], here[1]))
             if not head:
                 break
-            # A description's own rows win over those that it shares with others.
+            # An entry's own rows override those of its common part.
             here, cie = ([int(head[3], 16), int(head[4], 16), None, head[2]], None) if head[2] else (None, head[1])
         elif re.match(r"[0-9a-f]{16} ", line):
             last = line.split()[-1] == "u"
@@ -39,13 +39,13 @@ def without_caller(path):
 def begins_thread(path, address):
     functions = without_caller(path)
     at = bisect.bisect_right(functions, (address, float("inf"))) - 1
-    # A return address is behind its call, which may be the last instruction.
+    # A return address follows its call, which may be the last instruction.
     return at >= 0 and functions[at][0] <= address <= functions[at][1]
 
 
 @functools.lru_cache(maxsize=None)
 def segments(path):
-    """[(offset, size, address)] of what is loaded from a file."""
+    """Returns [(offset, size, address)] of a file's loaded segments."""
     with open(path, "rb") as f:
         head = f.read(64)
         if head[:5] != b"\x7fELF\x02":
@@ -58,12 +58,12 @@ def segments(path):
 
 
 def address_of(path, offset):
-    """The address in the file's own terms of that place of the file, or None."""
+    """Returns the address, in the file's own terms, of that offset in the file; or None."""
     return next((a + offset - o for o, n, a in segments(path) if o <= offset < o + n), None)
 
 
 class Maps:
-    """The files that a process has mapped. Made while it lives; asked later, too."""
+    """The files that a process has mapped. Made while it lives; also usable later."""
 
     def __init__(self, pid):
         self.by_name = {}
@@ -78,7 +78,7 @@ class Maps:
 
     @staticmethod
     def reachable(pid, path):
-        """From here, where the process may have a root folder of its own."""
+        """Returns the path as seen from here, since the process may have its own root folder."""
         root = os.readlink("/proc/%d/root" % pid)
         for full in (path, root.rstrip("/") + path):
             if os.path.isfile(full):
@@ -86,12 +86,12 @@ class Maps:
         return None
 
     def is_root(self, name, address):
-        """Whether an address in the terms of the file of that name begins a thread."""
+        """Tells whether an address, in the terms of the file of that name, begins a thread."""
         path = self.by_name.get(os.path.basename(name))
         return bool(path) and begins_thread(path, address)
 
     def is_root_at(self, name, offset):
-        """The same for a place in that file."""
+        """Likewise for an offset in that file."""
         path = self.by_name.get(os.path.basename(name))
         address = address_of(path, offset) if path else None
         return address is not None and begins_thread(path, address)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * feeder.c - gives a fuzzer's function inputs without libFuzzer and without clang: what files say, damaged, and what chance says.
+ * feeder.c - feeds a fuzzer's function without libFuzzer and clang: files, whole or damaged, and
+ * random bytes.
  *
- * Linked with a fuzz_*.c in the build of the unit tests with sanitizers. Nothing leads it to new paths, as counters lead
- * libFuzzer (`make fuzz`, and `make check-fuzz` for a second); but it begins with whole files, takes the same inputs each time,
- * and needs no build of its own.
+ * Linked with a fuzz_*.c in the sanitized build of the unit tests. It has no feedback from
+ * coverage, unlike libFuzzer (`make fuzz`, and `make check-fuzz` for a second), but it starts from
+ * whole files, always takes the same inputs, and needs no build of its own.
  *
  * usage: feed_NAME INPUTS SECONDS ARTIFACT [FILE...]
  *
- * It ends after so many inputs, or so many seconds of CPU if that is sooner. An input that takes 10 s, or of which the
- * program dies, is left in the file ARTIFACT.
+ * Ends after so many inputs, or after so many seconds of CPU time if that is sooner. An input that
+ * takes 10 s or crashes the program is saved in the file ARTIFACT.
  */
 #include <fcntl.h>
 #include <sanitizer/common_interface_defs.h>
@@ -24,10 +25,10 @@
 #define INPUT_MAX (64U << 10)
 #define SEEDS_MAX 8
 #define INPUT_SECS 10
-/* Each file is taken as it is, too; so is nothing at all. */
+/* Each file is also taken unchanged; so is an empty input. */
 #define DAMAGES_MAX 6
 
-/* Some fuzzers have something to prepare. */
+/* Some fuzzers need preparation. */
 __attribute__((weak)) int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,7 +37,7 @@ struct seed {
 	uint8_t data[INPUT_MAX];
 };
 
-/* What a handler of signals may need. */
+/* Data for signal handlers. */
 static struct {
 	const char *path;
 	const uint8_t *data;
@@ -70,7 +71,7 @@ static uint64_t chance(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
-/* Short ones are likelier. */
+/* Short inputs are more likely. */
 static size_t make(uint64_t *state, uint8_t *data)
 {
 	static const char texts[] = "\n\t ;:,./-=0123456789abcdefx[]()\\\"'<>{}%";
@@ -92,7 +93,10 @@ static size_t make(uint64_t *state, uint8_t *data)
 	return size;
 }
 
-/* One place gets other bytes, a number that is a limit of its type, or bytes from elsewhere; or bytes go, or the end does. */
+/*
+ * Changes one place: other bytes, a number at the limit of its type, or bytes from elsewhere; or
+ * removes bytes, or the end.
+ */
 static size_t damage(uint64_t *state, uint8_t *data, size_t size)
 {
 	static const uint64_t limits[] = { 0,	     1,		 0x7f,	    0x80,
@@ -128,7 +132,10 @@ static size_t damage(uint64_t *state, uint8_t *data, size_t size)
 	return size;
 }
 
-/* In memory of its own, as libFuzzer has it, so that AddressSanitizer sees who reads behind it. */
+/*
+ * Uses an allocation of exactly that size, as libFuzzer does, so that AddressSanitizer notices
+ * reads beyond it.
+ */
 static void give(const uint8_t *data, size_t size)
 {
 	uint8_t *own = malloc(size ? size : 1);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a server answers: lines of the head and the trailers, then a body, by HTTP and by gRPC. */
+/*
+ * Any bytes as a server's answer: header and trailer lines, then a body, for HTTP and gRPC.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size_t len = end ? (size_t)(end + 1 - text) : size;
 
 		if (len <= 1)
-			break; /* an empty line: the body */
+			break; /* an empty line: the body follows */
 		answer_grpc_header(&g, text, len);
 		text += len;
 		size -= len;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_claims.c - any bytes as an environment, in pieces; what it claims, and where its control group is.
+ * fuzz_claims.c - any bytes as an environment, in pieces: its claims, and its control group.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_core_file.c - any bytes as a core: headers, notes, an interpreter in it, reads of its memory.
+ * fuzz_core_file.c - any bytes as a core: headers, notes, an interpreter in it, reads of its
+ * memory.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_description.c - any bytes as what describes a capture: texts that are whole and printable, and
- * lines of notes that are none or all right.
+ * fuzz_description.c - any bytes as a capture's description: texts are complete and printable, and
+ * lines of notes are valid or none.
  */
 #include <linux/types.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_dso_reader.c - any bytes as the DSO of a capture: what it says of a place are texts.
+ * fuzz_dso_reader.c - any bytes as a capture's DSO: what it says about a place are valid texts.
  */
 #include <linux/types.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_dwarf_split.c - any bytes as a .dwo file or a package, for a skeleton of the version and the id that come before
- * them: what it says of its functions ends, and names are texts.
+ * fuzz_dwarf_split.c - any bytes as a .dwo file or a package, for a skeleton whose version and id
+ * precede them: answers about functions end, and names are valid texts.
  */
 #include <linux/types.h>
 #include <dwarf.h>
@@ -34,7 +34,7 @@ struct skeleton {
 	__u64 addresses[16], ranges[16];
 };
 
-/* Its DIE has a first address, where its addresses and ranges begin, and in version 4 its id. */
+/* Its DIE has a lowest address, the bases of its addresses and ranges, and in version 4 its id. */
 static const __u8 abbrev_5[] = { 1, 0x4a, 0, 0x11, 1, 0x73, 0x17, 0, 0, 0 };
 static const __u8 abbrev_4[] = { 1,    0x11, 0,	   0x11, 1, 0xb3, 0x42, 0x17, 0xb2,
 				 0x42, 0x17, 0xb1, 0x42, 7, 0,	  0,	0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_elf_rows.c - any bytes as an ELF file with .eh_frame: pages and rows are in order, and every row
- * has a rule.
+ * fuzz_elf_rows.c - any bytes as an ELF file with .eh_frame: pages and rows are sorted, and every
+ * row has a rule.
  */
 #include <stdint.h>
 #include <stdlib.h>

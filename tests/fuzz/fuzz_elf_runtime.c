@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An ELF file in a memory file. */
+/*
+ * Any bytes as an ELF file, in a memory file.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>

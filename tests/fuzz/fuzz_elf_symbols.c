@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_elf_symbols.c - any bytes as a library: what is said of an offset holds around it, and names are
- * texts.
+ * fuzz_elf_symbols.c - any bytes as a library: an answer for an offset holds in its neighbourhood,
+ * and names are valid texts.
  */
 #include <linux/types.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_folded_reader.c - any bytes as folded text: counts are kept, and all outputs can be written.
+ * fuzz_folded_reader.c - any bytes as folded text: counts are preserved, and all outputs can be
+ * written.
  */
 #include <linux/types.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_greenlet_place.c - any damage to the memory of a process with greenlet: from the headers of its module to the greenlet that
- * a thread runs.
+ * fuzz_greenlet_place.c - any damage to the memory of a process with greenlet: from its module's
+ * headers to a thread's running greenlet.
  *
- * The first byte says which C library and which greenlet; then each ten bytes are a word and where it goes. So the memory itself
- * is what is begun with, and nothing must be guessed before the last step is reached. What is found lies within its limits, and
- * the number of reads does, too.
+ * The first byte chooses the C library and the greenlet; then each ten bytes are a word and its
+ * position. So the fuzzer starts from valid memory and needs no guesses to reach the last step.
+ * Results lie within their limits, and so does the number of reads.
  */
 #include "support_greenlet_image.h"
 
@@ -13,9 +13,9 @@
 
 #include "target/greenlet_place.h"
 
-/* The word is an offset in the image, not a number. */
+/* The word is an offset in the image instead of a number. */
 #define IS_ADDRESS (1 << 15)
-/* The greatest there can be, of all that says how many. */
+/* The greatest possible count. */
 #define MODULES_MAX 4096
 #define BLOCK_MAX 512
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A log of inputs: what is handed out lies within it, and the reader comes to an end. */
+/*
+ * Any bytes as a log of inputs: what is handed out lies within it, and the reader comes to an end.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "replay/input_log.h"
 
-/* More than the header of a log has. */
+/* More than a log's header. */
 #define HEADER_MAX 256
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_made_rows.c - any bytes as the memory of made code, in which .eh_frame, trampolines and functions are
- * looked for: rows lie within the code that the header names.
+ * fuzz_made_rows.c - any bytes as the memory of generated code, searched for .eh_frame, trampolines
+ * and functions: rows lie within the code that the header names.
  */
 #include <stdint.h>
 #include <stdlib.h>

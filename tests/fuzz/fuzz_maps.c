@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A list of mappings, read through a descriptor so that lines cross the buffer's end. */
+/*
+ * Any bytes as a list of mappings, read through a descriptor so that lines cross the buffer's end.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

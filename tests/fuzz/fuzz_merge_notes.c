@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_merge_notes.c - any texts as the notes of two captures: they become one whose notes say the same again, and in
- * which nothing is there twice.
+ * fuzz_merge_notes.c - any texts as the notes of two captures: merged, they give the same when
+ * merged again, with nothing twice.
  */
 #include <linux/types.h>
 #include <stdint.h>
@@ -35,7 +35,10 @@ static struct merge_notes *merged(const char *notes)
 	return n;
 }
 
-/* The first byte: whether of the second capture only the names are wanted. A NUL is between the two. */
+/*
+ * The first byte chooses whether only the names of the second capture are wanted. A NUL separates
+ * the two.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct merge_notes *n, *again, *third;
@@ -53,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (*data & 1 ? merge_notes__add_names(n, second) : merge_notes__add(n, second))
 		abort();
 	text = text_of(n, &totals);
-	/* A line that is a number's name goes in the next round at the latest. */
+	/* A line that is a number's name is gone after the next round. */
 	again = merged(text);
 	free(text);
 	text = text_of(again, &totals_again);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_object.c - variables of a frame, over memory that is the fuzz input: it repeats all over the address
- * space, but for the upper half, which is not present.
+ * fuzz_object.c - variables of a frame, with the input as memory: it repeats throughout the address
+ * space except for the upper half, which is not present.
  */
 #include <linux/types.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_parser_protocol.c - both ends of what krait and a parser say to each other: any message is
- * answered or none, and of an answer that is believed every place and name lies within it.
+ * fuzz_parser_protocol.c - both ends of the protocol between krait and a parser: any message gets
+ * an answer or none, and every place and name in an accepted answer lies within it.
  */
 #include <linux/types.h>
 #include <stdint.h>
@@ -56,7 +56,7 @@ static void follow(const struct parser_answer *a, const struct parser_request *r
 	}
 }
 
-/* Without descriptors nothing is opened: what is not sound must be refused before. */
+/* Without descriptors nothing is opened: an invalid request must be refused before that. */
 static void as_request(const uint8_t *data, size_t size)
 {
 	struct parser_answer *answer = calloc(1, sizeof(*answer));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_perf_reader.c - any bytes as perf.data: no sample is lost or made up, and whatever the
- * profile has become can be written.
+ * fuzz_perf_reader.c - any bytes as perf.data: no sample is lost or invented, and the resulting
+ * profile can be written.
  */
 #include <linux/types.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A capture names files, and a parser reads their symbols: this program is what is started for it. */
+/* A capture names files whose symbols a parser reads: that parser is this program. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	become_worker(*argv);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_plt.c - any bytes as a library with stubs of calls between libraries: what has a name is covered,
- * and begins before it is asked for.
+ * fuzz_plt.c - any bytes as a library with stubs for calls between libraries: a named range
+ * contains the requested offset.
  */
 #include <gelf.h>
 #include <linux/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_probe_maps.c - any bytes as the list of mappings that a prober hands over: in order, and names
- * within it.
+ * fuzz_probe_maps.c - any bytes as a prober's list of mappings: it is sorted, and names lie within
+ * it.
  */
 #include <linux/types.h>
 #include <stdint.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A table of debug offsets: whatever is accepted lies in the windows that the kernel reads. */
+/*
+ * Any bytes as a table of debug offsets: accepted offsets lie in the windows that the kernel side
+ * reads.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	/* Past the cookie and the version at once; the first byte chooses it. */
+	/* Skips guessing cookie and version: the first byte chooses it. */
 	version = data[0] & 3 ? versions[(data[0] & 3) - 1] : 0;
 	memcpy(table + 8, &version, sizeof(version));
 	size = size - 1 < sizeof(table) - 16 ? size - 1 : sizeof(table) - 16;

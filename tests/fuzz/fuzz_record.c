@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_record.c - any bytes as a record of the ring buffer: what is handed out lies within them.
+ * fuzz_record.c - any bytes as a record of the ring buffer: what is handed out lies within it.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void on_task(void *ctx, const struct record_task *record)
 	sum += record->pid + record->parent_pid + record->type;
 }
 
-/* The texts and the line table that are claimed to be there are. */
+/* The claimed texts and line table are really there. */
 static void on_code(void *ctx, const struct record_code *record)
 {
 	for (__u32 i = 0; i < record->region_cnt; i++) {
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.mmap = on_mmap,
 		.bad_record = on_bad,
 	};
-	void *record = malloc(size ? size : 1); /* aligned, and with an end */
+	void *record = malloc(size ? size : 1); /* aligned, and of exact size */
 
 	memcpy(record, data, size);
 	record_dispatch(&handler, record, size);

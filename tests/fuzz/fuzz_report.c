@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_report.c - any bytes as what a process reports of a script: texts lie within them, and are bounded.
+ * fuzz_report.c - any bytes as a process's report on a script: texts lie within them, and their
+ * size is bounded.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!r || !size)
 		return free(r), 0;
 	r->text = on_text;
-	/* In two parts, at a place that the input chooses. */
+	/* In two parts, split where the input says. */
 	report_take(r, (const char *)data + 1, data[0] % size);
 	report_take(r, (const char *)data + 1 + data[0] % size, size - 1 - data[0] % size);
 	report_end(r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_snapshot.c - any bytes as what the kernel saw of a code object, as a record that has been found
- * sane: names are texts, and a line is none or one.
+ * fuzz_snapshot.c - any bytes as the kernel side's snapshot of a code object, in a valid record:
+ * names are valid texts, and a line is valid or unknown.
  */
 #include <errno.h>
 #include <linux/types.h>

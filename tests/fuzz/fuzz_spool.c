@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A spool as somebody has left it: the input is its first segment, from an offset on that it says, over one that was written;
- * what is there is read, more is appended, and what was appended is there.
+ * Any bytes as a spool left by others: the input overwrites its first segment from an offset that
+ * it chooses; valid content is read, more is appended, and the appended records are there.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void append(struct spool *s, uint8_t n)
 		abort();
 }
 
-/* The samples of the last record that could be read. */
+/* Returns the samples of the last readable record. */
 static uint64_t take_all(struct spool *s, int cursor)
 {
 	const struct spool_entry *next;
@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	take_all(s, cursor);
 	append(s, 77);
-	/* A cursor that was told to be far ahead gets what is behind it. */
+	/* A cursor that claims to be far ahead gets what follows it. */
 	if (take_all(s, cursor) != 77 || spool__cursor_at(s, cursor)->pending)
 		abort();
 	spool__close(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_walk.c - the search for a thread state and the walk, over memory that is the fuzz input: it
- * repeats all over the address space, but for the upper half, which is not present.
+ * fuzz_walk.c - the search for a thread state and the walk, with the input as memory: it repeats
+ * throughout the address space except for the upper half, which is not present.
  */
 #include <linux/types.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "thread.h"
 #include "walk.h"
 
-/* Free-threaded, so that the way to a thread's own bytecode is taken, too. */
+/* Free-threaded, so that a thread's own bytecode is covered, too. */
 static const struct py_offsets off = {
 	.flags = PYOFF_FREE_THREADED,
 	.interp = { .next = 8, .threads_head = 16 },
@@ -34,7 +34,7 @@ static const struct py_offsets off = {
 		  .tlbc = 224 },
 };
 
-/* What has its opcodes where a caller may be in the middle of an instruction. */
+/* A version whose callers may be in the middle of an instruction when opcodes are read. */
 static const struct py_offsets off_312 = {
 	.flags = PYOFF_CFRAME,
 	.frame = { .previous = 8,

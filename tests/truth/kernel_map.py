@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Values of an array among the BPF maps that a process holds, by its name, read with the system call itself."""
+"""Values of an array among the BPF maps that a process holds, found by name and read with the system call
+itself."""
 import ctypes
 import os
 import re

@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Moments in which the machine stood still.
 
-A host takes a CPU away, or fetches memory for it, and the clock of the thread that is there may run on (what the
-host does not call stolen) while no timer's interrupt can come: the thread has used that time, and nobody can have a
-sample of it. So what a target did then is left out of a comparison, with the samples of it.
+A host may take a CPU away, or fetch memory for it, while the clock of the running thread goes on (such time does
+not count as stolen) and no timer interrupt can come: the thread has used that time, but nobody can have a sample
+of it. So comparisons leave out what a target did then, and its samples.
 
-Must hold: which moments these are is said by the target's clocks alone. Samples have no say in it, so nothing that a
+Must hold: only the target's clocks decide which moments these are. Samples have no say in it, so nothing that a
 sampler loses is excused.
+
 """
 import collections
 import statistics
 
-# As in tests/targets/ownclock.py; how many on each side of it, of those that are most alike, say what is usual.
+# As in tests/targets/ownclock.py; BESIDE: so many of the most similar ones on each side define what is usual.
 SLOWER, LEAST_NS, BESIDE = 1.25, 300e3, 5
 
 
 def stretched(done):
-    """done: [(kind, ns that it was to take, CPU ns that it took)]. The indices of those that took longer than their
-    like: of a kind, what was to take about as long."""
+    """done: [(kind, ns that it should take, CPU ns that it took)]. Returns the indices of those that took longer than
+    similar ones: those of the same kind that should take about as long."""
     kinds, found = collections.defaultdict(list), set()
     for i, (kind, planned, ns) in enumerate(done):
         kinds[kind].append((planned, ns / planned, i))
@@ -31,12 +32,13 @@ def stretched(done):
 
 
 def outside(samples, spans):
-    """The samples, (thread, ns, ...), that are in none of these spans of (begin, end) in ns."""
+    """Returns the samples, (thread, ns, ...), outside all these spans of (begin, end) in ns."""
     return [s for s in samples if not any(begin <= s[1] < end for begin, end in spans)]
 
 
 def of_visits(doc):
-    """Indices of the visits of tests/targets/visits.py that were held up, and of those before which something was."""
+    """Returns the indices of the visits of tests/targets/visits.py that were held up, and of those that were held up
+    before they began."""
     visits = doc["visits"]
     within = stretched([(v[0], ns, v[2] - v[1]) for v, ns in zip(visits, doc["planned"])])
     before = stretched([(None, 1, b[1] - a[2]) for a, b in zip(visits, visits[1:])])
@@ -44,7 +46,7 @@ def of_visits(doc):
 
 
 def without(doc, within, before):
-    """(the account without these visits, the spans that they took)"""
+    """Returns (the account without these visits, the spans that they took)."""
     visits = doc["visits"]
     between = [(visits[i - 1], visits[i]) for i in before]
     spans = [visits[i][3:5] for i in within] + [(a[4], b[3]) for a, b in between]
@@ -54,8 +56,8 @@ def without(doc, within, before):
 
 
 def of_documents(documents):
-    """[(account, spans that are left out)]: where visits are made more than once, one that was held up once is left
-    out of all, so that the accounts can be compared. Other targets say themselves what is not in their account."""
+    """Returns [(account, excluded spans)]: if visits are repeated, one that was held up once is excluded from all
+    runs, so that the accounts are comparable. Other targets report themselves what is not in their account."""
     if not all("planned" in doc for doc in documents):
         return [(doc, [p[1:] for p in doc.get("pauses", ())]) for doc in documents]
     found = [of_visits(doc) for doc in documents]

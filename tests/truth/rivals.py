@@ -23,19 +23,19 @@ import truth as t
 sys.path.insert(0, os.path.join(os.path.dirname(t.HERE), "bench"))
 import profilers  # noqa: E402
 
-# Until a profiler looks at its target; for one that has not ended by itself; for a target that is
-# stopped all the time.
+# Seconds until a profiler looks at its target; until one that does not end by itself is killed; until a
+# permanently stopped target counts as such.
 BEGIN_SECS, END_SECS, WORK_SECS = 3, 30, 300
 
 
 def profile(profiler, python, script, seconds, rate):
-    """(profile, the target's account); raises RuntimeError for a profiler that fails."""
+    """Returns (profile, the target's account); raises RuntimeError if a profiler fails."""
     folder = python.scratch()
     out = os.path.join(folder, "out")
     command = python.command(python.target(script), str(t.SEED), str(seconds * 1000), "--wait")
     target = t.h.Target(command)
     try:
-        # It ends when the target has gone.
+        # It ends when the target has ended.
         with profiler.beside(out), \
                 open(os.path.join(folder, "text"), "w+", encoding="utf-8", errors="replace") as text:
             run = subprocess.Popen(profiler.command(python, target.pid, rate, None, out),
@@ -67,7 +67,7 @@ def function_of(frame):
 
 
 def counts_of(stacks, names, otherwise):
-    """Samples by the innermost function of names; by otherwise[1] where only otherwise[0] is there."""
+    """Counts samples by the innermost function of names; by otherwise[1] if only otherwise[0] is there."""
     counts = collections.Counter()
     for frames, count in stacks:
         found = [f for f in map(function_of, frames) if f in names or f == otherwise[0]]
@@ -77,7 +77,7 @@ def counts_of(stacks, names, otherwise):
 
 
 def by_wall_clock(doc):
-    """The same account by CLOCK_MONOTONIC."""
+    """Returns the same account by CLOCK_MONOTONIC."""
     return dict(doc, visits=[[v[0], v[3], v[4], v[3], v[4]] for v in doc["visits"]],
                 cpu=doc["ended"] - doc["began"])
 
@@ -158,7 +158,7 @@ def main():
     parser.add_argument("--only", default="", help="profilers whose names have that in them")
     options = parser.parse_args()
     t.h.need_bpf()
-    # A shell's background job ignores it, and so would all that it starts.
+    # A shell's background job ignores SIGINT, and so would everything it starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     pythons = t.quiet_interpreters()
     profilers.private_proc(next((p.root for p in pythons if p.minor == "3.15"), "/"))

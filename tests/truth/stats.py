@@ -33,7 +33,7 @@ TERM = math.log(2 * COMPARISONS / FALSE_ALARM)
 
 
 def bound(variance):
-    """Counts further from their mean than this are no chance: b of the above."""
+    """Returns the b of above: counts further than that from their mean are no chance."""
     return TERM / 3 + math.sqrt(TERM * TERM / 9 + 2 * TERM * variance)
 
 
@@ -42,13 +42,13 @@ def visit_variance(duration, period):
 
 
 def share_variance(shares, variances, index):
-    """Of a count less its share of all counts."""
+    """Returns the variance of a count minus its share of all counts."""
     p, total = shares[index], sum(variances)
     return (1 - p) ** 2 * variances[index] + p * p * (total - variances[index])
 
 
 class Verdict:
-    """One comparison: a count, the interval that the truth allows, what chance may add."""
+    """One comparison: a count, the interval that the truth allows, and the allowance for chance."""
 
     def __init__(self, name, got, low, high, variance):
         self.name, self.got, self.low, self.high = name, got, low, high
@@ -56,7 +56,8 @@ class Verdict:
         self.good = low - self.slack <= got <= high + self.slack
 
     def excess(self):
-        """How far outside the truth, as a part of what chance may add: 1 fails."""
+        """Returns how far the count is outside the truth, relative to the allowance for chance: from 1 on it
+        fails."""
         return max(self.low - self.got, self.got - self.high, 0) / self.slack
 
     def __str__(self):
@@ -65,16 +66,16 @@ class Verdict:
 
 
 def judge_shares(counts, times, visits, switches, period):
-    """Counts of samples for each function against its share of the CPU time.
+    """Compares each function's count of samples with its share of the CPU time.
 
-    counts: {name: samples}; times: {name: (least, most) seconds of CPU}; visits: {name: [seconds
-    of each visit]}; switches: how often the thread lost its CPU, anywhere; period in seconds."""
+    counts: {name: samples}; times: {name: (least, most) seconds of CPU}; visits: {name: [seconds of each visit]};
+    switches: how often the thread lost its CPU, anywhere; period in seconds."""
     names = sorted(times)
     samples = sum(counts.get(n, 0) for n in names)
     middle = [sum(times[n]) / 2 for n in names]
     total = sum(middle)
     shares = [m / total for m in middle]
-    # Each loss of the CPU cuts a visit in two; it strikes functions by the time they take.
+    # Each loss of the CPU cuts a visit in two; it hits functions in proportion to their time.
     variances = [sum(visit_variance(d, period) for d in visits[n]) + shares[i] * switches / 4
                  for i, n in enumerate(names)]
     return [Verdict(n, counts.get(n, 0), samples * times[n][0] / total,
@@ -86,8 +87,8 @@ def judge_shares(counts, times, visits, switches, period):
 
 
 def simulate(visits, period, phase):
-    """What an exact sampler has of visits [(name, seconds)], begun at that phase of its period:
-    [(name, seconds since the visit began)]."""
+    """Returns an exact sampler's samples of visits [(name, seconds)], starting at that phase of its period: [(name,
+    seconds since the visit began)]."""
     found, clock = [], phase * period
     for name, duration in visits:
         while clock < duration:
@@ -98,15 +99,15 @@ def simulate(visits, period, phase):
 
 
 def thinned(samples, name, part, numbers):
-    """Of one function, that part is never seen."""
+    """Loses that part of one function's samples."""
     return [s for s in samples if s[0] != name or numbers.random() >= part]
 
 
 def shifted(samples, name, caller, part, numbers):
-    """Of one function, that part is seen as its caller's: the safepoint's bias."""
+    """Attributes that part of one function's samples to its caller: the safepoint bias."""
     return [(caller, s[1]) if s[0] == name and numbers.random() < part else s for s in samples]
 
 
 def skidded(samples, caller, seconds):
-    """What is seen is what ran so long ago: the begin of each visit is its caller's."""
+    """Shows what ran so long before: the beginning of each visit counts as its caller's."""
     return [(caller, s[1]) if s[1] < seconds else s for s in samples]

@@ -1,25 +1,25 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""The same program twice, one function of it slower the second time by a known amount: its share of
-the samples must move as much as its time has, and the samples of the others not at all."""
+"""Runs the same program twice, with one function slower by a known amount the second time: its share of the samples
+must change as much as its time, and the samples of the others must not change at all."""
 # run-tests: beside own recordings
 # run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import stats
 import truth as t
 
 FACTOR = 1.5
-# Other load changes how much a program does, and that may hide what is slower.
+# Other load changes how much a program does, which may hide the slowdown.
 TRIES = 4
 
 
 def times_of(run, name):
-    """Seconds of each visit to that function by its own clock."""
+    """Returns the seconds of each visit to that function by its own clock."""
     doc = run.truth
     return [(v[2] - v[1]) / 1e9 for v in doc["visits"] if doc["names"][v[0]] == name]
 
 
 def change_of(name, before, after):
-    """By how many samples a function has changed, and by how many its time says."""
+    """Returns by how many samples a function has changed, and by how many according to its time."""
     counts, variance, unsure, seconds = [], 0, 0, []
     for run in (before, after):
         visits = times_of(run, name)
@@ -39,7 +39,7 @@ def check(tap, python, rate, milliseconds, slow):
                                     "%s=%g" % (slow, FACTOR), rate=rate)
         verdicts = [change_of(n, before, after) for n in before.truth["names"]]
         moved = verdicts[before.truth["names"].index(slow)]
-        # By the target's own clock, not by the samples, which are what is in question.
+        # By the target's own clock, since the samples are under test.
         if moved.low > 2 * moved.slack:
             break
     t.report(tap, True, name + ": each function's samples change as its time does", verdicts)

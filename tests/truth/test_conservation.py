@@ -1,28 +1,28 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Samples times their period are the CPU time that the kernel has charged to each thread: nothing is
-lost and nothing is counted twice, however many threads there are and whoever has the GIL."""
+"""Samples times their period equal the CPU time that the kernel has charged to each thread: nothing is lost or
+counted twice, however many threads there are and whoever has the GIL."""
 # run-tests: beside own recordings
 # run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import pauses
 import stats
 import truth as t
 
-# Kinds of threads of tests/targets/burners.py, and CPU time of each in ms.
+# Kinds of threads of tests/targets/burners.py, and each one's CPU time in ms.
 CROWDS = [
     ("one thread", ["python"], 1000),
     ("one thread without the GIL", ["native"], 500),
     ("two threads", ["python"] * 2, 500),
     ("eight threads, with the GIL and without", ["python", "native", "mixed", "native"] * 2, 250),
 ]
-# Of samples, for each time that a thread gets a CPU, at a rate of 10 kHz. Threads that hand the GIL
-# over wake up where the CPU's timer has just woken an idle CPU, so the tick before is none of theirs:
-# perf record -a at 9973 Hz has 0.3 to 0.6 % too few of such threads in every second run, too.
+# In samples, for each time that a thread gets a CPU, at a rate of 10 kHz. Threads that hand the GIL over wake up
+# on an idle CPU whose timer has just woken, so they miss the tick before: perf record -a at 9973 Hz also has 0.3
+# to 0.6 % too few samples of such threads in every second run.
 LATE = 1 / 4
 
 
 def verdict_of(thread, run, rate):
-    """utime + stime are of the same clock, cut to microseconds."""
+    """utime + stime use the same clock, cut to microseconds."""
     mine = [s for s in run.samples if s[0] == thread["tid"] and thread["began"] <= s[1] < thread["ended"]]
     counts = sum(s[2] for s in pauses.outside(mine, [p[1:] for p in thread["pauses"]]))
     seconds = (thread["ns"] - sum(p[0] for p in thread["pauses"])) / 1e9

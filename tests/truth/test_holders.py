@@ -1,14 +1,14 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who waited for the interpreter's lock and who held it meanwhile, of threads that all want it all the time: a thread
-waits for all of the time that it does not run or is ready to, and while one holds the lock, all others wait for it."""
+"""Who waited for the interpreter's lock and who held it meanwhile, for threads that all want it all the time: a
+thread waits whenever it is neither running nor runnable, and while one holds the lock, all others wait for it."""
 # run-tests: beside own recordings
 # run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import re
 
 import truth as t
 
-# Of each function's time as waiter and as holder, or so much if that is more.
+# Relative to each function's time as waiter and as holder; at least so many ms.
 SHARE, LEAST_MS = 0.05, 20
 UNKNOWN = 0.05
 SECONDS = 2
@@ -40,7 +40,7 @@ def check(tap, python, count):
     wrong = []
     unknown = sum(ms for ms, waiter, holder in rows if holder == "unknown" and waiter in truth)
     for function, mine in sorted(truth.items()):
-        # It may be preempted while it holds the lock, and others may be just about to wait.
+        # It may be preempted while it holds the lock, and others may just be about to wait.
         on, ready = mine["on"] / 1e6, mine["ready"] / 1e6
         held = sum(ms for ms, waiter, holder in rows if holder == function and waiter in truth)
         others = sum(other["ready"] for other in truth.values()) / 1e6
@@ -51,8 +51,8 @@ def check(tap, python, count):
         if any(waiter == holder == function for _, waiter, holder in rows):
             wrong.append("%s waits for itself" % function)
     tap.ok(not wrong, name + ": who holds it meanwhile", *wrong, text)
-    # For docs/MEASUREMENTS.md: the worst waiter, of the time that passed, and how far the worst holder is beyond what it
-    # may have held.
+    # For docs/MEASUREMENTS.md: the worst waiter's error, in parts of the elapsed time, and how far the worst
+    # holder exceeds what it can have held.
     print("# | %s | %.2f %% | %.2f %% |" % (name, *(100 * w for w in worst)))
     all_ms = sum(ms for ms, waiter, _ in rows if waiter in truth)
     # Whoever was woken to take it, and waits for a CPU, does not hold it yet.

@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""No moment of a thread's life is lost or counted twice. By the exact times of its switches, as the kernel's programs
-have added them up, the time on a CPU and the time off it are the time that passed; they are what the kernel itself says of
-the thread (schedstat: on a CPU, ready to run); and what the samples of record --wall stand for is the same again."""
+"""No moment of a thread's life is lost or counted twice. By the exact times of its switches, as added up by the BPF
+programs, time on a CPU plus time off it equal the elapsed time; they match what the kernel itself says of the
+thread (schedstat: on a CPU, ready to run); and so do the samples of record --wall."""
 # run-tests: beside own recordings
 # run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import collections
@@ -20,11 +20,11 @@ from kernel_map import KernelMap
 from test_waits import chance, losses, stands_for_others, waits
 
 SECONDS = 4 if t.LONG else 1.5
-# So many periods of the clock, and one part in so many of its time, a thread's samples may be off: that much tick_chance() of
-# bpf/tick.h leaves to chance, and what is more goes to a mark.
+# The error allowed for a thread's samples: so many periods of the clock, plus one part in so many of its time.
+# tick_chance() of bpf/tick.h leaves that much to chance; anything beyond goes to a mark.
 CHANCE, CHANCE_SHARE = 16, 256
 TRIES = 3
-# Of the time that passed; what is read one after another may be some switches apart.
+# Relative to the elapsed time; values read one after another may be some switches apart.
 SHARE, LEAST_NS = 0.01, 4e6
 LOOK_NS = 1e6
 HEAD = re.compile(r".*? +\d+/(\d+) +\[\d+\] +([\d.]+): +(\d+) cpu-clock")
@@ -35,7 +35,7 @@ Life = collections.namedtuple("Life", "when on off kernel_on kernel_ready switch
 
 
 class Lives:
-    """Which thread does what, as the target says."""
+    """What each thread does, according to the target."""
 
     def add(self, document):
         self.by_tid = {int(tid): what for tid, what in document.items()}
@@ -50,7 +50,8 @@ def wait_of(waits_map, tid):
 
 
 def look(waits_map, pid, tid):
-    """What krait has added up of a thread so far, and what the kernel has. None: krait does not know it."""
+    """Returns what krait has added up for a thread so far, and what the kernel has. None: krait does not know
+    it."""
     deadline = time.monotonic() + t.h.PATIENCE_SECS
     while time.monotonic() < deadline:
         begin = time.monotonic_ns()
@@ -62,7 +63,7 @@ def look(waits_map, pid, tid):
             kernel_on, ready, switches = map(int, f.read().split())
         _, _, since, on, off, _, _, _, _, state, _, _ = found
         is_off = state != ON_CPU
-        # Otherwise it was just being written, or who looks here lost the CPU between the one and the other.
+        # Otherwise it was just being written, or we lost the CPU between the two reads.
         if found[:6] == (wait_of(waits_map, tid) or ())[:6] and time.monotonic_ns() - begin < LOOK_NS:
             break
     lasts = max(when - since, 0)
@@ -70,13 +71,13 @@ def look(waits_map, pid, tid):
 
 
 def look_twice(krait, pid, tids):
-    """({tid: (Life, Life)}, ns that the host took from all CPUs between)"""
+    """Returns ({tid: (Life, Life)}, ns that the host took from all CPUs in between)."""
     with KernelMap(krait.pid, "waits") as waits_map:
         deadline = time.monotonic() + t.h.PATIENCE_SECS
         while True:
             taken = t.h.stolen_seconds()
             before = {tid: look(waits_map, pid, tid) for tid in tids}
-            # One that sleeps all along never meets the scheduler.
+            # A thread that sleeps all along never meets the scheduler.
             if sum(life is None for life in before.values()) <= 1 or time.monotonic() > deadline:
                 break
             time.sleep(0.01)
@@ -86,7 +87,7 @@ def look_twice(krait, pid, tids):
 
 
 def record(target, tids):
-    """(looks, stolen, samples off the CPU, of the CPU)"""
+    """Returns (looks, stolen, samples off the CPU, samples on the CPU)."""
     with tempfile.TemporaryDirectory(prefix="krait-lives-") as folder:
         path = folder + "/x.script"
         with subprocess.Popen([t.h.KRAIT, "record", "-q", "--stats", *t.h.PYTHON_ONLY, "--wall", "-p", str(target.pid),
@@ -101,14 +102,14 @@ def record(target, tids):
 
 
 def cpu_samples(path):
-    """(tid, ns of CLOCK_MONOTONIC, ns)"""
+    """Returns (tid, ns of CLOCK_MONOTONIC, ns)."""
     with open(path, encoding="utf-8", errors="replace") as f:
         found = filter(None, map(HEAD.match, f))
         return [(int(x[1]), float(x[2]) * 1e9, int(x[3])) for x in found]
 
 
 def within(waits_of, a, b):
-    """[(ns between the two looks, leaf)]. A wait that was taken for itself is as long as it says."""
+    """Returns [(ns between the two looks, leaf)]. An individually sampled wait has its own length."""
     found = []
     for when, ns, stack in waits_of:
         others = stands_for_others(ns)
@@ -128,13 +129,13 @@ def check(tap, python):
         lives = target.oracle.by_tid
         for _ in range(TRIES):
             looks, taken, off, on, err = record(target, sorted(lives))
-            # A wait that is lost is counted as one, and of which thread it was nobody knows.
+            # A lost wait is counted, but nobody knows which thread's it was.
             if not any(".lost." in loss for loss in losses(err)):
                 break
     gone = sum(t.h.parse_stats(err).get("waits.%s_ns" % how, 0) for how in ("lost", "missed"))
     tap.ok(len(looks) >= len(lives) - 1, name + ": the threads are known", sorted(lives.items()), err)
     wrong = {what: [] for what in ("passed", "kernel", "ready", "off", "cpu", "wall")}
-    # Of time that the host took no timer's tick has come, and krait says how many: nobody knows of which thread.
+    # No ticks came during time that the host took, and krait reports how many: nobody knows for which threads.
     held_up = t.h.parse_stats(err).get("cpu-clock.ticks_missed", 0) * 1e9 / t.RATE
     for tid, (a, b) in looks.items():
         least = chance(off, tid)
@@ -142,7 +143,7 @@ def check(tap, python):
         kernel_on, ready = b.kernel_on - a.kernel_on, b.kernel_ready - a.kernel_ready
         mine = within([x[1:] for x in off if x[0] == tid], a, b)
         sampled = sum(ns for ns, _ in mine)
-        # The kernel adds it up as the thread comes to a CPU.
+        # The kernel adds it up when the thread gets a CPU.
         runnable = sum(ns for who, when, ns, stack in off
                        if who == tid and a.when < when <= b.when and stack[0] == "[runnable]")
         cpu = sum(ns for who, when, ns in on if who == tid and a.when < when <= b.when)

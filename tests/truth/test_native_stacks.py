@@ -1,12 +1,13 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Native stacks beside those that perf unwinds afterwards from copies of the stack (--call-graph dwarf): of one
-process in the same seconds. Nearly all reach the thread's start; each place of a call, and each function that
-runs, has the same share of the samples in both; both captures are named by perf. Each comparison prints
-what a whole stack costs.
+"""Compares native stacks with those that perf unwinds afterwards from copies of the stack (--call-graph dwarf), for
+one process in the same seconds. Nearly all reach the thread's start; each call site, and each running function,
+has the same share of the samples in both; perf names both captures. Each comparison prints what a whole stack
+costs.
 
-Where a sample hits memory that is not there, or perf's own copy is too short, perf's stack ends early: such a stack
-is left out of the shares, on either side, as long as there are few.
+If a sample hits memory that is not present, or perf's copy is too short, perf's stack ends early: such stacks are
+excluded from the shares, on both sides, as long as they are few.
+
 """
 # run-tests: beside own recordings
 # run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
@@ -23,12 +24,12 @@ import truth as t
 
 PERF_RATE = 499
 STACK_BYTES = "16384"
-# On a target's own CPU time.
+# Of a target's own CPU time.
 SECONDS = 4 if t.LONG else 1
 WHOLE = 0.995
 TARGETS = (("callbacks.py",), ("inside.py", "in_hashlib", "in_zlib", "in_sqlite")) if t.LONG else \
     (("callbacks.py",),)
-# Debian's own, which has frame pointers from 3.15 on.
+# Debian's builds, which have frame pointers from 3.15 on.
 MINORS = ("3.11", "3.13", "3.14", "3.15") if t.LONG else ("3.11", "3.14")
 OWN = re.compile(r"\.krait/python-[0-9a-f]+\.so$")
 
@@ -39,7 +40,7 @@ def cpu_of_children():
 
 
 def record(target, folder):
-    """Both record it at once; {name: CPU seconds}."""
+    """Records with both at the same time. Returns {name: CPU seconds}."""
     pid, cost = str(target.pid), {}
     lines = {
         "perf": ["perf", "record", "-q", "-k", "mono", "-e", "cpu-clock", "-F", str(PERF_RATE), "--user-callchains",
@@ -62,8 +63,8 @@ def record(target, folder):
 
 
 def stacks_of(path, is_perf):
-    """[(seconds, [(dso, symbol, address), leaf first])] of the native frames, as perf names them. A caller's
-    address is within its call in both."""
+    """Returns [(seconds, [(dso, symbol, address), leaf first])] of the native frames, as perf names them. In both, a
+    caller's address is within its call."""
     done = subprocess.run(["perf", "script", "-i", path, "--ns", "--no-inline", "-F", "time,ip,sym,dso"],
                           capture_output=True, encoding="utf-8", errors="replace", timeout=4 * t.h.PATIENCE_SECS)
     found = []
@@ -78,13 +79,13 @@ def stacks_of(path, is_perf):
 
 
 def roots_of(stacks):
-    """Where threads begin: in nearly all stacks, be it of few threads."""
+    """Returns where threads begin: functions in nearly all stacks, or in those of a few threads."""
     return {place for place, n in collections.Counter((f[-1][0], f[-1][2]) for _, f in stacks if f).items()
             if n > 0.05 * len(stacks)}
 
 
 def shares(stacks):
-    """Stacks in which each place is, and of each function those in which it runs."""
+    """Returns the share of stacks that contain each place, and for each function of those in which it runs."""
     places, leaves = collections.Counter(), collections.Counter()
     for _, frames in stacks:
         places.update({(dso, address) for dso, _, address in frames[1:]})
@@ -103,7 +104,7 @@ def compare(mine, other, cnt, other_cnt):
 
 
 def common(krait, perf):
-    """What both have recorded at the same time."""
+    """Returns the period that both recorded."""
     begin, end = max(krait[0][0], perf[0][0]), min(krait[-1][0], perf[-1][0])
     return ([s for s in part if begin <= s[0] <= end and s[1]] for part in (krait, perf))
 

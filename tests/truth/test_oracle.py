@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether the comparisons of the tests of truth are worth something: an exact sampler must pass them
-always, one that is a little wrong never. Samplers are computed here; test_sweep.py and
-test_periodic.py have real ones that are wrong."""
+"""Checks that the comparisons of the tests of truth are meaningful: an exact sampler must always pass them, one that
+is slightly wrong never. Samplers are simulated here; test_sweep.py and test_periodic.py use real ones that are
+wrong."""
 # run-tests: beside own recordings
 import collections
 import random
@@ -12,19 +12,19 @@ import stats
 import truth as t
 from test_shares import BETWEEN, verdicts_of
 
-# A bias that slips through one simulated recording in ten slips through once in so many with a
-# probability of 1 - 0.9 ** 90 > 0.9999: what passes below has a power of 90 % or more.
+# A bias that passes one simulated recording in ten passes at least once in so many with a probability of 1 - 0.9
+# ** 90 > 0.9999: so comparisons that detect it every time here have a power of 90 % or more.
 BIASED_RUNS = 90
 EXACT_RUNS = 1000 if t.LONG else 200
 NAMES = ["f%d" % i for i in range(9)]
 PERIOD = 1 / t.HIGH_RATE
 OVERHEAD = 1.2e-6
-# Of a machine that stands still for a moment: how long, and in how many of the visits.
+# For a machine that stands still for a moment: for how long, and in how many of the visits.
 PAUSE, PAUSED = 0.062, 3
 
 
 def plan(numbers, seconds=2.0):
-    """Visits as those of tests/targets/visits.py, with what is between them."""
+    """Returns visits like those of tests/targets/visits.py, with what is between them."""
     found = []
     while seconds > 0:
         duration = numbers.uniform(*((5e-6, 2e-4) if numbers.random() < 0.5 else (2e-4, 6e-3)))
@@ -34,7 +34,7 @@ def plan(numbers, seconds=2.0):
 
 
 def document(visits):
-    """What the target would say of them."""
+    """Returns what the target would report about them."""
     return {
         "names": NAMES,
         "visits": [(NAMES.index(name), 0, d * 1e9, 0, 0) for name, d in visits if name != BETWEEN],
@@ -76,8 +76,8 @@ def check_power(tap, numbers):
 
 
 def stood_still(visits, numbers):
-    """The same on a machine that stands still now and then: what the target says of them, and what an exact sampler
-    sees, (None, ns, name)."""
+    """The same on a machine that stands still now and then: what the target reports, and what an exact sampler sees,
+    (None, ns, name)."""
     places = [i for i, (name, _) in enumerate(visits) if name != BETWEEN]
     paused, clock, told, planned, stamps = set(numbers.sample(places, PAUSED)), 0, [], [], []
     for i, (name, seconds) in enumerate(visits):
@@ -89,12 +89,12 @@ def stood_still(visits, numbers):
             planned.append(seconds * 1e9 * numbers.uniform(0.9, 1.1))
     doc = dict(document(visits), visits=told, planned=planned, cpu=clock)
     seen = stats.simulate([((i, name), d) for i, (name, d) in enumerate(visits)], PERIOD, numbers.random())
-    # Once it goes on, the rest of the visit follows.
+    # When it goes on, the rest of the visit follows.
     return doc, [(None, stamps[i] + at * 1e9, name) for (i, name), at in seen]
 
 
 def check_pauses(tap, numbers):
-    """What is left out by the target's clocks excuses the machine, and nothing else."""
+    """Exclusion by the target's clocks excuses the machine and nothing else."""
     runs, false, blind, missed = BIASED_RUNS, 0, 0, [0] * len(BIASES)
     for _ in range(runs):
         doc, seen = stood_still(plan(numbers), numbers)
@@ -111,7 +111,7 @@ def check_pauses(tap, numbers):
 
 
 def check_bound(tap):
-    """The bound, against what it is known to be for coins: it must be above, and not far."""
+    """Compares the bound with the known one for coins: it must be above, but not far."""
     for n in (20, 1000, 100000):
         variance = n / 4
         normal = 5.2 * variance ** 0.5

@@ -1,8 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Four functions in turn, as regular as a clock. Where the clock is the sampler's own, a sampler of a
-fixed period sees one of the four always and the others never, and the comparison must say so; at
-another rate it must be right."""
+"""Four functions in turn, as regular as a clock. If the clock is the sampler's own, a sampler with a fixed period
+always sees the same one of the four, and the comparison must notice; at another rate the sampler must be right."""
 # run-tests: beside own recordings
 # run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import collections
@@ -10,13 +9,13 @@ import collections
 import stats
 import truth as t
 
-# What reading the clocks between two functions takes at most.
+# Longest time for reading the clocks between two functions.
 UNSURE_NS = 2000
 
 
 def verdicts_of(doc, counts, period, beat_hz):
-    """beat_hz: how often a second the sampler's phase goes round that of the target. The part of a
-    round at the end is in no proportion: as much as a quarter of its samples belongs to nobody."""
+    """beat_hz: how many times a second the sampler's phase goes round relative to the target's. An incomplete round
+    at the end is not proportional: allow a quarter of its samples."""
     names, total = doc["names"], sum(doc["parts"])
     samples = sum(counts.get(n, 0) for n in names)
     each, beat = doc["turns"] / len(names), min(samples, 1 / period / beat_hz if beat_hz else 0)
@@ -31,7 +30,7 @@ def verdicts_of(doc, counts, period, beat_hz):
 
 
 def record(python, hz, rate, milliseconds, *options):
-    """hz is that of the target; the kernel's period has whole nanoseconds."""
+    """hz is the target's; the kernel's period is in whole nanoseconds."""
     run = t.run(python, "periodic.py", 10 ** 9 // hz, milliseconds, rate=rate, options=options)
     counts = collections.Counter(
         next((f for f, _ in s[3] if f in run.truth["names"]), None) for s in run.samples)
@@ -48,7 +47,7 @@ def check(tap, python, hz, rate, milliseconds, *options):
 
 
 def check_alias(tap, python, milliseconds):
-    """The clock of both is CLOCK_MONOTONIC, so they do not even drift apart."""
+    """Both use CLOCK_MONOTONIC, so they do not even drift apart."""
     run, counts = record(python, t.RATE, t.RATE, milliseconds)
     verdicts = verdicts_of(run.truth, counts, run.period, 0)
     bad = [v for v in verdicts if not v.good]
@@ -57,7 +56,7 @@ def check_alias(tap, python, milliseconds):
 
 
 def check_jitter(tap, python, milliseconds):
-    """The rate changes four times a second: of each such part a beat is at the end, in no proportion."""
+    """The rate changes four times a second: each such part ends with an incomplete round."""
     run, counts = record(python, t.RATE, t.RATE, milliseconds, "--jitter")
     total, samples = sum(run.truth["parts"]), sum(counts.values())
     shares = {n: (ns / total, counts.get(n, 0) / samples) for n, ns in zip(run.truth["names"], run.truth["parts"])}

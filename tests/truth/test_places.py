@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Equal instructions on different lines, and on one line in different columns: each must have its own
-time and no sample may be where no instruction is. Read from the capture by perf and by the reader of
-debug information that LLVM has, so that neither is krait's own."""
+"""Equal instructions on different lines, and in different columns of one line: each must have its own time, and no
+sample may be where there is no instruction. The capture is read by perf and by LLVM's reader of debug information,
+so that neither is krait's own."""
 # run-tests: beside own recordings
 # run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import collections
@@ -15,7 +15,7 @@ import truth as t
 
 
 def leaves(path):
-    """[(seconds, dso, address)] of the samples of a capture, by perf script."""
+    """Returns [(seconds, dso, address)] of a capture's samples, from perf script."""
     done = subprocess.run(["perf", "script", "-i", path, "--ns", "-F", "time,ip,dso"],
                           capture_output=True, encoding="utf-8", errors="replace",
                           timeout=t.h.PATIENCE_SECS)
@@ -28,7 +28,7 @@ def leaves(path):
 
 
 def places_of(dso, addresses):
-    """{address: (function, line, column from 1, 0 for none)}, by llvm-symbolizer."""
+    """Returns {address: (function, line, column from 1, 0 for none)}, from llvm-symbolizer."""
     done = subprocess.run(["llvm-symbolizer", "--no-inlines", "-e", dso],
                           input="".join("0x%x\n" % a for a in addresses), capture_output=True,
                           encoding="utf-8", timeout=t.h.PATIENCE_SECS)
@@ -40,18 +40,18 @@ def places_of(dso, addresses):
 
 
 def held_up(truth):
-    """Indices of the calls in which the machine stood still."""
+    """Returns the indices of the calls during which the machine stood still."""
     return pauses.stretched([(function, planned, sum(ns)) for function, ns, planned, _, _ in truth["calls"]])
 
 
 def times_of(truth, function, places, slow):
-    """{place: [seconds of each visit]}"""
+    """Returns {place: [seconds of each visit]}."""
     kept = [ns for i, (which, ns, _, _, _) in enumerate(truth["calls"]) if which == function and i not in slow]
     return {place: [ns[i] / 1e9 for ns in kept] for i, place in enumerate(places)}
 
 
 def count(path, truth, slow):
-    """{(function, line, column)} of the samples while the target worked."""
+    """Returns {(function, line, column)} of the samples while the target worked."""
     while_at_work = [(dso, seconds * 1e9, address) for seconds, dso, address in leaves(path)
                      if truth["began"] <= seconds * 1e9 < truth["ended"]]
     seen = [(dso, address) for dso, _, address in
@@ -71,7 +71,7 @@ def verdicts_of(truth, times, counts, period):
 
 
 def of_function(counts, name):
-    """Of the samples of a function: {(line, column)}."""
+    """Of a function's samples: {(line, column)}."""
     found = collections.Counter()
     for (function, line, column), n in counts.items():
         if function.startswith("py::%s:" % name):

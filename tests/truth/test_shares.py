@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""A target clocks each visit to its functions: their shares of the samples must be their shares of
-its CPU time, and each single sample must show the function that was visited at its moment."""
+"""A target clocks each visit to its functions: their shares of the samples must equal their shares of its CPU time,
+and each single sample must show the function that was being visited at its moment."""
 # run-tests: beside own recordings
 # run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import bisect
@@ -14,13 +14,13 @@ BETWEEN = "(between)"
 
 
 def counts_of(run):
-    """Samples of each function, and of what is between the visits."""
+    """Counts the samples of each function, and of what is between the visits."""
     return collections.Counter(t.visited(s[3], run.truth) or BETWEEN for s in run.samples)
 
 
 def verdicts_of(doc, counts, period):
-    """Reading the clock takes a moment, of which some is in the visit by the clock, though not in the
-    function: as much as is outside, which is known, or, to be sure, twice that."""
+    """Reading the clock takes a moment. Part of it counts for the visit although it is outside the function: about as
+    much as is outside the visit, which is known; we allow twice that."""
     visits = {name: [] for name in doc["names"]}
     for index, begin, end, _, _ in doc["visits"]:
         visits[doc["names"][index]].append((end - begin) / 1e9)
@@ -33,8 +33,8 @@ def verdicts_of(doc, counts, period):
 
 
 def check_moments(tap, name, run):
-    """No statistics: the stamp of a sample is taken while its thread stands still, by the clock that
-    the target reads at the begin and the end of each visit."""
+    """No statistics: a sample's stamp is taken while its thread stands still, by the same clock that the target reads
+    at the beginning and end of each visit."""
     doc, wrong, checked = run.truth, [], 0
     begins = [v[3] for v in doc["visits"]]
     for _, moment, _, stack in run.samples:
@@ -44,7 +44,7 @@ def check_moments(tap, name, run):
             continue
         checked += 1
         want, got = doc["names"][doc["visits"][i][0]], t.visited(stack, doc)
-        # Within the stamps, the caller still reads the other clock.
+        # Between the two stamps the caller still reads the other clock.
         if got != want and (got or t.python_leaf(stack) not in ("visit", "cpu")):
             wrong.append("%d ns into %s: %s" % (moment - doc["visits"][i][3], want, stack[:5]))
     tap.ok(checked > 0.9 * len(run.samples) and not wrong,
@@ -52,7 +52,7 @@ def check_moments(tap, name, run):
 
 
 def check_biased(tap, name, run):
-    """The same samples, a tenth of one function's lost, or given to its caller: that must be found."""
+    """The same samples with a tenth of one function's lost, or given to its caller: that must be detected."""
     for victim in ("looping", "checksumming"):
         counts = counts_of(run)
         part = round(0.1 * counts[victim])

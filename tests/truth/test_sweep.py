@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether the length of a function matters: from one microsecond to ten milliseconds each has its
-own part of the time, and its caller no more than the call takes. A sampler that sees stacks only
-where the interpreter lets it, by a signal, is caught by the same comparison."""
+"""Whether a function's length matters: from one microsecond to ten milliseconds each has its own part of the time,
+and its caller no more than the call takes. The same comparison exposes a sampler that sees stacks only where the
+interpreter lets it, by a signal."""
 # run-tests: beside own recordings
 # run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import collections
@@ -13,10 +13,10 @@ import truth as t
 
 
 def verdicts_of(doc, counts, period):
-    """The samples of each caller itself, of those that the caller and its function have.
+    """Compares each caller's own samples with those that the caller and its function have.
 
-    counts: {name of the innermost function: samples}. A call's own time is too short to be met
-    twice, so its variance is what is expected of it."""
+    counts: {name of the innermost function: samples}. A call's own time is too short to be hit twice, so its
+    variance equals its expected count."""
     found = []
     for length in doc["lengths"]:
         if not length["calls"]:
@@ -30,7 +30,7 @@ def verdicts_of(doc, counts, period):
 
 
 def share_verdicts(doc, counts, period):
-    """The samples of each length in all, of those of all lengths. Each call is a visit."""
+    """Compares the samples of each length with those of all lengths. Each call is a visit."""
     times, visits, sums = {}, {}, {}
     for length in doc["lengths"]:
         name = "%d us in all" % length["us"]
@@ -41,7 +41,7 @@ def share_verdicts(doc, counts, period):
 
 
 def leave_out(run):
-    """Batches that the machine held up."""
+    """Returns the batches during which the machine stood still."""
     batches = run.truth["batches"]
     slow = pauses.stretched([(us, us * calls, ns) for us, calls, ns, _, _ in batches])
     for length in run.truth["lengths"]:
@@ -63,7 +63,7 @@ def check_krait(tap, python, rate, milliseconds):
 
 
 def check_signal(tap, python):
-    """The target samples itself by a signal: a test that lets that pass tests nothing."""
+    """The target samples itself by a signal: a test that accepts that is worthless."""
     name = python.name + ", sampled by a signal"
     done = t.h.subprocess.run(
         python.command(python.target("sweep.py"), str(t.SEED), "1500", "--self"),

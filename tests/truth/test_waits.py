@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Time off the CPU is what a program's own clocks say: for each function that waits, for each thread all of its
-time, and what it waited for. Both sides see the same waits, so it does not matter how busy the machine is."""
+"""Time off the CPU matches a program's own clocks: for each waiting function, for each thread's whole time, and by
+reason. Both sides see the same waits, so it does not matter how busy the machine is."""
 # run-tests: beside own recordings
 # run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import re
@@ -9,10 +9,10 @@ import re
 import stats
 import truth as t
 
-# Of the time, or of this many ms if that is more: the clocks are read by Python, which may lose its CPU there.
+# Relative error, or at least so many ns: Python reads the clocks and may lose its CPU while doing so.
 SHARE, LEAST_NS = 0.02, 3e6
-# Σ on + Σ off is the time that passed. Sampling of short waits is right to a period of about 1 ms, or of some
-# where the machine is so busy that stacks are dear; in a short run that is more than 1 %.
+# On plus off equals the elapsed time. Sampling of short waits is right to within a period of about 1 ms, or a few
+# on a machine so busy that stacks are expensive; in a short run that exceeds 1 %.
 CONSERVED, CONSERVED_LEAST_NS = 0.01, 8e6
 GIL_SHARE, GIL_LEAST_NS = 0.05, 10e6
 
@@ -20,7 +20,7 @@ HEAD = re.compile(r".*? +(\d+)/(\d+) +\[\d+\] +(\d+)\.(\d+): +(\d+) offcpu-time"
 
 
 def waits(path):
-    """Yields (thread, ns of CLOCK_MONOTONIC when it was over, ns, functions, leaf first)."""
+    """Yields (thread, end in ns of CLOCK_MONOTONIC, ns, functions, leaf first)."""
     head, stack = None, []
     with open(path, encoding="utf-8", errors="replace") as f:
         for line in f:
@@ -49,7 +49,7 @@ def by_leaf(mine):
 def check_functions(tap, name, found, truth, lost):
     errors = {}
     for function, want in sorted(truth["off"].items()):
-        # What it forks is in that function, too, until it executes something else.
+        # What it forks is in that function, too, until it execs something else.
         mine = [(ns, stack[0]) for tid, _, ns, stack in found if tid == truth["tid"] and function in stack]
         said = sum(ns for ns, _ in mine)
         errors[function] = (said - want) / want
@@ -61,18 +61,19 @@ def check_functions(tap, name, found, truth, lost):
 
 
 def losses(err):
-    """What a wait that is missing may have become: for messages."""
+    """Returns what a missing wait may have become, for messages."""
     return re.findall(r"^offcpu-time\.(?:lost|truncated)\..* [1-9]\d*$|^waits\S* [1-9]\d*$", err, re.M)
 
 
 def stands_for_others(ns):
-    """Does a stack stand for short waits? Then for a period, which is a power of two, or for two; at least for 8192 ns."""
+    """Tells whether a stack stands for short waits: then its weight is one period, a power of two, or two periods; at
+    least 8192 ns."""
     return ns > 0 and ns % 8192 == 0 and bin(ns).count("1") <= 2
 
 
 def shared(found):
-    """[(thread, ns)] of stacks that stand for short waits. Where the thread was ready to run for a part of such
-    a wait, the two samples that it becomes follow each other."""
+    """Returns [(thread, ns)] of stacks that stand for short waits. If the thread was ready to run for part of such a
+    wait, it becomes two consecutive samples."""
     stacks, before = [], {}
     for tid, _, ns, stack in found:
         is_rest = stack[0] == "[runnable]"
@@ -84,16 +85,17 @@ def shared(found):
 
 
 def coarsest(found):
-    """The longest period that short waits were sampled with: a thread's sum is right to it."""
+    """Returns the longest period used for short waits: a thread's sum is right to within it."""
     return max((ns for _, ns in shared(found)), default=0)
 
 
 def chance(found, tid):
-    """How far off what the kernel says of that thread's short waits (ready to run) may be. In all they are right to a period,
-    but each CPU has one of its own (bpf/switch.h), and which part of a wait was of which kind is right by chance only."""
+    """Returns the allowed difference from the kernel's account of that thread's short waits (ready to run). Their
+    total is right to within a period, but each CPU has its own period (bpf/switch.h), and the split of a wait into
+    kinds is right only on average."""
     mine, least = [ns for who, ns in shared(found) if who == tid], 2 * coarsest(found)
     longest = max(mine, default=0)
-    # A wait into which two points fall stands for two periods.
+    # A wait that contains two sampling points stands for two periods.
     if longest <= 2 * min(mine, default=0):
         return least
     return max(least, longest * stats.bound(sum((ns / longest) ** 2 for ns in mine)))
@@ -142,8 +144,8 @@ def check(tap, python, milliseconds, short, crowds):
     unknown = sum(ns for _, _, ns, stack in found if stack[0].startswith("[waiting"))
     tap.ok(unknown <= all_ns / 100, python.name + ": what it waited for is known",
            "%.1f of %.1f ms are not" % (unknown / 1e6, all_ns / 1e6))
-    # For docs/MEASUREMENTS.md: the function that is worst; short sleeps; of the time that passed, the worst threads' on
-    # and off, waits for the GIL, and those of a thread that is alone; what is not known.
+    # For docs/MEASUREMENTS.md: the worst function; short sleeps; relative to the elapsed time, the worst thread's
+    # on and off, waits for the GIL, and those of a single thread; the unknown part.
     print("# | %s | %s | %s | %.2f %% |" % (python.name, functions, threads, 100 * unknown / all_ns))
 
 

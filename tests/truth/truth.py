@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests of truth share: a target that accounts for itself, recorded, and its samples.
+"""Shared by the tests of truth: records a target that accounts for itself, and reads its samples.
 
 Imported by the test_* files beside it; tests/e2e/harness.py has the rest.
+
 """
 import json
 import os
@@ -16,16 +17,16 @@ import harness as h  # noqa: E402
 import pauses  # noqa: E402
 import stats  # noqa: E402
 
-# make check-truth: every interpreter, and longer; otherwise a minute's worth of make check.
+# make check-truth: every interpreter, and longer; otherwise a minute's worth for make check.
 LONG = os.environ.get("KRAIT_TRUTH") == "long"
-# What krait takes by default, and ten times that, where small errors show.
+# krait's default rate, and ten times that, which reveals small errors.
 RATE, HIGH_RATE = 997, 9973
-# One for all of a run, so that it can be run again.
+# One for the whole run, so that it can be repeated.
 SEED = int(os.environ.get("KRAIT_SEED") or random.SystemRandom().randrange(1 << 30))
 
 
 def begin():
-    """The TAP of a test file, with the seed."""
+    """Returns the TAP of a test file, and prints the seed."""
     h.need_bpf()
     tap = h.Tap()
     print("# KRAIT_SEED=%d, false alarms below %g in a run" % (SEED, stats.FALSE_ALARM))
@@ -33,7 +34,7 @@ def begin():
 
 
 def pythons(tap):
-    """All interpreters, or of those the newest with its own layout, and one that has none."""
+    """Returns all interpreters, or the newest one with a layout of its own and one without."""
     found = h.interpreters(tap) if LONG else quiet_interpreters()
     if LONG:
         return found
@@ -42,7 +43,7 @@ def pythons(tap):
 
 
 def quiet_interpreters():
-    """Without a skip for each that is not there: the end-to-end tests say it."""
+    """Without a skip for each missing one: the end-to-end tests report them."""
     found = [p for p in h.all_interpreters() if p.minor in h.MINORS and p.kind != "debug"]
     for python in found:
         python.refresh_targets()
@@ -50,7 +51,8 @@ def quiet_interpreters():
 
 
 def command_with_proc(python, script, *args):
-    """A command line of a target that finds /proc in its root folder, which has none: in mounts of its own."""
+    """Returns a command line for a target that finds /proc in its root folder, which lacks it: in its own
+    mounts."""
     inner = [python.path, "-B", python.target(script), *map(str, args)]
     if python.root == "/":
         return inner
@@ -58,7 +60,7 @@ def command_with_proc(python, script, *args):
 
 
 def parse_truth(text):
-    """The documents of the lines TRUTH of a target's output."""
+    """Returns the documents of the lines TRUTH in a target's output."""
     found = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("TRUTH ")]
     if not found:
         raise RuntimeError("the target said no TRUTH: %r" % text[-500:])
@@ -66,8 +68,8 @@ def parse_truth(text):
 
 
 def stamped(path):
-    """Yields (thread, seconds of CLOCK_MONOTONIC, ns of the period, stack of (name, line), leaf
-    first) for each sample of a file of krait script --lines."""
+    """Yields (thread, seconds of CLOCK_MONOTONIC, ns of the period, stack of (name, line), leaf first) for each
+    sample in the output of krait script --lines."""
     head, stack = None, []
     with open(path, encoding="utf-8", errors="replace") as f:
         for line in f:
@@ -86,7 +88,7 @@ def stamped(path):
 class Run:
     """A recording of a target that accounts for itself, or of a part of its work.
 
-    samples: of that part, but for the spans: (thread, ns, period in ns, stack)."""
+    samples: of that part except for the spans: (thread, ns, period in ns, stack)."""
 
     def __init__(self, recording, truth, samples, spans=()):
         self.recording, self.truth = recording, truth
@@ -95,14 +97,14 @@ class Run:
         self.leave_out(spans)
 
     def leave_out(self, spans):
-        """What the machine held up: not in the account either."""
+        """Excludes moments in which the machine stood still; they are not in the account either."""
         if spans:
             print("#   held up %d times: %.1f ms are left out" % (len(spans), sum(b - a for a, b in spans) / 1e6))
             self.samples = pauses.outside(self.samples, spans)
 
 
 def run_parts(python, script, *args, rate=RATE, options=()):
-    """Records a command from its begin to its end; a Run for each TRUTH that it tells."""
+    """Records a command from start to end. Returns a Run for each TRUTH that it prints."""
     recording = h.record("-F", str(rate), *options, outputs=("x.script", "x.folded"), timeout=240,
                          command=python.command(python.target(script), *map(str, args)))
     samples = [(tid, int(seconds * 1e9), period, stack)
@@ -116,8 +118,8 @@ def run(*args, **options):
 
 
 def visited(stack, truth):
-    """The function of the target that the sample is in: the innermost of them. While a generator
-    yields, its caller may not be known: krait marks that, and what is there belongs to it."""
+    """Returns the target's innermost function in the sample. While a generator yields, its caller may be unknown:
+    krait marks that, and the sample belongs to the generator."""
     for name, _ in stack:
         if name in truth["names"]:
             return name
@@ -126,12 +128,12 @@ def visited(stack, truth):
 
 
 def python_leaf(stack):
-    """The innermost function that has a line: of Python, not of the native code that it called."""
+    """Returns the innermost function that has a line: a Python function, not the native code it called."""
     return next((name for name, line in stack if line > 0), None)
 
 
 def report(tap, good, name, verdicts):
-    """One result for several comparisons; the worst is always shown."""
+    """Prints one result for several comparisons; always shows the worst."""
     worst = max(verdicts, key=stats.Verdict.excess)
     tap.ok(good and all(v.good for v in verdicts), name, *verdicts)
     if worst.good:

@@ -19,7 +19,10 @@
 #include "symbol/elf_symbols.h"
 #include "util/cleanup.h"
 
-/* Functions inlined in each other, in blocks and in loops, of another file, and in several pieces (-ffunction-sections). */
+/*
+ * Functions inlined into each other, in blocks and loops, from another file, and in several pieces
+ * (-ffunction-sections).
+ */
 static const char header[] =
 	"static inline __attribute__((always_inline)) unsigned mix(unsigned a)\n"
 	"{\n"
@@ -95,7 +98,7 @@ bool split_run(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(words, sizeof(words), format, args);
 	va_end(args);
-	/* A cache of what compilers made may have it of another folder. */
+	/* A compiler cache may return a result from another folder. */
 	snprintf(command, sizeof(command), "cd %s && export CCACHE_DISABLE=1 && %s >/dev/null 2>&1",
 		 split_folder, words);
 	return !system(command);
@@ -106,7 +109,7 @@ bool split_has(const char *tool)
 	return split_run("command -v %s", tool);
 }
 
-/* name.so of both sources; their .dwo files, if there are any, are name-first.dwo and name-second.dwo. */
+/* Builds name.so from both sources; .dwo files, if any, are name-first.dwo and name-second.dwo. */
 static bool build(const char *name, const char *cc, const char *flags)
 {
 	return split_run("%s -O2 -fPIC -g %s -c first.c -o %s-first.o", cc, flags, name) &&
@@ -128,7 +131,7 @@ struct elf_symbols *split_open(const char *name)
 	return s;
 }
 
-/* Where its code is in the file, by its program headers. */
+/* Finds the code's position in the file by its program headers. */
 void split_code(const char *name, __u64 *ret_start, __u64 *ret_end)
 {
 	char path[TEST_FOLDER_MAX + 64];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_split.h - two sources as a library whose debug information is in files of its own (split DWARF), and its answers.
- * All is made in split_folder, by compilers that may not be here.
+ * support_split.h - builds two sources as a library with split DWARF and asks about it. Everything
+ * is in split_folder and made by compilers that may be missing.
  */
 #ifndef KRAIT_TESTS_SUPPORT_SPLIT_H
 #define KRAIT_TESTS_SUPPORT_SPLIT_H
@@ -13,35 +13,41 @@
 
 extern char split_folder[TEST_FOLDER_MAX];
 
-/* For a group of tests: the folder, with the sources in it. */
+/* A group's setup: the folder with the sources. */
 int split_setup(void **state);
 int split_teardown(void **state);
 
-/* Whether a shell, in the folder, ends well. */
+/* Runs a shell in the folder. Returns whether it succeeds. */
 bool split_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Whether there is such a program. */
+/* Tells whether that program exists. */
 bool split_has(const char *tool);
 
-/* split.so, of that compiler and version of DWARF, with split-first.dwo and split-second.dwo; and plain.so, the same with all
- * in one file. false: cannot be built here. more: options for both. */
+/*
+ * Builds split.so with that compiler and version of DWARF, with split-first.dwo and
+ * split-second.dwo; and plain.so, the same in one file. Returns false if that is impossible here.
+ * more: options for both.
+ */
 bool split_build(const char *cc, unsigned version);
 bool split_build_both(const char *cc, unsigned version, const char *more);
 
-/* name.so, and where its code is in the file. */
+/* Opens name.so and finds the code's position in the file. */
 struct elf_symbols *split_open(const char *name);
 void split_code(const char *name, __u64 *ret_start, __u64 *ret_end);
 
-/* What a library's answers are made of. */
+/* The sources of a library's answers. */
 struct source {
 	struct elf_symbols *symbols;
-	const char *package; /* its file's name; NULL none */
-	const char *instead; /* the file of every unit; NULL: the one that it names */
-	unsigned packages, halves; /* that were asked for */
-	int err; /* the last thing that came of one */
+	const char *package; /* its file's name; NULL: none */
+	const char *instead; /* the file for every unit; NULL: the one that the unit names */
+	unsigned packages, halves; /* number of requests */
+	int err; /* the last error */
 };
 
-/* The frames at an offset of the file, innermost first, SOURCE_FRAMES_MAX at most; opens what is asked for. */
+/*
+ * Returns the frames at an offset of the file, innermost first, at most SOURCE_FRAMES_MAX; opens
+ * requested files.
+ */
 unsigned source_ask(struct source *s, __u64 offset, struct source_frame *frames);
 
 #endif /* KRAIT_TESTS_SUPPORT_SPLIT_H */

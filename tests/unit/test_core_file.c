@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_core_file.c - a core made by hand: what is read of it, what a file says that the core does not have, and cores
- * of which every byte was changed.
+ * test_core_file.c - a handmade core: reading it, reading from a file what the core lacks, and
+ * cores with each byte changed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 #define BASE 0x400000ULL
 #define HEAP 0x900000ULL
 
-/* Notes, then the first page of a file, then four bytes of a heap of a page. */
+/* Notes, then a file's first page, then four bytes of a page of heap. */
 struct made {
 	Elf64_Ehdr head;
 	Elf64_Phdr phdrs[4];
@@ -128,7 +128,7 @@ static void it_is_read(void **state)
 	assert_int_equal(c.files[0].base, BASE);
 	assert_int_equal(read_8(&c, HEAP, got), 0);
 	assert_memory_equal(got, "heap", 5);
-	/* Neither behind what the core has, nor across its end, nor between. */
+	/* Neither beyond what the core has, nor across its end, nor in gaps. */
 	assert_int_equal(read_8(&c, HEAP + 1, got), -EFAULT);
 	assert_int_equal(read_8(&c, HEAP + 8, got), -EFAULT);
 	assert_int_equal(read_8(&c, HEAP - 4, got), -EFAULT);
@@ -162,11 +162,11 @@ static void a_file_says_the_rest(void **state)
 	assert_int_equal(core_file_give(&c, 0, mapped), 0);
 	assert_int_equal(read_8(&c, BASE + 4096, got), 0);
 	assert_memory_equal(got, "constant", 8);
-	/* Half of the core, half of the file. */
+	/* Half from the core, half from the file. */
 	assert_int_equal(read_8(&c, BASE + 4092, got), 0);
 	assert_memory_equal(got, m.first_page + 4092, 4);
 	assert_memory_equal(got + 4, "cons", 4);
-	/* What could be written to may have been. */
+	/* Writable memory may differ from the file. */
 	assert_int_equal(read_8(&c, BASE + 2 * 4096, got), -EFAULT);
 	core_file_close(&c);
 	close(other);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_counting.c - what a record counts for beside its own stack: the length of a wait that has none, CPU time that no
- * tick found, and when each wait began.
+ * test_counting.c - what a record counts besides its own stack: the length of a wait without a
+ * stack, CPU time that no tick found, and the start of each wait.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@
 #define CLOCK 0
 #define OFF_CPU 1
 
-/* A thread that has come back from a wait. */
+/* A thread that has returned from a wait. */
 struct fixture {
 	struct event_spec events[2];
 	struct collector_config config;
@@ -39,7 +39,7 @@ struct fixture {
 		struct record_sample head;
 		struct wait_facts facts;
 	} record;
-	__u32 node; /* the thread's */
+	__u32 node; /* of the thread */
 	struct profile_sample seen[4];
 	unsigned cnt;
 };
@@ -107,7 +107,7 @@ static unsigned come_back(struct fixture *f, __u64 time_ns, __u64 length_ns)
 	return counting_put(&f->counting, &f->thread, &f->record.head, f->node, false);
 }
 
-/* Nobody's stack, and its length is known all the same. */
+/* It belongs to no stack, but its length is known. */
 static void a_lost_wait_has_its_length(void **state)
 {
 	struct fixture *f = *state;
@@ -133,7 +133,7 @@ static void ticks_of_a_lost_wait_are_lost_samples_of_the_clock(void **state)
 	assert_int_equal(f->counting.waits_lost_ns, 20 * MS);
 }
 
-/* Under its thread, and of the clock; the wait's own record is as ever. */
+/* Below its thread, as an event of the clock; the wait's own record is unaffected. */
 static void what_no_tick_found_is_a_mark(void **state)
 {
 	struct fixture *f = *state;
@@ -157,7 +157,10 @@ static void what_no_tick_found_is_a_mark(void **state)
 	assert_int_equal(f->seen[0].period, 20 * MS);
 }
 
-/* The dictionary is full, or there is no memory for the thread: a lost sample of the clock, and how long it was. */
+/*
+ * The dictionary is full, or there is no memory for the thread: a lost sample of the clock, with
+ * its length.
+ */
 static void what_no_tick_found_and_finds_no_room_is_lost(void **state)
 {
 	struct fixture *f = *state;
@@ -172,14 +175,14 @@ static void what_no_tick_found_and_finds_no_room_is_lost(void **state)
 	assert_int_equal(accounts_of(f, CLOCK)->reasons[REASON_NO_ROOM], 2);
 	assert_int_equal(accounts_of(f, OFF_CPU)->reasons[REASON_NO_ROOM], 0);
 	assert_int_equal(f->counting.parts[CLOCK], 2);
-	/* Nobody counts a clock: still no time without a word. */
+	/* No event counts a clock: the time is still accounted for. */
 	f->config.event_cnt = 0;
 	counting_put_unsampled(&f->counting, NULL, &f->record.head, 0);
 	assert_int_equal(f->counting.unsampled_lost_ns, 900ULL << UNSAMPLED_SHIFT);
 	assert_int_equal(accounts_of(f, CLOCK)->reasons[REASON_NO_ROOM], 2);
 }
 
-/* It left on one CPU and came on another, whose clock is another's. */
+/* It left on one CPU and returned on another, whose clock differs. */
 static void waits_of_a_thread_do_not_overlap(void **state)
 {
 	struct fixture *f = *state;

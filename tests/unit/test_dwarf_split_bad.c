@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_dwarf_split_bad.c - split DWARF that is not there, is another library's, or is damaged: lines are what is left, in
- * bounded time.
+ * test_dwarf_split_bad.c - split DWARF that is missing, belongs to another library, or is damaged:
+ * lines remain, and answers come in bounded time.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static void assert_lines_only(struct source *split, unsigned halves, int err)
 	elf_symbols__free(split->symbols);
 }
 
-/* Asked for once, and left alone. */
+/* Requested once and then left alone. */
 static void files_that_are_not_there(void **state)
 {
 	struct source split = { 0 };
@@ -52,7 +52,7 @@ static void files_that_are_not_there(void **state)
 	assert_lines_only(&split, 2, 0);
 }
 
-/* That of another build of the very same source is none. */
+/* Debug information of another build of the very same source does not count. */
 static void files_of_other_units_are_refused(void **state)
 {
 	struct source split = { 0 };
@@ -73,7 +73,7 @@ static void files_that_are_none_are_refused(void **state)
 	assert_lines_only(&split, 2, -ENOEXEC);
 }
 
-/* Puts bytes over a section of a file, from there on. */
+/* Overwrites part of a section in a file. */
 static void put_over(const char *name, const char *section, __u64 at, const void *bytes, size_t len)
 {
 	char path[TEST_FOLDER_MAX + 64];
@@ -97,7 +97,7 @@ static void put_over(const char *name, const char *section, __u64 at, const void
 	elf_end(elf);
 }
 
-/* Whatever it is, there are answers. */
+/* Whatever the file contains, there are answers. */
 static void assert_bounded(struct source *split)
 {
 	__u64 start = 0, end = 0;
@@ -112,7 +112,10 @@ static void assert_bounded(struct source *split)
 	elf_symbols__free(split->symbols);
 }
 
-/* Of the unit, in the usual form and in that for 64 bits; its version, and the offset of its abbreviations. */
+/*
+ * Corrupts the unit's length, in the 32-bit and 64-bit forms, its version, and the offset of its
+ * abbreviations.
+ */
 static void lengths_that_cannot_be(void **state)
 {
 	static const struct {
@@ -135,7 +138,7 @@ static void lengths_that_cannot_be(void **state)
 	}
 }
 
-/* No id is that of the unit, no slot is free, and no row is where it should be. */
+/* No id matches the unit, no slot is free, and no row is where it should be. */
 static void indexes_without_an_end(void **state)
 {
 	struct source split = { .package = "split.dwp" };
@@ -154,12 +157,15 @@ static void indexes_without_an_end(void **state)
 	assert_lines_only(&split, 2, 0);
 }
 
-/* A compressed section of no bytes, and then another of its name: nothing of the first is taken for the second. */
+/*
+ * An empty compressed section, then another with the same name: nothing of the first is taken for
+ * the second.
+ */
 static void sections_of_one_name(void **state)
 {
 	enum { SECTIONS_AT = 64, TEXT_AT = 1024, NAMES_AT = 6144, FILE_SIZE = 8192 };
 	static const char names[] = "\0.debug_info.dwo\0.debug_abbrev.dwo\0.debug_str.dwo\0.names";
-	/* A header, all zero but for the kind, and zlib's stream of nothing. */
+	/* A header, all zero except for the kind, and zlib's stream of nothing. */
 	static const __u8 nothing[32] = {
 		[0] = ELFCOMPRESS_ZLIB, [16] = 1, [24] = 0x78, 0x9c, 3, 0, 0, 0, 0, 1
 	};
@@ -201,7 +207,7 @@ static void sections_of_one_name(void **state)
 	dwo_file_close(&dwo);
 }
 
-/* Each byte of a .dwo file and of a package in turn is something else: no crash, no answer without an end. */
+/* Replaces each byte of a .dwo file or package in turn: no crash and no endless answer. */
 static void damage(const char *name, const char *package)
 {
 	struct source split = { .package = package };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_sender.c - one destination while the wall clock jumps: order, pauses, and what a server asks for follow the
- * monotonic clock, which the test advances; what a batch says of its time stays as it was.
+ * test_sender.c - one destination while the wall clock jumps: order, pauses and a server's
+ * requested pause follow the monotonic clock, which the test advances; a batch's own times do not
+ * change.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,7 @@
 #define ASKED_S 7
 #define BUSY "HTTP/1.1 429 Too Many\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n"
 
-/* What is added to the wall clock, for all in this program. */
+/* Added to the wall clock for everything in this program. */
 static long long wall_s;
 
 int clock_gettime(clockid_t clock, struct timespec *ret)
@@ -89,7 +90,7 @@ static int teardown(void **state)
 	return spool_test_tear_down(state);
 }
 
-/* What is due now, to its end. True: a request was made. */
+/* Does what is due now, completely. Returns true if a request was made. */
 static bool step(void)
 {
 	__u64 end_ns = clock_monotonic_ns() + PATIENCE_NS;
@@ -114,13 +115,13 @@ static bool step(void)
 	return true;
 }
 
-/* Batches that say when they are of. */
+/* Appends a batch that says when it was taken. */
 static void append(__u32 n)
 {
 	assert_int_equal(spool_test_append(spool, n, 100), 0);
 }
 
-/* There, and nothing of its time was changed by what the clock does. */
+/* It is there, and no jump of the clock has changed its times. */
 static void check_next(__u32 n)
 {
 	const struct spool_entry *next = spool__next(spool, cursor);
@@ -142,7 +143,7 @@ static void check_next(__u32 n)
 static const long long jumps[] = { YEAR_S, -YEAR_S, 3600, -3600, 0 };
 #define JUMPS (sizeof(jumps) / sizeof(jumps[0]))
 
-/* For as long as an outage lasts, whatever the wall clock says meanwhile. */
+/* As long as an outage lasts, whatever the wall clock says meanwhile. */
 static void pauses_follow_the_monotonic_clock(void **state)
 {
 	static const char *const answers[] = { UNAVAILABLE, NULL };
@@ -168,12 +169,12 @@ static void pauses_follow_the_monotonic_clock(void **state)
 		check_next(1);
 		now_ns++;
 	}
-	/* It lasted as long as the pauses did: minutes, not years. */
+	/* It lasted as long as the pauses: minutes, not years. */
 	assert_true(now_ns - begin_ns < 300 * NS_PER_SEC);
 	assert_int_equal(http_server.requests, tries);
 }
 
-/* A server that asks for a pause gets just that, even if the clock is set meanwhile. */
+/* A server that requests a pause gets exactly that, even if the clock is set meanwhile. */
 static void what_a_server_asks_for_is_measured_by_the_monotonic_clock(void **state)
 {
 	static const char *const answers[] = { BUSY, BUSY, BUSY, BUSY, BUSY, OK, NULL };
@@ -181,7 +182,7 @@ static void what_a_server_asks_for_is_measured_by_the_monotonic_clock(void **sta
 	begin(answers);
 	append(1);
 	for (unsigned i = 0; i < JUMPS; i++) {
-		/* The clock is set while the request runs, too: libcurl reads the header. */
+		/* The clock is set even during the request: libcurl reads the header. */
 		wall_s = jumps[i];
 		assert_true(step());
 		wall_s = jumps[(i + 1) % JUMPS];
@@ -198,7 +199,10 @@ static void what_a_server_asks_for_is_measured_by_the_monotonic_clock(void **sta
 	assert_null(strstr(said, "after 3153"));
 }
 
-/* Batches of before and behind a jump, with times that go back: they go in the order in which they came. */
+/*
+ * Batches from before and after a jump, with times that go backwards: they are sent in order of
+ * arrival.
+ */
 static void batches_stay_in_their_order(void **state)
 {
 	static const char *const answers[] = { OK, NULL };
@@ -206,10 +210,10 @@ static void batches_stay_in_their_order(void **state)
 
 	begin(answers);
 	for (__u32 n = 1; n <= JUMPS; n++) {
-		append(100 - n); /* each of an earlier time than the one before */
+		append(100 - n); /* each with an earlier time than the one before */
 		wall_s = jumps[n - 1];
 	}
-	/* The spool is read again, as by a krait that is started meanwhile. */
+	/* Rereads the spool, as a restarted krait would. */
 	sender__free(sender);
 	spool__close(spool);
 	wall_s = -YEAR_S;

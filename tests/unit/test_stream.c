@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_stream.c - the cause of a failed write is its own, not one that was left over.
+ * test_stream.c - the reported cause of a failed write is its own, not a stale errno.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "support_profile.h"
 #include "util/stream.h"
 
-/* Takes nothing, and sets no errno: as a pipe of a library may. */
+/* Accepts nothing and sets no errno, like some libraries' streams. */
 static ssize_t refuse(void *cookie, const char *buf, size_t size)
 {
 	return 0;
@@ -61,7 +61,7 @@ static void what_has_arrived_is_no_failure(void **state)
 	fclose(f);
 }
 
-/* folded and script kept what errno was before. */
+/* folded and script used to keep an earlier errno. */
 static void every_format_names_its_own_cause(void **state)
 {
 	static const char *const names[] = { "folded",	   "html",    "script",	  "pprof",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_summary.c - the table and the tree as text, and that their numbers are those of the rest.
+ * test_summary.c - the table and the tree as text; their numbers agree with the other outputs.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -75,7 +75,7 @@ static void a_chain_of_calls_is_not_indented(void **state)
 	golden("small-tree-ascii.txt", small_profile(), &o, true);
 }
 
-/* Before anything is cut, what tells nothing goes: of all rows, so that they look alike. */
+/* Before cutting, drops what says least, in all rows, so that they look alike. */
 static void narrow_rows_lose_what_says_least(void **state)
 {
 	const struct summary_options o = { .width = 80, .ascii = true };
@@ -133,7 +133,7 @@ static void much_of_the_kernel_can_be_left_out(void **state)
 
 	assert_non_null(strstr(many, hint));
 	assert_null(strstr(few, "--no-kernel"));
-	/* Folded stacks do not say what is the kernel's. */
+	/* Folded stacks do not say what is kernel code. */
 	assert_null(strstr(folded, "--no-kernel"));
 	free(many);
 	free(few);
@@ -159,7 +159,7 @@ static void callers_go_from_the_function_to_the_root(void **state)
 	struct profile *p = small_profile();
 	char *text = print_callers(p, "walk", &o, 0);
 
-	/* Recursion counts once, at the outermost call: as the function's total in the table. */
+	/* Recursion counts once, at the outermost call, like the function's total in the table. */
 	assert_golden("small-callers.txt", text);
 	free(text);
 	free(print_callers(p, "nothing of that name", &o, -ENOENT));
@@ -175,7 +175,7 @@ static void callers_add_up_to_the_total(void **state)
 	double total;
 	unsigned roots = 0;
 
-	/* Each function is a root here, and has what the table says. */
+	/* Each function is a root here and has the table's numbers. */
 	while ((line = strsep(&rest, "\n"))) {
 		if (sscanf(line, " %lf%% %llu", &total, &samples) == 2)
 			roots++;
@@ -199,7 +199,7 @@ static char *print_programs(struct profile *p)
 	return text;
 }
 
-/* So many programs of two processes each; the later ones have more. */
+/* So many programs with two processes each; later ones have more samples. */
 static struct profile *programs_profile(unsigned cnt)
 {
 	struct profile *p = profile__new();
@@ -232,7 +232,7 @@ static void programs_are_above_where_there_are_several(void **state)
 	free(text);
 }
 
-/* Stacks of other tools begin with any function: it is no program. */
+/* Stacks of other tools may begin with any function, which is not a program. */
 static void functions_are_no_programs(void **state)
 {
 	struct profile *p = profile__new();
@@ -310,7 +310,7 @@ static void a_tree_of_2000_levels_stays_readable(void **state)
 	profile__free(p);
 }
 
-/* Samples of the third column, over all rows. */
+/* Returns the sum of the third column's samples over all rows. */
 static __u64 sum_of_rows(const char *text)
 {
 	unsigned long long sum = 0, samples;

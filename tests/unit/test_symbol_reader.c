@@ -159,13 +159,13 @@ static pid_t occupy(unsigned cpu)
 		;
 }
 
-/* A parser that is begun while we are on CPU 1 has only that one, and what we do later is on CPU 0. */
+/* A parser started while we are on CPU 1 can run only there; afterwards we run on CPU 0. */
 struct crowded {
 	cpu_set_t before;
 	pid_t hog;
 };
 
-/* Skips the test where that cannot be. */
+/* Skips the test if that is impossible. */
 static void crowd_begin(struct crowded *c, struct symbol_reader *r)
 {
 	assert_int_equal(sched_getaffinity(0, sizeof(c->before), &c->before), 0);
@@ -177,7 +177,7 @@ static void crowd_begin(struct crowded *c, struct symbol_reader *r)
 	assert_true(pin(1));
 }
 
-/* From now on parsers have no CPU. */
+/* From now on parsers get no CPU. */
 static void crowd_out(const struct crowded *c)
 {
 	assert_true(pin(0));
@@ -190,7 +190,7 @@ static void crowd_leaves(const struct crowded *c)
 	assert_int_equal(waitpid(c->hog, NULL, 0), c->hog);
 }
 
-/* However late: in a hurry, a parser that a busy machine keeps waiting is late, too. */
+/* However late: when krait is in a hurry, a parser delayed by a busy machine is late, too. */
 static int open_in_the_end(struct symbol_reader *r, struct symbol_file *f)
 {
 	struct parser_opened opened;
@@ -221,7 +221,7 @@ static void a_hurry_does_not_wait_for_one_without_a_processor(void **state)
 	assert_true(clock_monotonic_ns() - begin_ns < 5 * NS_PER_SEC);
 	assert_true(symbol_reader__late(r) > late);
 	crowd_leaves(&crowded);
-	/* It has been at work all the time, unless a machine that has other things to do made it wait too long. */
+	/* It was working all the time, unless a busy machine delayed it too much. */
 	err = open_in_the_end(r, &slow);
 	assert_true(err == -ENOEXEC || err == -ETIMEDOUT);
 	assert_int_equal(open_in_the_end(r, &last), 0);

@@ -39,7 +39,7 @@ def bystander_yield():
 
 
 def bystander_work(until):
-    """Also exceptions and generators: who has written into their thread state finds out here."""
+    """Also uses exceptions and generators, to notice a write into its thread state."""
     turns, begin, began = [], time.process_time_ns(), time.monotonic_ns()
     while begin < until:
         bystander_left(2000)
@@ -53,7 +53,7 @@ def bystander_work(until):
         end, ended = time.process_time_ns(), time.monotonic_ns()
         turns.append((end - begin, began, ended))
         begin, began = end, ended
-    # In this function's own frame: a comprehension would be one that the test does not know.
+    # Sorts in this function's own frame: a comprehension would be a function unknown to the test.
     turns.sort()
     limit, pauses = 2 * turns[len(turns) // 2][0] + LEAST_NS, []
     while turns and turns[-1][0] > limit:

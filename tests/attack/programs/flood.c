@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A program that says it is CPython 3.15 (tests/targets/fake_runtime.c) and is never twice on the same
- * stack.
+ * A program that claims to be CPython 3.15 (tests/targets/fake_runtime.c) and never has the same
+ * stack twice.
  *
- *   flood stacks    800 frames, of 64 functions in an order that is always new
- *   flood codes     64 functions that are always new, each with 8,000 bytes of lines
+ *   flood stacks    800 frames, of 64 functions in an ever new order
+ *   flood codes     64 functions, ever new, each with 8,000 bytes of lines
  *   flood names     likewise, with names of 900 bytes
  *   flood threads   as stacks, in threads that last for some milliseconds
  */
@@ -17,7 +17,7 @@
 
 #define DEPTH 800
 #define FUNCTIONS 64
-#define TABLE 8000 /* the longest that the kernel side describes */
+#define TABLE 8000 /* the longest that the kernel side accepts */
 #define NAME 900
 
 struct long_string {
@@ -73,7 +73,7 @@ static void renew(bool names)
 		functions[i].first_line++;
 		functions[i].linetable = addr(&tables[i]);
 		functions[i].filename = addr(&strings[2]);
-		functions[i].pad2[0]++; /* whatever tells one code object from another */
+		functions[i].pad2[0]++; /* changes a field that identifies the code object */
 		functions[i].instructions[0]++;
 	}
 	interp[INTERP_GENERATION / 8]++;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A file system in user space with nothing but /dev/fuse; root mounts it, everybody may use it. Files
- * in it: page (reading it is up to the program), stuck (opening it never comes back), lost (nor does
- * looking it up).
+ * A file system in user space that needs only /dev/fuse; root mounts it, everybody may use it. Its
+ * files: page (the program answers reads), stuck (opening it never returns), lost (looking it up
+ * never returns).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static void lookup(uint64_t unique, const char *name)
 		reply(unique, -ENOENT, NULL, 0);
 }
 
-/* Answers, now or later or never, with reply(). */
+/* Answers with reply(), now, later or never. */
 typedef void on_read_fn(void *ctx, uint64_t unique, uint64_t offset, uint32_t size);
 
 static void serve(struct fuse_in_header *in, void *arg, on_read_fn *on_read, void *ctx)
@@ -68,8 +68,8 @@ static void serve(struct fuse_in_header *in, void *arg, on_read_fn *on_read, voi
 				      .max_readahead = 4096,
 				      .max_write = 4096 };
 	struct fuse_attr_out attr = { .attr = attributes(in->nodeid) };
-	struct fuse_open_out opened = { .open_flags =
-						FOPEN_KEEP_CACHE }; /* else the next one waits */
+	/* otherwise the next one waits */
+	struct fuse_open_out opened = { .open_flags = FOPEN_KEEP_CACHE };
 
 	switch (in->opcode) {
 	case FUSE_INIT:
@@ -120,7 +120,7 @@ static int fuse_mount(const char *folder)
 	return fuse < 0 ? -1 : mount("stuck", folder, "fuse", 0, options);
 }
 
-/* Until the folder is unmounted, or something comes on until_fd (-1: nothing does). */
+/* Serves until the folder is unmounted or something arrives on until_fd (-1: never). */
 static void fuse_serve(int until_fd, on_read_fn *on_read, void *ctx)
 {
 	static char buf[FUSE_MIN_READ_BUFFER + 65536] __attribute__((aligned(8)));
@@ -137,5 +137,5 @@ static void fuse_serve(int until_fd, on_read_fn *on_read, void *ctx)
 		serve((struct fuse_in_header *)buf, buf + sizeof(struct fuse_in_header), on_read,
 		      ctx);
 	}
-	close(fuse); /* whoever waits gets an error */
+	close(fuse); /* waiting processes get an error */
 }

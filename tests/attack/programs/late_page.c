@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A program that says it is CPython 3.15 (tests/targets/fake_runtime.c), and whose memory comes late
- * or never. Started as root, for userfaultfd; it drops its rights before it says READY.
+ * A program that claims to be CPython 3.15 (tests/targets/fake_runtime.c), and whose memory comes
+ * late or never. Started as root, for userfaultfd; drops its rights before it prints READY.
  *
- *   late_page runtime|argv|thread [FILE]   that page never comes; it is one of FILE, or userfaultfd's
- *   late_page exec PROGRAM [FOLDER]        lets a reader of its thread state wait, becomes PROGRAM
+ *   late_page runtime|argv|thread [FILE]   that page never comes; it is FILE's, or userfaultfd's
+ *   late_page exec PROGRAM [FOLDER]        makes a reader of its thread state wait, becomes PROGRAM
  *                                          meanwhile, then lets the page come, as a file system
  *                                          mounted at FOLDER or by userfaultfd
  */
 #include <stdint.h>
 
-/* Nothing else is on its page. */
+/* Alone on its page. */
 extern uint64_t _PyRuntime[512] __attribute__((aligned(4096)));
 
 #define main fake_main
@@ -28,7 +28,7 @@ extern uint64_t _PyRuntime[512] __attribute__((aligned(4096)));
 #include <time.h>
 
 #define PAGE 4096UL
-/* Where setuid_victim.c has a page, too. */
+/* setuid_victim.c also has a page there. */
 #define THREAD_AT 0x10000000UL
 #define ALIGN(p) ((char *)((uintptr_t)(p) & ~(PAGE - 1)))
 
@@ -92,7 +92,7 @@ static void ready(void)
 	(void)!write(1, "READY\n", 6);
 }
 
-/* What is there never comes again. */
+/* From now on the page's content never arrives. */
 static void lose(int faults, char *page, unsigned long size, const char *path)
 {
 	int file = path ? open(path, O_RDONLY) : -1;
@@ -106,7 +106,7 @@ static void lose(int faults, char *page, unsigned long size, const char *path)
 	hold(faults, page, size);
 }
 
-/* The page that the thread state is on, far from all others. */
+/* Moves the thread state to a page far from all others. */
 static struct thread *move_thread(void)
 {
 	struct thread *t = map_anonymous((void *)THREAD_AT, PAGE);
@@ -117,13 +117,13 @@ static struct thread *move_thread(void)
 }
 
 struct shared {
-	int faults; /* userfaultfd, or -1: by file */
+	int faults; /* userfaultfd; -1: a file */
 	int file;
 	volatile int waiting;
 	char page[PAGE] __attribute__((aligned(4096)));
 };
 
-/* The reader waits: let it, while the other process becomes PROGRAM. */
+/* The reader waits: keep it waiting while the other process becomes PROGRAM. */
 static void let_wait(struct shared *s)
 {
 	s->waiting = 1;
@@ -149,12 +149,12 @@ static void on_read(void *ctx, uint64_t unique, uint64_t offset, uint32_t size)
 	reply(unique, 0, pages, size);
 }
 
-/* In a process of its own. */
+/* Runs in a process of its own. */
 static void answer(struct shared *s)
 {
 	struct uffd_msg msg;
 
-	drop_rights(); /* the other one may not send a signal to root's */
+	drop_rights(); /* the other process may not signal one of root's */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (s->faults < 0) {
 		fuse_serve(-1, on_read, s);
@@ -189,7 +189,7 @@ static void become(int faults, char *program, const char *folder)
 	struct thread *t = move_thread();
 	char *args[] = { program, NULL }, path[4096];
 
-	/* Frames enough that an anchor pays. */
+	/* Enough frames that an anchor pays. */
 	for (int i = 0; i < 400; i++)
 		link_frame(&frames[i], &codes[i ? 0 : 1], i < 399 ? &frames[i + 1] : &entry);
 	memcpy(s->page, t, PAGE);
@@ -207,7 +207,7 @@ static void become(int faults, char *program, const char *folder)
 	}
 	drop_rights();
 	ready();
-	burn_ms(850, NULL); /* no thread younger than a second is written to */
+	burn_ms(850, NULL); /* krait writes to no thread younger than a second */
 	for (int turn = 0; turn < 60 && !s->waiting; turn++) {
 		page_goes(s, turn);
 		burn_ms(30, &s->waiting);

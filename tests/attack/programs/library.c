@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A library whose code is on the stack when it is sampled. -DSYMBOL=text names its function so. */
+/*
+ * A library whose code is on the stack when it is sampled. -DSYMBOL=text sets its function's name.
+ */
 #ifndef SYMBOL
 #define SYMBOL "library_spin"
 #endif
@@ -14,7 +16,7 @@ __attribute__((noinline)) long spin(long ms)
 	return counter;
 }
 
-/* Others, for those who ask again once the file has changed. */
+/* More functions, for new lookups once the file has changed. */
 #define OTHER(n)                                                                                   \
 	__attribute__((noinline)) long spin_##n(long ms)                                           \
 	{                                                                                          \

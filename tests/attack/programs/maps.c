@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A program that says it is CPython 3.15 (tests/targets/fake_runtime.c) and has very many mappings.
+ * A program that claims to be CPython 3.15 (tests/targets/fake_runtime.c) and has very many
+ * mappings.
  *
  *   maps many FILE COUNT      of one file, executable; then sleeps
- *   maps change FILE COUNT    likewise, and one of them changes all the time while it works
+ *   maps change FILE COUNT    likewise, and changes one of them all the time while it works
  */
 #define main fake_main
 #include "../../targets/fake_runtime.c"
@@ -17,7 +18,7 @@
 
 static char *map_one(int fd, char *at, int index)
 {
-	/* Neighbours never join: each is of another place in the file than the one before. */
+	/* Neighbours never merge: each maps a different place of the file than the one before. */
 	return mmap(at, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | (at ? MAP_FIXED : 0), fd,
 		    index % 2 ? 0 : (off_t)(2 * PAGE));
 }

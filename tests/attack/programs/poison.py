@@ -20,7 +20,7 @@ def words(position):
     table = ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, "_PyRuntime"))
     page = table & ~4095
     libc = ctypes.CDLL(None, use_errno=True)
-    # Some builds keep the table in pages that are read-only once relocated.
+    # Some builds have the table in pages that become read-only after relocation.
     libc.mprotect(ctypes.c_void_p(page), ctypes.c_size_t(8192), 3)
     return ctypes.c_uint64.from_address(table + position)
 
@@ -31,8 +31,8 @@ def swap(a, b):
 
 
 def forge_start():
-    """struct prctl_mm_map: 11 addresses, then the auxiliary vector and a descriptor. The fields of
-    /proc/self/stat are those that the kernel has now."""
+    """struct prctl_mm_map: 11 addresses, then the auxiliary vector and a descriptor. The fields of /proc/self/stat
+    are the kernel's present ones."""
     with open("/proc/self/stat", encoding="ascii") as f:
         fields = f.read().rpartition(")")[2].split()
     field = lambda n: int(fields[n - 3])

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A setuid program that has a page where late_page.c has its thread state, and tells whether somebody
- * has written there. */
+/*
+ * A setuid program with a page where late_page.c has its thread state; reports whether somebody has
+ * written there.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

@@ -21,7 +21,7 @@ def change(what):
     libc = ctypes.CDLL(None)
     if what == "undumpable":
         libc.prctl(PR_SET_DUMPABLE, 0)
-    elif what == "setuid":  # which makes it undumpable
+    elif what == "setuid":  # this makes it undumpable
         os.setgroups([])
         os.setresgid(65534, 65534, 65534)
         os.setresuid(65534, 65534, 65534)

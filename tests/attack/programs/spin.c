@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* spin COUNT: so many threads that want a CPU each. */
+/*
+ * spin COUNT: so many threads, each of which wants a CPU.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

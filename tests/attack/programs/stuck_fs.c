@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A file system whose files never come (fuse_server.h): stuck_fs FOLDER mounts it there, prints READY
- * and ends with stdin. As root, since that is who may open /dev/fuse here. */
+/*
+ * A file system whose files never arrive (fuse_server.h): stuck_fs FOLDER mounts it there, prints
+ * READY and ends with stdin. Needs root, who may open /dev/fuse here.
+ */
 #include "fuse_server.h"
 
 int main(int argc, char **argv)
