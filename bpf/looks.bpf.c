@@ -19,7 +19,7 @@ static __always_inline __u64 off_since(struct task_struct *task, const struct th
 {
 	if (w)
 		return w->task_state == TASK_STATE_ON_CPU ? 0 : w->since_ns;
-	/* It has not switched since the begin. */
+	/* It has not switched since the beginning. */
 	return task_state_of(task) ? wait_first_since(task, proc) : 0;
 }
 

@@ -318,7 +318,7 @@ int switch_threads(__u64 *ctx)
 	if (!begin_switch(cpu, next, &now_ns))
 		return 0;
 	drop_due(cpu);
-	/* Who leaves at the end or later does not wait in the recording. */
+	/* A thread that leaves at the end or later does not wait within the recording. */
 	if (now_ns == end_ns)
 		leaves = false;
 	else if (tick_is_noted(&cpu->noted))

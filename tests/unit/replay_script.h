@@ -77,7 +77,7 @@ void script_published(struct script *s, double ms, const struct actor *a,
 		      const struct published *published);
 /* It has mapped code. */
 void script_mmap(struct script *s, double ms, const struct actor *a);
-/* perf says that it has; NULL: that some may have. */
+/* perf reports that it has; NULL: that some process may have. */
 void script_mapped(struct script *s, double ms, const struct actor *a);
 /* All processes are looked at; these are there. The time that is waited for the looks. */
 void script_scan(struct script *s, double ms, unsigned wait_ms, const pid_t pids[], size_t cnt);

@@ -316,7 +316,7 @@ static void another_rate_is_another_profile(void **state)
 	profile__free(p);
 }
 
-/* gzip'ed, as it is sent: of so many processes with a sample each. */
+/* Returns the gzip'ed size, as sent, for so many processes with a sample each. */
 static size_t sent_bytes(unsigned processes)
 {
 	struct profile *p = new_profile();
@@ -344,7 +344,10 @@ static size_t sent_bytes(unsigned processes)
 	return packed.len;
 }
 
-/* What is random in it is a sample's time; the rest of a process is its number, and where it differs from the last. */
+/*
+ * Only a sample's time is random; what else a process adds is its number and its differences from
+ * the previous one.
+ */
 static void a_process_more_takes_few_bytes(void **state)
 {
 	assert_in_range((sent_bytes(201) - sent_bytes(1)) / 200, 8, 24);
@@ -374,7 +377,7 @@ static void take_ids(struct ids *ids, const Request *r)
 	}
 }
 
-/* As many bodies as it takes; each sample in one of them, each body whole by itself. */
+/* As many bodies as needed; each sample is in exactly one, and each body is complete in itself. */
 static void a_large_window_is_several_bodies(void **state)
 {
 	struct profile *p = new_profile();

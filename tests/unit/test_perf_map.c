@@ -129,7 +129,10 @@ static void each_process_has_what_was_met_in_it(void **state)
 	profile__free(p);
 }
 
-/* A process may choose a /tmp without room: that costs nobody else's file, nor the capture. */
+/*
+ * A process may choose a /tmp without room: that must not affect other processes' files or the
+ * capture.
+ */
 static void a_file_without_room_is_no_others_concern(void **state)
 {
 	struct profile *p = two_processes();
@@ -235,7 +238,7 @@ static int try(const struct root *r, bool trusted)
 	return 0;
 }
 
-/* Another process that has the pid by now gets nothing of it: the file is made where those of ended ones are. */
+/* If another process has the pid by now, the file goes where those of ended processes are. */
 static void a_pid_that_is_anothers_by_now_is_nobodys(void **state)
 {
 	struct perf_map_place place;

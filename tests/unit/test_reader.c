@@ -127,7 +127,10 @@ static void what_is_there_is_moved_at_the_end(void **state)
 	assert_true(is_over(PATIENCE_NS));
 }
 
-/* Whoever asks for it gets what is there without the turn's end, as often as it asks, and the reader goes on. */
+/*
+ * A caller gets the pending records on request, before the turn ends and as often as it asks, and
+ * the reader goes on.
+ */
 static void what_is_there_is_moved_when_it_is_asked_for(void **state)
 {
 	for (__u32 i = 1; i <= 3; i++) {

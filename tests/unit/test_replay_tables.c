@@ -156,7 +156,10 @@ static void a_mapping_does_not_wait_for_what_was_missed(void **state)
 	script_free(&s);
 }
 
-/* What it has mapped before its fork is taken in is nobody's then: perf is ahead of the records. */
+/*
+ * perf is ahead of the records: what the process mapped before we take in its fork belongs to no
+ * known process.
+ */
 static void with_perf_a_fork_is_looked_at_by_itself(void **state)
 {
 	const struct actor child = { CHILD, START_NS + 500000000, "python", &program, 0x030e0af0 };

@@ -180,7 +180,7 @@ static void a_section_without_its_mutex_is_waited_for(void **state)
 	assert_int_equal(nogil_wait(&reader, &off, 0xdead0000), 0);
 }
 
-/* The same of a thread that rests, by the futex that it sleeps on. */
+/* Likewise for a suspended thread, from the futex that it sleeps on. */
 static void what_a_resting_thread_waits_for_is_told_from_outside(void **state)
 {
 	struct py_offsets off = layout(0x030e0000);
@@ -195,7 +195,7 @@ static void what_a_resting_thread_waits_for_is_told_from_outside(void **state)
 	w.syscall = -1;
 	assert_int_equal(wait_walk_flags(&x, &w), 0);
 	w.syscall = 202;
-	/* Suspended, and asleep on another lock: also on that of an object. */
+	/* Suspended, and asleep on another lock, possibly an object's. */
 	put_state(&off, NOGIL_SUSPENDED);
 	w.args[0] = THREAD_ITEM + 8;
 	assert_int_equal(wait_walk_flags(&x, &w), 0);

@@ -345,7 +345,7 @@ static void put_host(struct resources *r, const char *service, struct otlp_attri
 	put_text(ret, "os.type", "linux");
 }
 
-/* Last, so that gzip finds all attributes before it in one piece, in the process before. */
+/* Comes last, so that gzip finds all attributes before it, in one piece, in the previous process. */
 static void put_pid(struct resources *r, int pid, struct otlp_attributes *ret)
 {
 	r->list[ret->cnt++] =

@@ -26,7 +26,7 @@ struct emit_options {
 	 * maps.
 	 */
 	FILE *(*open_map)(void *ctx, int pid);
-	/* It could not be written, and is empty. */
+	/* It could not be written and is empty. */
 	void (*map_failed)(void *ctx, int pid, int err);
 	void *open_map_ctx;
 	/*

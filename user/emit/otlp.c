@@ -16,7 +16,7 @@
 /* Attributes of a sample beside its stack: thread's number, name and state. */
 enum { SAMPLE_ATTRIBUTES = 3 };
 
-/* Bytes of a profile's id that tell it from those of other bodies. */
+/* Bytes of a profile's id that distinguish it from those of other bodies. */
 #define ID_RANDOM 12
 
 /* Most bytes that one more tick adds: a sample of its own with one value. */

@@ -256,7 +256,7 @@ static void put_accounts(const struct text_report *r)
 
 /* The most frequent marks, which a reader of the table meets, and their meanings. */
 struct meanings {
-	__u32 most[MEANINGS_MAX]; /* frames; 0 behind the last */
+	__u32 most[MEANINGS_MAX]; /* frames; 0 after the last */
 };
 
 static void find_meanings(struct meanings *m, const struct text_report *r, const struct view *v)

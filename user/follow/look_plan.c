@@ -7,7 +7,7 @@
 #include "util/clock.h"
 
 #define PAUSE_LONGEST_NS NS_PER_SEC
-/* The same for looks that no mapping is the reason for. */
+/* Likewise, for looks that no mapping has caused. */
 #define BLIND_LONGEST_NS (16 * NS_PER_SEC)
 
 void look_plan_begin(struct look_plan *plan, struct processes *ps)
@@ -43,7 +43,7 @@ void look_plan_outdate(struct look_plan *plan, struct processes *ps)
 	__u64 latest_ns = clock_monotonic_ns() + PAUSE_LONGEST_NS;
 
 	plan->outdated = plan->told = true;
-	/* After looks that nobody had asked for it may be far away. */
+	/* It may be far in the future after looks without a reason. */
 	if (plan->next_ns > latest_ns)
 		plan->next_ns = latest_ns;
 	processes_due(ps, plan->next_ns);

@@ -22,7 +22,8 @@ struct look_plan {
 	bool outdated; /* there is a reason for another one */
 	bool told; /* and it is a mapping */
 	__u64 next_ns; /* not before this; 0: never */
-	__u64 missed_ns; /* a report may have been lost: look then, for whatever reason; 0: none was */
+	/* a report may have been lost: look at that time anyway; 0: none was lost */
+	__u64 missed_ns;
 	__u64 pause_ns; /* until the look after that; doubles up to the longest */
 };
 

@@ -253,7 +253,7 @@ void processes__mapped(struct processes *ps, pid_t pid)
 {
 	struct entry *e = pid ? entry_find(ps, pid) : NULL;
 
-	/* Of one that is opened later, the first look finds what is mapped by then. */
+	/* If it is opened later, its first look finds what is mapped by then. */
 	if (pid && (!e || e->process.state != PROCESS_TRACKED))
 		return;
 	input_writer__fact(ps->config.inputs, QUESTION_MAPPED, pid, 0, 0);

@@ -160,7 +160,7 @@ void processes__mmap(struct processes *ps, const struct record_mmap *record);
  * processes__mapped().
  */
 void processes__hear_perf(struct processes *ps);
-/* perf says that this one has mapped code; 0: any process may have. */
+/* perf reports that this process has mapped code; 0: any process may have. */
 void processes__mapped(struct processes *ps, pid_t pid);
 /* Takes in the results of looks, and begins due ones. Returns when the next one is due, or 0. */
 __u64 processes__retry(struct processes *ps, __u64 now_ns);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * place.h - a script where a process can read it: in a folder of its own below the process's folder for
- * temporary files, in the process's own root (container, chroot), beside a FIFO for what becomes of it.
+ * place.h - puts a script where a process can read it: in a folder of its own below the process's
+ * folder for temporary files, in the process's own root (container, chroot), beside a FIFO for the
+ * script's report.
  *
- * A child makes it all as the process's user, without capabilities: whatever the process has put in the way
- * leads to nothing that this user cannot do himself. Nobody else may be able to put another script there: every
- * folder on the way is root's or that user's, and either nobody else writes to it, or it is sticky.
+ * A child makes everything as the process's user, without capabilities: anything that the process has
+ * put in the way can only lead to things that this user could do himself. Nobody else may be able to
+ * put another script there: every folder on the way belongs to root or that user, and either nobody
+ * else can write to it or it is sticky.
  *
- * Must hold: no link is followed, nothing that is there is opened or replaced, no file system with a server
- * (FUSE, NFS) is touched; what does not come back is given up.
+ * Must hold: no link is followed, nothing that exists is opened or replaced, no file system with a
+ * server (FUSE, NFS) is touched; every wait is bounded.
  */
 #ifndef KRAIT_INJECT_PLACE_H
 #define KRAIT_INJECT_PLACE_H

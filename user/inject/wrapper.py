@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What krait exec has a process run, with KRAIT = (folder, name of the script, capture) in front. It removes its
-# folder, runs the script beside it in a namespace of its own, and says in a FIFO what became of it: messages of
-# one letter, the length of what follows in four bytes, and that. Each is written whole or not at all.
+# The code that krait exec makes a process run, preceded by KRAIT = (folder, name of the script, capture). It removes
+# its folder, runs the script from there in a namespace of its own, and reports the outcome through a FIFO: messages
+# of one letter, a length in four bytes, and that many bytes. Each is written whole or not at all.
 
 
 def run(folder, name, capture):
@@ -13,10 +13,10 @@ def run(folder, name, capture):
 
     def open_report():
         path = folder + b"/report"
-        # Fails where nobody reads: krait has gone, and nothing is run.
+        # Fails if nobody reads: krait has ended, so run nothing.
         probe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            # Whoever can read as well never gets SIGPIPE.
+            # Opened for reading as well, so that a write never gives SIGPIPE.
             return os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         finally:
             os.close(probe)
@@ -38,7 +38,7 @@ def run(folder, name, capture):
                 deaf = True
 
     class Tee:
-        """A stream whose text from this thread goes to krait; everything else is the real one's."""
+        """Sends this thread's text to krait; passes everything else to the real stream."""
 
         def __init__(self, kind, stream):
             self.kind = kind

@@ -29,8 +29,8 @@
 #define MAX_STUCK 4
 
 /*
- * For how long krait waits at folders of one user, and of all users together, that do not answer: whoever has many
- * processes would keep the recording from ending.
+ * How long krait waits for unresponsive folders of one user, of all users but root together, and
+ * of root: without a limit, a user with many processes could keep the recording from ending.
  */
 #define NO_MORE (~0ULL)
 static const struct time_share_limits limits = {

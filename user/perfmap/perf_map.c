@@ -114,7 +114,7 @@ static int write_and_close(FILE *out, const struct dso *d, const struct dict *di
 
 	if (!err)
 		err = stream_finish(out);
-	/* What is left of a line is another line. */
+	/* The rest of a split line must count as a separate line. */
 	if (err)
 		(void)!ftruncate(fileno(out), 0);
 	fclose(out);

@@ -17,7 +17,7 @@
 /* Opens a process's file, which we close; NULL: none for this process. */
 typedef FILE *(*perf_map_open_fn)(void *ctx, int pid);
 
-/* A process's file could not be written, and is empty: where it is may be the process's choice. */
+/* A process's file could not be written and is empty: the process may have chosen its location. */
 typedef void (*perf_map_failed_fn)(void *ctx, int pid, int err);
 
 struct perf_map_files {

@@ -68,7 +68,7 @@ static void give_order(struct reader *r, enum order order)
 		return;
 }
 
-/* Until the next order. */
+/* Until the next request. */
 static void forget_call(struct reader *r)
 {
 	__u64 calls;

@@ -349,7 +349,7 @@ static int make_unwinding(struct session *s)
 	return 0;
 }
 
-/* Where the sampler does not say what is mapped, perf does. */
+/* If the sampler does not report mappings, perf does. */
 static void make_mmap_events(struct session *s)
 {
 	if (sampler__reports_mappings(s->sampler) ||

@@ -17,7 +17,7 @@ struct pid_start {
 	__u64 start_ns; /* boot clock */
 };
 
-/* All 0 at first. */
+/* Initially all 0. */
 struct pid_starts {
 	struct pid_start *list;
 	unsigned cnt, cap;

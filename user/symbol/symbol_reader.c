@@ -89,7 +89,7 @@ void symbol_reader__rest(struct symbol_reader *r, __u64 idle_ns)
 	for (int i = 0; i < SYMBOL_PARSERS; i++) {
 		struct symbol_parser *p = &r->list[i];
 
-		/* A parser with a job will be asked again by whoever gave it. */
+		/* A parser with a job will be asked again by the caller that gave it. */
 		if (p->process && !p->is_late && now_ns - p->used_ns >= idle_ns)
 			symbol_parser_end(p);
 	}

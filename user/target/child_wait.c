@@ -13,7 +13,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-/* How often whoever waits for us hears that we are alive. */
+/* How often we tell the waiting process that we are alive. */
 #define SLICE_MS 20
 
 /* CPU time that it has used; 0 unknown. */

@@ -45,7 +45,7 @@ struct published {
 	struct published_table tables[PUBLISHED_KINDS];
 };
 
-/* What is known about a kind, whoever publishes it. */
+/* What is known about a kind in any process. */
 struct published_info {
 	const char *section;
 	const char

@@ -18,7 +18,10 @@ struct wait_walk {
 	__u64 runtime_addr, interp_addr, tstate_addr; /* the latter two: 0 unknown */
 };
 
-/* Of enum wait_flag, those that the interpreter tells: of a thread that is in that system call. */
+/*
+ * Returns those flags of enum wait_flag that the interpreter determines, for a thread in that
+ * system call.
+ */
 __u32 wait_walk_flags(const struct wait_walk *x, const struct wait_facts *facts)
 	__attribute__((nonnull));
 

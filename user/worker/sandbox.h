@@ -2,19 +2,20 @@
 /*
  * sandbox.h - a process that may compute on descriptors that it is given, and nothing else.
  *
- * Who parses somebody else's file is in the hands of whoever wrote the file. So such a process has
- *  - a user and group id that nobody else has: SANDBOX_ID_FIRST plus its process id, above all ranges
- *    that systems hand out (subordinate ids end at 1,879,048,191, signed ids at 2,147,483,647). Where
- *    that id does not exist (a user namespace), one of 65,520 to 65,533, which nobody hands out either;
- *  - no capabilities, no groups, an empty folder that has no name as its root, no core file, no
- *    tracing, no way to gain rights by exec, an end with its parent;
- *  - limits on memory, processor time and descriptors;
- *  - the system calls for memory, for reading descriptors and for its channel. All others fail.
- * Without CAP_SETUID or CAP_SYS_CHROOT it keeps the user id that krait has; the empty root then comes
- * from a user namespace, or Landlock forbids all files.
+ * A process that parses an untrusted file may be controlled by the file's author. So it has
+ *  - a user and group id that nobody else has: SANDBOX_ID_FIRST plus its process id, above all
+ *    ranges that systems assign (subordinate ids end at 1,879,048,191, signed ids at
+ *    2,147,483,647). If that id does not exist (in a user namespace), one of 65,520 to 65,533,
+ *    which nobody assigns either;
+ *  - no capabilities, no groups, an unlinked empty folder as its root, no core file, no tracing, no
+ *    way to gain rights by exec; it dies with its parent;
+ *  - limits on memory, CPU time and descriptors;
+ *  - only the system calls for memory, for reading descriptors and for its channel.
+ * Without CAP_SETUID or CAP_SYS_CHROOT it keeps krait's user id; then the empty root comes from a
+ * user namespace, or Landlock forbids all files.
  *
  * Must hold: after success no file can be opened and no process be started, signalled or traced,
- * whatever runs there.
+ * whatever code runs there.
  */
 #ifndef KRAIT_WORKER_SANDBOX_H
 #define KRAIT_WORKER_SANDBOX_H
