@@ -29,7 +29,7 @@ O ?= build-debug
 else
 O ?= build
 endif
-# Where the BPF programs are built: they are the same in each build of the user side.
+# The BPF programs' build folder: they are the same in every build of the user side.
 BPF_O ?= $(O)
 
 # bpftool is in /usr/sbin, which is not in everyone's path.
@@ -62,12 +62,12 @@ endif
 
 STAGES := util worker walk object target inject core replay unwind sampler proc symbol stack profile dso perfmap emit perfdata import keep follow session look doctor top export serve agent cmd
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
-# LEFT_OUT: sources that this build does without.
+# LEFT_OUT: sources that this build omits.
 LIB_SRC := $(filter-out user/cmd/main.c $(LEFT_OUT),$(foreach s,$(STAGES),$(sort $(wildcard user/$(s)/*.c))))
 ASSETS := $(wildcard user/emit/*.html user/emit/*.js user/emit/*.css)
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 SUPPORT_SRC := $(sort $(wildcard tests/unit/support_*.c))
-# What stands for the outside where a session is replayed.
+# Replacements of the outside for replaying a session.
 REPLAY_SRC := $(sort $(wildcard tests/unit/replay*.c))
 BPF_TEST_SRC := $(sort $(wildcard tests/bpf/test_*.c))
 TWIN_SRC := $(sort $(wildcard tests/bpf/*.bpf.c))
@@ -84,18 +84,18 @@ LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(PROTO_HDR:.h=.o)
 MAIN_OBJ := $(O)/user/cmd/main.o
 TEST_OBJ := $(patsubst %.c,$(O)/%.o,$(UNIT_SRC) $(SUPPORT_SRC) $(REPLAY_SRC) $(BPF_TEST_SRC) $(FUZZ_SRC) $(FEEDER_SRC))
 UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
-# Tests of a session that is replayed (tests/unit/replay.h).
+# Tests that replay a session (tests/unit/replay.h).
 REPLAY_BIN := $(filter $(O)/tests/unit/test_replay%,$(UNIT_BIN))
 REPLAY_WRAP := $(patsubst %,-Wl$(comma)--wrap=%,process_start_ticks proc_owner process_each fstat statx \
 	debug_file_open kernel_symbols__find whose_is proc_stat_read poll)
 BPF_TEST_BIN := $(BPF_TEST_SRC:%.c=$(O)/%)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(O)/%)
-# The same without libFuzzer.
+# Likewise, without libFuzzer.
 FEED_BIN := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(O)/tests/fuzz/feed_%)
 
 # ---- flags ------------------------------------------------------------------------------------
 
-# Callbacks have parameters that they need not use; tables leave out trailing zeroes.
+# Callbacks may ignore parameters, and tables may omit trailing zeroes.
 WARN := -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 $(WARN) -D__TARGET_ARCH_$(BPF_ARCH) \
 	-Ivmlinux/$(ARCH) -Ibpf
@@ -144,7 +144,7 @@ $(BPF_O)/gen/krait.skel.h: $(BPF_O)/bpf/krait.bpf.o
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name krait_bpf > $@
 
-# Programs that only tests load: each has its own skeleton, named after its file.
+# Programs loaded only by tests: each has its own skeleton, named after its file.
 $(O)/gen/%.skel.h: $(O)/tests/bpf/%.bpf.o
 	$(call say,SKEL,$@)
 	@mkdir -p $(@D)
@@ -176,14 +176,14 @@ $(O)/user/inject/place_files.o: user/inject/wrapper.py
 $(TEST_OBJ): private DEFINES += $(TEST_CFLAGS)
 $(TEST_OBJ): | $(PROTO_HDR)
 $(filter $(O)/tests/bpf/%,$(TEST_OBJ)): | $(TWIN_SKEL) $(SKEL)
-# TEST_OPT: for what only tests are made of.
+# TEST_OPT: for sources that only tests use.
 $(TEST_OBJ): override private CFLAGS += $(TEST_OPT)
-# Their function is libFuzzer's to declare.
+# libFuzzer declares their function.
 $(filter $(O)/tests/fuzz/%,$(TEST_OBJ)): override private CFLAGS += -Wno-missing-prototypes
-# It reads debug information of its own.
+# This test reads its own debug information.
 $(O)/tests/unit/test_dwarf_layout.o: override private CFLAGS += -g
 
-# Built anew each time, so that objects of deleted sources do not linger in the archive.
+# Made anew each time, so that the archive keeps no objects of deleted sources.
 $(O)/libkrait.a: $(LIB_OBJ)
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
@@ -194,7 +194,7 @@ $(O)/krait: $(MAIN_OBJ) $(O)/libkrait.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-# A profile with a thousandth of the room, for the attacks that fill it.
+# A krait whose profile has a thousandth of the room, for attacks that fill it.
 $(O)/small/room.o: user/profile/room.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
@@ -223,29 +223,28 @@ $(filter-out $(REPLAY_BIN),$(UNIT_BIN)) $(BPF_TEST_BIN): $(O)/%: $(O)/%.o $(O)/l
 RUN := O=$(O) V=$(V) T='$(T)' scripts/run-tests
 # A build within make check takes all CPUs, unless make was given a number of jobs.
 BUILD = $(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-# gold links the hundreds of tests in half the time of bfd; where it is not there, the default does.
+# gold links the hundreds of tests in half of bfd's time; without gold we use the default linker.
 FAST_LINK := $(if $(shell command -v ld.gold),-fuse-ld=gold)
-# Sources of which no unit test needs anything: builds for unit tests only do without them. Where a test comes to need
-# one, its link says so.
+# Sources that no unit test needs: builds for unit tests only omit them. If a test comes to need one, linking fails.
 NO_UNIT = $(wildcard user/doctor/*.c user/look/*.c $(patsubst %,user/cmd/%.c,agent agent_endpoint agent_outputs agent_snapshot \
 	annotate clean convert doctor dump dump_core dump_options dump_print dump_tasks exec exec_options exec_print input list \
 	list_print pager record_report script snapshot_time top top_options top_write))
-# -Og takes three quarters of the time of -O1 (-O2: twice), and tests run as fast. gcc warns of other
-# things at -Og; what counts is what it says of the build that users get. Tests themselves compile faster than they run.
+# Building at -Og takes three quarters of the time of -O1 (-O2: twice), and tests run as fast. gcc's warnings differ at
+# -Og; only those for the users' build matter. Tests themselves take longer to compile optimised than they would save.
 ASAN = $(BUILD) SAN=address,undefined O=build-asan BPF_O=$(O) OPT=-Og TEST_OPT=-O0 LEFT_OUT='$(NO_UNIT)' LDFLAGS='$(FAST_LINK)' \
 	CFLAGS='-g1 -Wno-format-truncation -Wno-maybe-uninitialized'
-# Line coverage by clang, whose counters are in files from the start: so those of workers count, too, which may
-# open none, and which are killed.
+# Line coverage by clang, whose counters are mapped files from the start: so it includes workers, which may not open
+# files and which are killed.
 COV = $(BUILD) O=build-cov BPF_O=$(O) CC='$(CLANG)' OPT=-O0 LEFT_OUT='$(NO_UNIT)' LDFLAGS='-fprofile-instr-generate $(FAST_LINK)' \
 	CFLAGS='-fprofile-instr-generate=$(CURDIR)/build-cov/counts/%m%c.profraw -fcoverage-mapping \
 	-mllvm -runtime-counter-relocation -Wno-error -Wno-missing-prototypes'
-# Fuzzers are linked with a library that clang has instrumented, in a build of its own. It has only what they reach:
-# not what follows processes and asks them, nor commands and screens.
+# Fuzzers are linked with a library instrumented by clang, in a build of its own. It has only code that they reach: not
+# the code that follows and inspects processes, nor commands and screens.
 FUZZED := user/cmd/formats.c user/cmd/roles.c user/sampler/record.c
 NOT_FUZZED = $(filter-out $(FUZZED),$(wildcard $(foreach s,sampler stack follow session look doctor top agent cmd,user/$(s)/*.c)))
 FUZZ = $(BUILD) BPF_O=$(O) CC='$(CLANG)' LEFT_OUT='$(NOT_FUZZED)' SAN=fuzzer-no-link,address,undefined \
 	CFLAGS='-g1 -Wno-error -Wno-missing-prototypes'
-# For hours of fuzzing, and for the second of make check-all: that takes less time to compile than any other build.
+# FUZZ_LONG: for hours of fuzzing. FUZZ_SHORT: for the second in make check-all; the fastest build to compile.
 FUZZ_LONG = $(FUZZ) O=build-fuzz OPT=-O1
 FUZZ_SHORT = $(FUZZ) O=build-fuzz-short OPT=-O0
 
@@ -256,15 +255,15 @@ build-feeders: $(FEED_BIN)
 build-libfuzzer: $(O)/tests/fuzz/libfuzzer_printable
 build-attack: $(O)/krait-small
 build-replay: $(O)/tests/unit/test_replay_log
-# It writes the pages that a browser opens in tests.
+# This program writes the pages that a browser opens in tests.
 build-pages: $(O)/tests/unit/test_html
 
-# Made for users, and what records; then tests that want the machine for themselves leave a third of it idle, in which the
-# rest is built (scripts/run-tests).
+# First builds what users get and what records. The rest is built while tests that need the machine for themselves run,
+# since they leave a third of it idle (scripts/run-tests).
 check: check-built ## every kind of test, in short: all that depends on the interpreter on one of each class of layout
 	+@$(RUN) --build build-sanitized asan fuzz bpf e2e truth attack
 
-# One make after the other: each writes in $(O), too.
+# One make after the other, since each also writes to $(O).
 check-all: check-built ## check on every interpreter that is here and on wheels of PyPI, and unit tests as built, too; KRAIT_FULL=1: longer
 	+@$(BUILD) build-unit
 	+@$(ASAN) build-unit build-feeders
@@ -278,7 +277,7 @@ check-built:
 	@echo 'krait: check: building krait and its tests'
 	+@$(BUILD) interpreters all build-bpf-tests build-attack build-replay build-pages $(O)/tests/bpf/verifier_stats
 
-# What has to be fetched comes while compilers run.
+# Fetches what is missing while compilers run.
 interpreters:
 	@scripts/run-tests --interpreters
 
@@ -302,7 +301,7 @@ check-root: all build-bpf-tests ## in-kernel tests: root and BPF
 check-e2e: all build-replay build-pages ## end to end: real interpreters, real output
 	@$(RUN) e2e
 
-# What runs on every interpreter; other tests take the newest one, and it does not matter which.
+# Tests that run on every interpreter; the others take only the newest, and do not depend on which.
 NOGIL_TESTS := /test_(stacks|threads|nogil|dwarf|list|discovery|late|embedded|children|native|formats|$\
 	dwarf_offsets|process|symbolizer_live|linetable)(\.py)?$$
 
@@ -340,7 +339,7 @@ $(FEED_BIN): $(O)/tests/fuzz/feed_%: $(O)/tests/fuzz/fuzz_%.o $(FEEDER_SRC:%.c=$
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-# The one that needs a single source: that libFuzzer is here and takes what fuzzers are, in each make check.
+# The fuzzer that needs a single source: each make check proves with it that libFuzzer works with our fuzzers.
 $(O)/tests/fuzz/libfuzzer_printable: tests/fuzz/fuzz_printable.c user/util/printable.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
