@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A program that is asked to run code (krait exec): says where its main thread state is, tells what CPython tells
-an audit hook of requests, and works; with "lock" its main thread waits for a line of its standard input."""
+"""A program that is asked to run code (krait exec): prints where its main thread state is, reports what CPython tells
+an audit hook about requests, and works; with "lock" its main thread waits for a line on stdin."""
 import json
 import os
 import sys

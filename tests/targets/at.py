@@ -28,7 +28,7 @@ def handler():
 
 
 def after():
-    """What was handled is over."""
+    """The exception has been handled."""
     try:
         raise ValueError
     except ValueError:
@@ -42,7 +42,7 @@ def generate(seconds):
 
 
 def below_generator():
-    """The generator handles nothing; who called it does."""
+    """The generator handles nothing; its caller does."""
     try:
         raise KeyError
     except KeyError:
@@ -74,11 +74,11 @@ def finally_unwinding():
 
 
 class Node:
-    """A part of a ring."""
+    """Part of a ring."""
 
 
 class Loud:
-    """Runs Python as it is collected."""
+    """Runs Python code when it is collected."""
 
     def __del__(self):
         finaliser()
@@ -89,7 +89,7 @@ def finaliser():
 
 
 def collecting():
-    """Rings without end, collected again and again."""
+    """Makes endless rings and keeps collecting them."""
     rings = []
     for _ in range(20000):
         a, b = Node(), Node()

@@ -40,7 +40,7 @@ def moment():
 
 
 def crowd():
-    """All of them, some at a time."""
+    """Starts all of them, some at a time."""
     alive = []
     for _ in range(CROWD):
         thread = threading.Thread(target=moment)
@@ -54,7 +54,7 @@ def crowd():
 
 
 def elders(stop):
-    """Always some of them, none for long."""
+    """Always keeps some of them alive, none for long."""
     alive = []
     while not stop.is_set():
         while len(alive) < ELDERS:

@@ -27,7 +27,7 @@ def python():
 
 
 def native():
-    """The GIL is released for most of it: such threads run side by side."""
+    """Releases the GIL most of the time: such threads run in parallel."""
     zlib.crc32(DATA)
 
 
@@ -37,7 +37,7 @@ def mixed():
 
 
 def burn(function, total_ns):
-    """Its turns, of about the same length."""
+    """Works in turns of about the same length."""
     turns, begin, began = [], cpu(), time.monotonic_ns()
     until = begin + total_ns
     while begin < until:

@@ -19,12 +19,12 @@ import time
 
 import oracle
 
-# Long enough to be found by the first look and sampled often.
+# Long enough to be found by the first look and to be sampled often.
 ROUNDS = 60
 
 
 def work(folder, hot, *functions):
-    """Works for a while and says first which stacks that can have."""
+    """Works for a while, after printing the stacks that this can have."""
     own = oracle.Oracle()
     own.hot = hot
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""New code objects and new processes without end, SECONDS long: nothing of it may pile up."""
+"""Endlessly new code objects and processes, for SECONDS: nothing may pile up."""
 import os
 import sys
 import time

@@ -25,7 +25,7 @@ def modest(end):
 
 
 def greedy(end):
-    """Lets go only between calls of some 10 ms."""
+    """Releases the lock only between calls of some 10 ms."""
     numbers = range(400000)
     while time.thread_time() < end:
         sum(numbers)

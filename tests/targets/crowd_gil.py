@@ -28,7 +28,7 @@ for number in range(COUNT):
 
 
 def open_schedstat():
-    """Without /proc a file that says as much: 0."""
+    """Without /proc, opens a file that says the same: 0."""
     path = "/proc/self/task/%d/schedstat" % threading.get_native_id()
     if os.path.exists(path):
         return os.open(path, os.O_RDONLY)

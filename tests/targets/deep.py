@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recursion deeper than krait follows: the leaf side must be there and true, the root marked as
+"""Recursion deeper than krait follows: the leaf side must be present and true, and the root marked as
 missing."""
 import sys
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A stack that is as deep as asked for and stays, and works at its end: what an anchor is for.
-usage: depth.py DEPTH"""
+"""A stack of the requested depth that stays while its leaf works: the purpose of an anchor. usage: depth.py
+DEPTH"""
 import sys
 
 

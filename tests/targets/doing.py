@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads of which each does one thing, and says of itself where it is: for krait dump."""
+"""Threads that each do one thing and report where they are: for krait dump."""
 import json
 import os
 import queue
@@ -86,7 +86,7 @@ def stacks():
 
 
 def main():
-    """Each that does not run has the same stack for ever once it has got there."""
+    """Each waiting thread keeps the same stack for ever once it is there."""
     same, last = 0, None
     while same < 10:
         time.sleep(0.02)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A program whose end is work: half a second or so goes into freeing what it has made."""
+"""A program whose shutdown is work: freeing what it has made takes about half a second."""
 
 
 class Node:

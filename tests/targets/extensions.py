@@ -12,7 +12,7 @@ def spin():
 
 
 def named(function, name):
-    """The same function under a name of its own."""
+    """Returns the same function under another name."""
     names = {"co_name": name}
     if hasattr(function.__code__, "co_qualname"):
         names["co_qualname"] = name

@@ -8,7 +8,7 @@ import time
 
 
 def work(first):
-    """While the first of the family lives."""
+    """Works while the first of the family lives."""
     while True:
         try:
             os.kill(first, 0)
@@ -16,7 +16,7 @@ def work(first):
             os._exit(0)
         for _ in range(10000):
             pass
-        time.sleep(0.001)  # all of them find a CPU
+        time.sleep(0.001)  # leaves CPUs for all of them
 
 
 def parent_leaf(first):
@@ -50,9 +50,9 @@ def main():
         try:
             print("STARTED", flush=True)
         except BrokenPipeError:
-            os._exit(0)  # the first has ended before
+            os._exit(0)  # the first one has ended before
         globals()[sys.argv[1]](int(sys.argv[2]))
-    import subprocess  # the others begin sooner without
+    import subprocess  # imported here so that the others start sooner
     fork(forked_leaf)
     shell = subprocess.Popen(["sh", "-c", '"$0" "$1" grandchild_leaf $2 & read line; '
                               '"$0" "$1" from_shell_leaf $2; exit $?', sys.executable, __file__,

@@ -22,7 +22,7 @@ def spin(n):
 
 
 def chain(depth, n):
-    """depth generators, each delegating to the next."""
+    """Makes depth generators, each delegating to the next."""
     if depth:
         yield from chain(depth - 1, n)
     else:
@@ -227,7 +227,7 @@ def callbacks(n):
 
 if ctypes:
 
-    # About 17 comparisons: together as long as another function at work.
+    # About 17 comparisons: together as long as another working function.
     COMPARED = [0]
 
     @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
@@ -242,7 +242,7 @@ def compared(n):
 
 
 def foreign(n):
-    """qsort() of the C library calls a Python function."""
+    """The C library's qsort() calls a Python function."""
     if ctypes:
         COMPARED[0] = n // 16
         numbers = (ctypes.c_int * 8)(*range(8, 0, -1))

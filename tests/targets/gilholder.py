@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A thread that sleeps in C with the GIL in its hands, and two that wait for it: for krait dump."""
+"""A thread that sleeps in C while it holds the GIL, and two that wait for it: for krait dump."""
 import ctypes
 import threading
 

@@ -86,7 +86,7 @@ def endless_b3(_):
 
 
 def flat(g):
-    """As gr_frame has it, root first."""
+    """As in gr_frame, root first."""
     frames, f = [], g.gr_frame
     while f:
         frames.append([f.f_code.co_name, f.f_lineno])

@@ -26,7 +26,7 @@ def names(f):
 
 
 def say(leaf):
-    """Once, before it burns: the one that runs has its own frames, the others those at which they wait."""
+    """Once, before it burns CPU: the running one has its own frames, the others those at which they wait."""
     chain = names(sys._getframe(2))
     g = greenlet.getcurrent().parent
     while g is not None:
@@ -195,7 +195,7 @@ def of_callback():
 
 
 def shorts():
-    """Each begins, and ends, one of them by an exception."""
+    """Each begins and ends, one of them with an exception."""
     while True:
         greenlet.greenlet(short).switch()
         try:
@@ -215,7 +215,7 @@ def raising():
 
 
 def sideways():
-    """Begins one that is another's child, and ends there."""
+    """Starts one that is another's child, and ends there."""
     while True:
         leaf_beside()
         greenlet.greenlet(by_sideways, holder).switch()
@@ -254,7 +254,7 @@ def serve(*first):
 
 
 def other():
-    """Another thread, with a tree of its own."""
+    """Another thread with a tree of its own."""
     ours = greenlet.greenlet(other_loop)
     ours.switch()
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads that are in C nearly all the time, each below one Python function that is named after what
-it does; argv: which of them."""
+"""Threads that are in C nearly all the time, each below a Python function named after what it does; argv chooses
+them."""
 import hashlib
 import os
 import sqlite3

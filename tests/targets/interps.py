@@ -19,7 +19,7 @@ except ImportError:  # before 3.13
         create = staticmethod(_xxsubinterpreters.create)
         exec = staticmethod(_xxsubinterpreters.run_string)
 
-# Runs in the sub-interpreter: says its oracle through a pipe, then works for ever.
+# Runs in the sub-interpreter: prints its oracle through a pipe, then works for ever.
 PERMANENT = """
 import sys
 sys.path.insert(0, %(folder)r)
@@ -42,7 +42,7 @@ for n in own.rounds(3, 1000, sub%(i)d_ready):
     sub%(i)d_middle(n)
     time.sleep(0)
 """
-# Runs once in the interpreter that is entered again and again.
+# Runs once in the interpreter that is entered repeatedly.
 SETUP = """
 def visited_leaf(n):
     for _ in range(n):
@@ -63,7 +63,7 @@ def start_sub(i, fd):
     script = PERMANENT % values
 
     def run():
-        # Before 3.13 an interpreter has one thread state, that of the thread that made it.
+        # Before 3.13 an interpreter has a single thread state, that of the thread that created it.
         _interpreters.exec(_interpreters.create(), script)
 
     threading.Thread(target=run, daemon=True).start()
@@ -82,7 +82,7 @@ def main():
             start_sub(i, write_fd)
         with open(read_fd, encoding="utf-8") as pipe:
             others = [json.loads(pipe.readline()) for _ in range(2)]
-        time.sleep(0.1)  # they are out of their write, and at work
+        time.sleep(0.1)  # they have finished writing and work
         oracle.say(own, *others)
 
     for n in own.rounds(2, 20000, ready):

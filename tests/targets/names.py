@@ -187,7 +187,7 @@ def executed_%d(n):
         pass
 executed_%d(N)
 """
-# The module's code stays alive, as that of an imported module does not.
+# Keeps the modules' code alive, unlike the code of an imported module.
 COMPILED = [compile(SOURCE % (i, i), name, "exec") for i, name in enumerate(FILES)]
 EXPRESSION = compile("spin(N) or (lambda: spin(N))()", "<expression>", "eval")
 

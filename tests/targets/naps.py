@@ -12,7 +12,7 @@ import time
 
 def nap(barrier, seconds):
     barrier.wait()
-    time.sleep(seconds * random.random())  # not all at once
+    time.sleep(seconds * random.random())  # not all at the same time
     while True:
         time.sleep(seconds)
 

@@ -120,7 +120,7 @@ def flow(n):
     return found
 
 
-# Its constants need EXTENDED_ARG.
+# Its constants require EXTENDED_ARG.
 exec("def wide(n):\n" + "".join("    n += %d.5\n" % i for i in range(300)) + "    return n\n")
 
 FUNCTIONS = (attributes, called, calls, numbers, delegates, generators, containers, back, made, flow, Plain.__init__,
@@ -128,20 +128,20 @@ FUNCTIONS = (attributes, called, calls, numbers, delegates, generators, containe
 
 
 def codes(code):
-    """A code object and those within it."""
+    """Yields a code object and those within it."""
     yield code
     for const in code.co_consts:
         if hasattr(const, "co_code"):
             yield from codes(const)
 
 
-# A line that defines a function has instructions of the module, too.
+# A line that defines a function also has instructions of the module.
 ALL = [code for f in FUNCTIONS for code in codes(f.__code__)] + [sys._getframe().f_code]
 PLACES = {code: list(dis.get_instructions(code)) for code in ALL}
 LINES = {}
 for code, instructions in PLACES.items():
     line = code.co_firstlineno
-    # 3.10 has instructions without a line, of which dis has the last one.
+    # 3.10 has instructions without a line, for which dis shows the last one.
     lines = {at: n for start, end, n in code.co_lines() for at in range(start, end, 2)} if hasattr(code, "co_lines") else None
     for i in instructions:
         position = getattr(i, "positions", None)

@@ -18,12 +18,12 @@ import json
 import sys
 
 PRIMING_ROUNDS = 3
-# Generator, coroutine, asynchronous generator: a call only makes the object.
+# Generator, coroutine, asynchronous generator: calling it only makes the object.
 SUSPENDS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 def loop_lines(code):
-    """Lines of the body of the first loop in code: where its time is spent."""
+    """Returns the lines of the first loop's body in code: where its time is spent."""
     instructions = list(dis.get_instructions(code))
     at = lines_by_offset(code)
     for i in instructions:
@@ -37,7 +37,7 @@ def loop_lines(code):
 
 
 def lines_by_offset(code):
-    """Offset of each instruction to its line, by the interpreter's own account."""
+    """Maps each instruction's offset to its line, according to the interpreter."""
     if hasattr(code, "co_positions"):
         return {2 * i: p[0] for i, p in enumerate(code.co_positions())}
     if hasattr(code, "co_lines"):
@@ -50,23 +50,23 @@ def lines_by_offset(code):
 
 
 def qualified_name(code):
-    """As krait can know it: there is no co_qualname before 3.11."""
+    """Returns the name that krait can know: before 3.11 there is no co_qualname."""
     return getattr(code, "co_qualname", code.co_name)
 
 
 class Oracle:
-    """The trie of legal stacks. One for each thread; merge() joins them."""
+    """The trie of legal stacks. One per thread; merge() joins them."""
 
     def __init__(self):
         self.codes = {}  # code object -> number
         self.nodes = {}  # (parent node or -1, line of the call in the parent, code) -> number
-        self.hot = []  # qualified names that must be seen at work
+        self.hot = []  # qualified names that must be seen working
 
     def code(self, code):
         return self.codes.setdefault(code, len(self.codes))
 
     def note(self, frame):
-        """Notes the stack of frame; its own line may be any of its code."""
+        """Records the stack of frame; its own line may be any of its code's."""
         chain = []
         while frame is not None:
             chain.append((self.code(frame.f_code), frame.f_lineno))
@@ -81,7 +81,7 @@ class Oracle:
             self.note(frame)
 
     def rounds(self, small, big, ready=None):
-        """Yields small while the stacks are noted, calls ready, then yields big for ever."""
+        """Yields small while stacks are recorded, calls ready, then yields big for ever."""
         sys.setprofile(self.trace)
         for _ in range(PRIMING_ROUNDS):
             yield small
@@ -93,7 +93,7 @@ class Oracle:
 
     def as_json(self):
         def lines(code):
-            # A frame that has not begun has the first line, up to 3.12.
+            # Up to 3.12, a frame that has not begun has the first line.
             return sorted({line for line in lines_by_offset(code).values() if line} |
                           {code.co_firstlineno})
 
@@ -101,7 +101,7 @@ class Oracle:
             return bool(code.co_flags & SUSPENDS)
 
         def creates(code):
-            """Names of generators that this code may make: their first frame is never traced."""
+            """Returns the names of generators that this code may make: their first frame is never traced."""
             inner = [c.co_name for c in code.co_consts if hasattr(c, "co_name")]
             return sorted({*code.co_names, *code.co_varnames, *code.co_freevars, *inner})
 
@@ -118,27 +118,27 @@ class Oracle:
             for c in self.codes
         ]
         nodes = [list(key) for key in self.nodes]
-        # Before 3.11 the name of a function has no more than its last part.
+        # Before 3.11 a function's name is only its last part.
         hot = self.hot if sys.version_info >= (3, 11) else [h.split(".")[-1] for h in self.hot]
         return {"codes": codes, "nodes": nodes, "hot": hot}
 
 
 def of_frame(frame):
-    """The oracle of a thread that stays in that frame."""
+    """Returns the oracle of a thread that stays in that frame."""
     oracle = Oracle()
     oracle.note(frame)
     return oracle
 
 
 def tell(*oracles):
-    """Prints the oracles, each also as a dictionary."""
+    """Prints the oracles, each possibly as a dictionary."""
     sys.stdout.reconfigure(encoding="utf-8")
     documents = [o if isinstance(o, dict) else o.as_json() for o in oracles]
     sys.stdout.write("".join("ORACLE %s\n" % json.dumps(d) for d in documents))
 
 
 def say_ready():
-    """The recording may begin."""
+    """Tells the test that the recording may begin."""
     sys.stdout.write("READY\n")
     sys.stdout.flush()
 
@@ -149,7 +149,7 @@ def say(*oracles):
 
 
 def run(scenarios, hot, small=2, big=1000):
-    """Runs the scenarios, functions of the size of their work, in turn for ever."""
+    """Runs the scenarios, functions of the amount of work, in turn for ever."""
     gc.disable()
     oracle = Oracle()
     oracle.hot = hot

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a target that accounts for itself reads its own clocks, and says what it found."""
+"""How a target that accounts for itself reads its own clocks and reports the results."""
 import json
 import resource
 import sys
@@ -7,18 +7,18 @@ import time
 
 
 def cpu():
-    """ns of CPU time of this thread."""
+    """Returns ns of CPU time of this thread."""
     return time.clock_gettime_ns(time.CLOCK_THREAD_CPUTIME_ID)
 
 
 def losses(who=resource.RUSAGE_SELF):
-    """How often the process, or thread, has lost its CPU."""
+    """Returns how often the process, or thread, has lost its CPU."""
     usage = resource.getrusage(who)
     return usage.ru_nivcsw + usage.ru_nvcsw
 
 
 def ready():
-    """Work is about to begin: with --wait when a line comes on stdin, or half a second from now."""
+    """Call before work: with --wait, waits for a line on stdin, otherwise for half a second."""
     sys.stdout.write("READY\n")
     sys.stdout.flush()
     if "--wait" in sys.argv:
@@ -27,7 +27,7 @@ def ready():
         time.sleep(0.5)
 
 
-# What takes so much longer than all that is like it, and so many ns more, the machine has held up.
+# A turn that takes so much longer than all similar ones, and at least so many ns more, was held up by the machine.
 SLOWER, LEAST_NS = 1.25, 300000
 
 

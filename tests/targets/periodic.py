@@ -41,7 +41,7 @@ PARTS = [first, second, third, fourth]
 
 
 def work(period, total_ns):
-    """The parts begin where the clock has a multiple of a quarter."""
+    """Each part begins when the clock is a multiple of a quarter."""
     sums, turns, pauses = [0] * len(PARTS), 0, []
     while sum(sums) < total_ns:
         began = time.monotonic_ns()

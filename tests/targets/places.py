@@ -39,7 +39,7 @@ def side_by_side(a, b, c):
 
 
 def haystack(us):
-    """A tuple in which to look for what is not there takes about so long."""
+    """Returns a tuple in which searching for a missing value takes about so long."""
     x, times = (2.5,) * 10000, []
     for _ in range(5):
         begin = cpu()
@@ -49,7 +49,7 @@ def haystack(us):
 
 
 def places(function):
-    """(line, column) of the instructions that look into a, b and c, in that order."""
+    """Returns (line, column) of the instructions that search a, b and c, in that order."""
     found = []
     for i in dis.get_instructions(function):
         if i.opname == "CONTAINS_OP" or (i.opname, i.argval) == ("COMPARE_OP", "in"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A pre-fork server: WORKERS at a time, each replaced when it has served for a moment, for SECONDS."""
+"""A pre-fork server: WORKERS at a time, each replaced after serving for a moment, for SECONDS."""
 import os
 import sys
 import time

@@ -19,7 +19,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def fork_as(pid):
-    """As os.fork(), the child getting that pid; or the negative error number."""
+    """Like os.fork(), but the child gets that pid; returns the negative error number on failure."""
     tids = (ctypes.c_int * 1)(pid)
     arguments = struct.pack("11Q", 0, 0, 0, 0, signal.SIGCHLD, 0, 0, 0,
                             ctypes.addressof(tids), 1, 0)

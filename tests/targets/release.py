@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads that run long C functions which release the GIL: the Python caller must be shown."""
+"""Threads that run long C functions which release the GIL: the Python caller must appear."""
 import functools
 import gc
 import hashlib
@@ -40,7 +40,7 @@ def main():
     for job in jobs:
         own = oracle.Oracle()
         own.hot = [job.__name__]
-        # The callback is a C function: the stacks of a thread are those that it noted.
+        # The callback is a C function: a thread's stacks are those that it recorded.
         rounds = own.rounds(1, 5, functools.partial(primed.append, own))
         threading.Thread(target=worker, args=(job, rounds), daemon=True).start()
     while len(primed) < len(jobs):

@@ -21,7 +21,7 @@ def python_only():
 
 
 def later(library):
-    """Each time a file that nobody has met."""
+    """Loads a file that is new each time."""
     for i in range(3):
         copy = "%s.%d.so" % (library, i)
         shutil.copy(library, copy)
@@ -33,7 +33,7 @@ def later(library):
 
 
 def map_code(code, beside=b""):
-    """The code at the beginning of a page of its own, and something on the page behind it."""
+    """Maps the code at the beginning of a page of its own, followed by something on the next page."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
@@ -56,12 +56,12 @@ def call(at):
 # push rbp; mov $0x1234, ebp; push rbx; sub $24, rsp; and at the end: dec rdi; jnz; all of it back; ret
 BEGIN = bytes.fromhex("55bd3412000053" "4883ec18")
 END = bytes.fromhex("48ffcf75fb" "4883c418" "5b5dc3")
-# Where it goes on nobody can tell who only reads it: lea 2(rip), rax; jmp *rax
+# Reading the code does not tell where it continues: lea 2(rip), rax; jmp *rax
 JUMP = bytes.fromhex("488d0502000000" "ffe0")
 
 
 def eh_frame(size):
-    """Of a function that lies 4,096 bytes before; as LLVM writes it."""
+    """For a function that lies 4,096 bytes before; as LLVM writes it."""
     common = bytes.fromhex("14000000" "00000000" "01" "7a5200" "01" "78" "10" "01" "1c"
                            "0c0708" "9001" "0000")
     cfi = bytes.fromhex("00" "41" "0e10" "8602" "46" "0e18" "8303" "44" "0e30" "0000")

@@ -9,7 +9,7 @@ import signal
 
 
 def start(period):
-    """The stacks that it sees from now on, as lists of names, root first."""
+    """Returns a list that collects the observed stacks, as lists of names, root first."""
     seen = []
 
     def look(_, frame):

@@ -59,8 +59,8 @@ def time_of(function, n, x):
 
 
 def haystack(us):
-    """To look there for what is not in it takes that long, and no memory. It is one instruction, in
-    which the interpreter runs no handler of a signal."""
+    """Returns an object in which searching for a missing value takes that long and no memory. The search is one
+    instruction, during which the interpreter runs no signal handler."""
     call, size = globals()["caller_%d" % us], 16
     while True:
         n = max(1, 300 // us)

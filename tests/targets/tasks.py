@@ -94,7 +94,7 @@ async def victim():
         raise
 
 async def storm():
-    """All are cancelled at once, while what they await is."""
+    """All are cancelled at once while those they await are, too."""
     victims = [asyncio.create_task(victim()) for _ in range(4)]
     await asyncio.sleep(0)
     for task in victims:
@@ -104,7 +104,7 @@ async def storm():
 idle = []
 
 async def many():
-    """Among 10,000 tasks that wait."""
+    """Among 10,000 waiting tasks."""
     if not idle:
         never = asyncio.Event()
         idle.extend(asyncio.create_task(never.wait()) for _ in range(10000))
@@ -112,7 +112,7 @@ async def many():
     await asyncio.gather(work(leaf_many), asyncio.sleep(0))
 
 def run_within(coroutine):
-    """A loop within a task of another one, as libraries do that make asyncio re-entrant."""
+    """Runs a loop within a task of another one, like libraries that make asyncio re-entrant."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     asyncio.tasks._leave_task(loop, task)
     asyncio._set_running_loop(None)

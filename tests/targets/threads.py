@@ -31,13 +31,13 @@ exec(compile(SOURCE, "<workers>", "exec"))
 
 
 def pin(number):
-    """Keeps this thread on one CPU, so that it need not share one with its brothers."""
+    """Keeps this thread on one CPU, so that it need not share one with its siblings."""
     cpus = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cpus[number % len(cpus)]})
 
 
 def wait_at(number, gate, own, primed):
-    """Where a thread waits for all others; its stack is legal, too."""
+    """Where a thread waits for all others; that stack is legal, too."""
     if len(sys.argv) > 1:
         pin(number)
     own.note(sys._getframe())
@@ -47,7 +47,7 @@ def wait_at(number, gate, own, primed):
 
 def main():
     gc.disable()
-    # Each gets its turn several times a second.
+    # Each gets a turn several times a second.
     sys.setswitchinterval(0.001)
     gates, primed = [threading.Lock() for _ in range(COUNT)], []
     for i, gate in enumerate(gates):
@@ -55,7 +55,7 @@ def main():
         own = oracle.Oracle()
         own.hot = ["leaf_%02d" % i]
         rounds = own.rounds(3, 1000, functools.partial(wait_at, i, gate, own, primed))
-        # The rounds of a thread begin in it, so that its own stacks are noted.
+        # A thread's rounds begin in that thread, so that its own stacks are recorded.
         function = globals()["worker_%02d" % i]
         threading.Thread(target=function, args=(rounds,), daemon=True).start()
     while len(primed) < COUNT:

@@ -118,7 +118,7 @@ def callbacks(n):
 
 
 def nested_a(depth, n):
-    """Chained 20 deep; the innermost takes values and exceptions."""
+    """Chained 20 deep; the innermost one receives values and exceptions."""
     if depth:
         return (yield from nested_a(depth - 1, n))
     while True:

@@ -30,7 +30,7 @@ class Plain:
 
 
 class Late:
-    """Whose values have moved into a dictionary."""
+    """Its values have moved into a dictionary."""
 
     def __init__(self):
         self.x = 1
@@ -109,7 +109,7 @@ def function(argument, *arguments, keyword=3, **keywords):
     unset = 1
     del unset
     same = {n: repr(v) for n, v in locals().items() if n not in ("inner", "same")}
-    # What is not shown as repr() shows it.
+    # Values that are not shown as by repr().
     slots, more_slots, plain, late, data = Slots(), MoreSlots(), Plain(), Late(), Data(1, "z")
     lying, subclass, number, names, point = Lying(), Text("sub"), Number(7), Names(a=1), Point(1, 2)
     long, deep, ordered = list(range(100)), [[[[[[]]]]]], collections.OrderedDict(a=1)

@@ -43,7 +43,7 @@ def looping(n):
 
 
 def multiplying(n):
-    """One instruction, however long."""
+    """One instruction, however long it takes."""
     FACTORS[n] * FACTORS[n]
 
 
@@ -52,7 +52,7 @@ def sorting(n):
 
 
 def checksumming(n):
-    """The GIL is released meanwhile."""
+    """Releases the GIL meanwhile."""
     zlib.crc32(memoryview(DATA)[:n])
 
 
@@ -87,13 +87,13 @@ def calling(n):
 
 
 def asking(n):
-    """The kernel works."""
+    """Makes the kernel work."""
     for _ in range(n):
         stat("/")
 
 
 def allocating(n):
-    """Fresh pages: the kernel works in page faults."""
+    """Uses fresh pages: the kernel works in page faults."""
     bytearray(n)
 
 
@@ -111,7 +111,7 @@ def time_of(function, n):
 
 
 def calibrate(function):
-    """[(work, ns)], growing up to 10 ms or the most that there is."""
+    """Returns [(work, ns)], growing up to 10 ms or the maximum."""
     table, n, most = [], 1, LIMITS.get(function.__name__, 1 << 30)
     while True:
         table.append((n, min(time_of(function, n), time_of(function, n))))
@@ -121,7 +121,7 @@ def calibrate(function):
 
 
 def work_for(table, wanted):
-    """The amount of work that takes about so many ns, and how many it takes."""
+    """Returns the amount of work that takes about so many ns, and how many ns that is."""
     for n, ns in table:
         if ns >= wanted:
             return (n, ns) if table is TABLES["multiplying"] else (max(1, int(n * wanted / ns)), wanted)
@@ -132,8 +132,8 @@ TABLES = {f.__name__: calibrate(f) for f in FUNCTIONS}
 
 
 def plan(seed, total_ns):
-    """The visits: half of them 5 to 200 us, half up to 6 ms, so that they fall anywhere between
-    two interrupts of a usual rate."""
+    """Plans the visits: half of them 5 to 200 us, half up to 6 ms, so that they can fall anywhere between two
+    interrupts at a usual rate."""
     numbers, left, found = random.Random(seed), total_ns, []
     while left > 0:
         function = numbers.choice(FUNCTIONS)
