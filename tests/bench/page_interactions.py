@@ -27,7 +27,7 @@ def choose(element, value):
     return CHOOSE % (value, element)
 
 
-# What is measured, and what brings it back without being measured.
+# What is measured, and what undoes it without being measured.
 STEPS = [
     ("drag a range", RANGE % (.2, .3, "false"), None),
     ("let it go", RANGE % (.2, .6, "true"), None),
@@ -67,7 +67,7 @@ def cpu(browser):
     return 1000 * (metrics["ScriptDuration"] + metrics["LayoutDuration"] + metrics["RecalcStyleDuration"]), 1000 * metrics["TaskDuration"]
 
 
-# What the page puts off until its picture is there waits until the counters have been read.
+# Work that the page defers until after its picture waits until the counters have been read.
 HOLD = """(() => {
     const timeout = window.setTimeout, idle = window.requestIdleCallback, held = [];
     const hold = real => (...what) => { held.push(() => real(...what)); return 0; };
@@ -105,7 +105,7 @@ def main():
             browser.open(path)
             browser.run("krait.ready()")
             browser.settle()
-            # The counters begin anew with the page.
+            # The counters restart with the page.
             found.setdefault("load", []).append((cpu(browser)[1] - begin if cpu(browser)[1] > begin else cpu(browser)[1],) * 2)
             browser.run("window.krait.settled ? krait.settled() : 0")
             for name, script, back in STEPS:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rows_cost.c - what it costs to read how a file's code is unwound: "MS ROWS BYTES FILE_BYTES", of each file that is
- * named; CPU time, the median of a few times, and the bytes that the kernel's tables get.
+ * rows_cost.c - the cost of reading how a file's code is unwound: prints "MS ROWS BYTES FILE_BYTES"
+ * for each named file: CPU time, the median of a few runs, and the bytes for the kernel's tables.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Profilers that know Python: the one of the standard library, austin, py-spy. All of them read the
-target's memory from outside."""
+"""Profilers that know Python: the standard library's, austin, py-spy. All of them read the target's memory from
+outside."""
 import glob
 import math
 import os
@@ -10,14 +10,14 @@ import shutil
 import mojo
 from profiler import Profile, Profiler, first_line, first_of, frame, h, is_python, rival
 
-# CPython's own frame that checks what __init__ returns; krait does not show it.
+# CPython's own frame that checks __init__'s return value; krait hides it.
 INIT_CHECK = "__init__:__init__:"
-# Where it is put in a root folder: it needs a C library that is newer than Debian 12's.
+# Its place in a root folder: it needs a newer C library than Debian 12's.
 AUSTIN_IN_ROOT = "/opt/krait/austin4"
 
 
 class Sampling(Profiler):
-    """profiling.sampling of CPython 3.15, in the same root folder as its target."""
+    """CPython 3.15's profiling.sampling, in the same root folder as its target."""
 
     name, wall = "profiling.sampling", True
     options = ()
@@ -40,7 +40,7 @@ class Sampling(Profiler):
         stacks = []
         for path in self.outputs(out):
             for frames, count in h.parse_folded(path):
-                # file:name:line; a name may have colons in it.
+                # file:name:line; a name may contain colons.
                 frames = [f for f in frames[1:] if not f.startswith(INIT_CHECK)]
                 parts = [re.match(r"([^:]*):(.*):(-?\d+)$", f) for f in frames]
                 stacks.append(([frame(m[2], m[1], m[3]) if m else f
@@ -52,7 +52,7 @@ class Sampling(Profiler):
 
 
 class SamplingWithChildren(Sampling):
-    """A profiler for each child, which writes a file of its own beside and is not told of SIGINT."""
+    """With one profiler per child, which writes a separate file beside and does not hear of SIGINT."""
 
     options, endless = ("--subprocesses",), False
 
@@ -61,7 +61,7 @@ class SamplingWithChildren(Sampling):
 
 
 class BlockingSampling(Sampling):
-    """Stops the target for each look. Children are not followed."""
+    """Stops the target for each look. Does not follow children."""
 
     name, options, children = "profiling.sampling --blocking", ("--blocking",), False
 
@@ -109,7 +109,7 @@ class AustinWithChildren(Austin):
 
 
 class PySpy(Profiler):
-    """It stops the target for each look."""
+    """Stops the target for each look."""
 
     name, wall, options = "py-spy", True, ()
 
@@ -132,7 +132,7 @@ class PySpy(Profiler):
         stacks, mixed = [], []
         for frames, count in h.parse_folded(out):
             parts = [re.match(r"(.*) \((.*?)(?::(\d+))?\)$", f) for f in frames]
-            # Processes have a frame of their own where there are several.
+            # If there are several processes, each has a frame of its own.
             known = [frame(m[1], m[2], m[3]) if m[3] and m[2].endswith(".py") else
                      "%s (%s)" % (m[1], os.path.basename(m[2])) for m in parts if m]
             mixed.append((known, count))
@@ -142,8 +142,8 @@ class PySpy(Profiler):
 
 
 class PySpyNative(PySpy):
-    """With what libunwind finds of C; it keeps none of what is below Python's first frame, so that whole
-    stacks cannot be told from cut ones."""
+    """With what libunwind finds of C; it drops everything below Python's first frame, so whole stacks cannot be
+    distinguished from cut ones."""
 
     name, options = "py-spy --native", ("--native",)
 

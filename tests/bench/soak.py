@@ -21,7 +21,7 @@ import harness as h
 
 PROCESSES, DEPTH, PART, RATE, WINDOW_SECS, STEP_SECS = 300, 30, 0.3, 19, 10, 10
 GROWTH_MAX = 0.05
-# What goes up and down by as many processes as live, and not with time.
+# Values that depend on the number of live processes, not on time.
 WARM_SECS = 60
 MB = 1 << 20
 Line = collections.namedtuple("Line", "at rss helpers fds cpu programs starts load processes")
@@ -45,7 +45,7 @@ def read(path):
 
 
 def family(pid):
-    """It and its helpers."""
+    """Returns the process and its helpers."""
     found = [pid]
     for p in found:
         with contextlib.suppress(OSError):
@@ -55,7 +55,7 @@ def family(pid):
 
 
 def resident(pid):
-    """Bytes. Not Pss: that grows when others end, with whom it shares libraries."""
+    """Returns bytes. Not Pss: that grows when processes end with which it shares libraries."""
     match = re.search(r"^Rss:\s+(\d+)", read("/proc/%d/smaps_rollup" % pid), re.M)
     return int(match[1]) * 1024 if match else 0
 
@@ -83,7 +83,7 @@ class Soak:
         self.lines = []
         self.agent = None
         self.out = open(options.out, "w", encoding="ascii") if options.out else None
-        # Behind whatever else the machine has to do.
+        # With lower priority than all other work of the machine.
         self.service = subprocess.Popen(
             ["chrt", "-i", "0", sys.executable, os.path.join(h.ROOT, "tests/bench/targets/fleet.py"), str(PROCESSES),
              str(DEPTH), str(options.starts), str(PART)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -113,7 +113,7 @@ class Soak:
             print("\t".join("%.2f" % x for x in line), file=self.out, flush=True)
 
     def run(self):
-        """Whether it ended well."""
+        """Returns whether it ended well."""
         with collector.Collector(self.folder) as c:
             with open(os.path.join(self.folder, "log"), "wb") as log:
                 self.agent = subprocess.Popen(self.command(c.http), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -128,7 +128,7 @@ class Soak:
             return code == 0, self.windows(c.profiles())
 
     def windows(self, profiles):
-        """{number: what it says of itself}"""
+        """Returns {number: its own account}."""
         return {p.attributes["krait.window.number"]: p.attributes for p in profiles if "krait.window.number" in p.attributes}
 
     def close(self):
@@ -142,7 +142,7 @@ class Soak:
 
 
 def slope(lines, value):
-    """What it grows by in an hour, of its mean: a line through all of them."""
+    """Returns its growth in an hour relative to its mean: fits a line through all values."""
     xs, ys = [x.at / 3600 for x in lines], [value(x) for x in lines]
     mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
     square = sum((x - mean_x) ** 2 for x in xs)
@@ -150,13 +150,14 @@ def slope(lines, value):
 
 
 def tenths(lines, value):
-    """The medians of the first and of the last tenth: a helper that is being replaced is there twice for a moment."""
+    """Returns the medians of the first and of the last tenth: while a helper is being replaced, it exists
+    twice."""
     size = max(1, len(lines) // 10)
     return [statistics.median(map(value, part)) for part in (lines[:size], lines[-size:])]
 
 
 def judge(lines, windows, ended, budget):
-    """[(holds, what, by which figure)]"""
+    """Returns [(whether it holds, what, by which figure)]."""
     warm = [x for x in lines if x.at >= WARM_SECS]
     first, last = warm[0], warm[-1]
     seconds = last.at - first.at

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""The benchmark itself: its statistics, how it reads profilers, and one short run, which must say
-all that it promises. No time is asserted."""
+"""Tests the benchmark itself: its statistics, how it reads profilers, and one short run, which must report everything
+it promises. Asserts no times."""
 # run-tests: beside others
 import os
 import shutil
@@ -82,17 +82,17 @@ def check_comparison(tap):
            "only what has changed by much is shown", text)
 
 
-# One stack of two frames, one of which the second could not be read, a third that is cut off.
+# A stack of two frames, a second stack with one unreadable frame, and a third that is cut off.
 MOJO = (b"MOJ\3" b"\2\7\0t\0" b"\x0b\1/a/b.py\0" b"\x0b\2<module>\0" b"\x0b\3C.f\0"
         b"\3\4\1\2\1\1\0\0" b"\3\5\1\3\x0c\x0c\0\0" b"\5\4\5\5\x09\x8d\1"
         b"\2\7\0t\0" b"\5\4\4" b"\x09\1" b"\1duration\0001500000\0" b"\2\7\0t\0" b"\5")
 
 
 def check_outputs(tap):
-    """Each profiler's text in the one form."""
+    """Reads each profiler's text into the common form."""
     path = os.path.join(tempfile.mkdtemp(prefix="krait-e2e-"), "out")
     h.folders.append(os.path.dirname(path))
-    # What it is, its text, what it prints; the stack that is wanted.
+    # The profiler, its text, its output; the expected stack.
     cases = [
         (profilers.Krait(), "<module> (a/b.py:1);C.f (b.py:12) 3\n",
          "complete.python 3\ntruncated.depth 0\nseconds 1.5\n",
@@ -113,7 +113,7 @@ def check_outputs(tap):
 
 
 def check_roots(tap, pythons):
-    """Where a thread begins is known by the rows of the files themselves."""
+    """The files' own rows tell where threads begin."""
     python = next((p for p in pythons if p.kind == "exe"), None)
     if not python or not shutil.which("readelf"):
         return tap.skip("where threads begin", "no interpreter or no readelf")
@@ -127,7 +127,7 @@ def check_roots(tap, pythons):
 
 
 def check_judges(tap):
-    """Who is right in the other comparisons."""
+    """Which results count as right in the other comparisons."""
     waiter = ["acquire", "wait_7"] + ["step_7"] * 9 + ["run"]
     text = ("# ====\n#\npython3.12 7/9 [001] 12.000500000: 1 cpu-clock:\n  1 f+0x0 (a)\n  2 _start+0x1 (b)\n\n"
             "python3.12 7 12.5: 1 cpu-clock:\n  1 [truncated]\n  2 _start+0x1 (b)\n")
@@ -163,7 +163,7 @@ def check_judges(tap):
 
 
 def check_run(tap, pythons):
-    """One short run of krait, whole."""
+    """One complete short run of krait."""
     workload = plan.workload("calls")
     krait = profilers.Krait()
     python = krait.pick(pythons, "3.15") or krait.pick(pythons, "3.14", "3.13", "3.12", "3.11")
@@ -171,7 +171,7 @@ def check_run(tap, pythons):
         return tap.skip("a short run", krait.why)
     for seconds in (0.5, 2, 8):
         got = measure.run(krait, python, workload, 997, seconds)
-        # A busy machine may not let the target do anything in a moment, so what it costs is not known.
+        # On a busy machine the target may do nothing in a moment, so its cost is unknown.
         if got["error"] or results.summaries([got])[0]["cost"] is not None:
             break
     tap.ok(not got["error"] and got["delivered"] and got["asked"] > 0, "a short run has samples", got)

@@ -21,16 +21,16 @@ LIBFUZZER = ROOT / "build-fuzz-short" / "tests" / "fuzz"
 FED = ROOT / "build-asan" / "tests" / "fuzz"
 SECONDS = "1"
 INPUTS = "5000"
-# It is made for libFuzzer in each build.
+# Every build links this one with libFuzzer.
 ONE = "libfuzzer_printable"
 AT_ONCE = 2
-# What an input may hold in memory.
+# Memory limit for one input.
 RSS_MIB = 2048
-# A small library for those that read ELF files: from nothing they would be at its magic for hours.
+# A small library for those that read ELF files: starting from nothing they would try to guess its magic for hours.
 LIBRARIES = ["/lib/x86_64-linux-gnu/libdl.so.2", "/lib/aarch64-linux-gnu/libdl.so.2"]
 OF_ELF = ["fuzz_elf_runtime", "fuzz_elf_symbols", "fuzz_plt"]
 GOLDEN = ROOT / "tests" / "golden"
-# What feeder.c damages.
+# Files for feeder.c to damage.
 SEEDS = {**{name: LIBRARIES for name in [*OF_ELF, "fuzz_elf_rows", "fuzz_core_file", "fuzz_dso_reader"]},
          "fuzz_perf_reader": [GOLDEN / "capture-0.1.0" / "old.data"],
          "fuzz_folded_reader": sorted(GOLDEN.glob("*.folded")),
@@ -50,7 +50,7 @@ int spin(int n) { return n > 3 ? twice(n) + twice(n + 1) : 1; }
 
 
 def seed_split(corpus):
-    """A .dwo file of each version, behind what fuzz_dwarf_split.c takes from the front."""
+    """Makes a .dwo file of each version, preceded by what fuzz_dwarf_split.c takes from the front."""
     if not shutil.which("gcc") or not shutil.which("readelf"):
         return
     for version in (4, 5):
@@ -72,7 +72,7 @@ def finish(command, **env):
 
 
 def fuzz(name):
-    """The fuzzer's output where it has failed, else None."""
+    """Returns the fuzzer's output if it failed, else None."""
     corpus = LIBFUZZER / "corpus" / name
     corpus.mkdir(parents=True, exist_ok=True)
     for library in LIBRARIES:

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * handover.c - threads that leave the CPU as often as wanted, called from Python by switches.py.
+ * handover.c - threads that leave the CPU as often as requested, called from Python by switches.py.
  */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <time.h>
 #include <unistd.h>
 
-/* As many turns between two looks at the clock: it is no part of what is measured. */
+/* Turns between two readings of the clock, so that these hardly count in the measurement. */
 #define TURNS 64
 
 static double now(void)
@@ -18,7 +18,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Passes a byte on and waits for it. Two of these are four switches a turn, on one CPU. */
+/* Passes a byte on and waits for it. Two such threads make four switches per turn on one CPU. */
 static int turn(int in, int out)
 {
 	char c = 0;
@@ -26,7 +26,7 @@ static int turn(int in, int out)
 	return write(out, &c, 1) == 1 && read(in, &c, 1) == 1;
 }
 
-/* Sleeps so that it has so many turns a second; 0: as many as there can be. *count: turns so far. */
+/* Sleeps so as to make so many turns a second; 0: as many as possible. *count: turns so far. */
 int hand_over(int in, int out, double turns_a_second, volatile unsigned long long *count)
 {
 	double next = now();
@@ -56,7 +56,7 @@ int give_back(int in, int out)
 	return 0;
 }
 
-/* Two threads on one CPU that leave it to each other all the time, ready to run. */
+/* Two threads on one CPU that keep yielding it to each other, always ready to run. */
 int yield_for_ever(volatile unsigned long long *count)
 {
 	for (;;) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nothing.c - attaches the first program of a BPF object until its input ends: what a program that does nothing costs,
- * by the same statistics as others. usage: nothing OBJECT
+ * nothing.c - attaches the first program of a BPF object until its input ends: shows what an empty
+ * program costs by the same statistics as others. usage: nothing OBJECT
  */
 #include <bpf/libbpf.h>
 #include <stdio.h>
