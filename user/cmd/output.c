@@ -64,32 +64,15 @@ static void quote(char *buf, size_t size, const char *path)
 
 static void say_written(const struct output *out, const char *path)
 {
-	static const struct {
-		const char *format, *before, *after; /* the file's name goes between them */
-		bool twice; /* and again after them */
-	} hints[] = {
-		{ "perf", "krait report ", ", or perf report -i ", true },
-		{ "html", "open it in a browser", NULL },
-		{ "folded", "krait report ", ", or any flame graph tool" },
-		{ "pprof", "go tool pprof -http=: ", "" },
-		{ "speedscope", "drop it on speedscope.app", NULL },
-		{ "firefox", "load it in profiler.firefox.com", NULL },
-		{ "callgrind", "kcachegrind ", "" },
-		{ "perfetto", "drop it on ui.perfetto.dev", NULL },
-	};
+	const char *const *texts = out->ops->next;
 	char size[32] = "", next[2 * PATH_MAX + 64] = "", name[PATH_MAX];
+	size_t len = 0;
 	struct stat st;
 
 	quote(name, sizeof(name), path);
-
-	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
-		bool named = hints[i].after;
-
-		if (!strcmp(out->ops->name, hints[i].format))
-			snprintf(next, sizeof(next), ": %s%s%s%s", hints[i].before,
-				 named ? name : "", named ? hints[i].after : "",
-				 hints[i].twice ? name : "");
-	}
+	for (unsigned i = 0; i < 3 && texts[i]; i++)
+		len += (size_t)snprintf(next + len, sizeof(next) - len, "%s%s", i ? name : ": ",
+					texts[i]);
 	if (!stat(path, &st))
 		format_size(size, sizeof(size), (__u64)st.st_size);
 	log_info(NULL, "wrote %s (%s)%s", path, size, next);

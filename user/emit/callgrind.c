@@ -299,6 +299,7 @@ const struct emitter_ops callgrind_emitter = {
 	.name = "callgrind",
 	.suffixes = (const char *const[]){ ".callgrind", ".callgrind.out", NULL },
 	.about = "for KCachegrind",
+	.next = { "kcachegrind ", "" },
 	.sources = true,
 	.open = emitter_open,
 	.finish = callgrind_finish,

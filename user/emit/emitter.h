@@ -68,6 +68,8 @@ struct emitter_ops {
 	const char *name; /* for -f */
 	const char *const *suffixes; /* NULL-terminated: ".html" */
 	const char *about; /* for --help: "flame graph" */
+	/* What to do with the file: texts with its name between them; NULL: no more. */
+	const char *next[3];
 	/* shows every event, each separately; other formats show the one passed to finish() */
 	bool all_events;
 	/* shows all times separately: on CPU, off CPU and their sum; other formats show one */

@@ -241,6 +241,7 @@ const struct emitter_ops firefox_emitter = {
 	.name = "firefox",
 	.suffixes = (const char *const[]){ ".firefox.json", NULL },
 	.about = "for profiler.firefox.com",
+	.next = { "load it in profiler.firefox.com" },
 	.open = timeline_emitter_open,
 	.sample = timeline_emitter_sample,
 	.finish = firefox_finish,

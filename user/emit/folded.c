@@ -67,6 +67,7 @@ const struct emitter_ops folded_emitter = {
 	.name = "folded",
 	.suffixes = (const char *const[]){ ".folded", ".txt", ".collapsed", NULL },
 	.about = "one stack a line",
+	.next = { "krait report ", ", or any flame graph tool" },
 	.open = emitter_open,
 	.finish = folded_finish,
 	.free = emitter_free,

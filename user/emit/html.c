@@ -356,6 +356,7 @@ const struct emitter_ops html_emitter = {
 	.name = "html",
 	.suffixes = (const char *const[]){ ".html", ".htm", NULL },
 	.about = "flame graph",
+	.next = { "open it in a browser" },
 	.all_times = true,
 	.keeps = true,
 	.open = html_open,

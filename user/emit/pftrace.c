@@ -395,6 +395,7 @@ const struct emitter_ops pftrace_emitter = {
 	.name = "perfetto",
 	.suffixes = (const char *const[]){ ".pftrace", ".perfetto-trace", NULL },
 	.about = "for ui.perfetto.dev",
+	.next = { "drop it on ui.perfetto.dev" },
 	.all_events = true,
 	.open = timeline_emitter_open,
 	.sample = timeline_emitter_sample,

@@ -419,6 +419,7 @@ const struct emitter_ops pprof_emitter = {
 	.name = "pprof",
 	.suffixes = (const char *const[]){ ".pb.gz", ".pprof", NULL },
 	.about = "pprof",
+	.next = { "go tool pprof -http=: ", "" },
 	.sources = true,
 	.all_events = true,
 	.open = emitter_open,

@@ -276,6 +276,7 @@ const struct emitter_ops speedscope_emitter = {
 	.name = "speedscope",
 	.suffixes = (const char *const[]){ ".speedscope.json", ".speedscope", NULL },
 	.about = "for speedscope.app",
+	.next = { "drop it on speedscope.app" },
 	.all_times = true,
 	.open = timeline_emitter_open,
 	.sample = timeline_emitter_sample,

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "export/export_kinds.h"
 #include "export/deflate.h"
 #include "export/export_protocol.h"
 #include "export/sender.h"
@@ -141,7 +142,8 @@ static int append(struct exporter_worker *w, const struct export_order_message *
 	cleanup_bytes struct bytes packed = { 0 };
 
 	memcpy(b.batch.id, m->id, sizeof(m->id));
-	if (w->gzip && m->kind == EXPORT_OTLP_PROFILES && !deflate_gzip(&packed, body, m->len)) {
+	if (w->gzip && export_kind_row(m->kind)->compresses &&
+	    !deflate_gzip(&packed, body, m->len)) {
 		b.batch.body = packed.data;
 		b.batch.len = packed.len;
 		b.gzip = true;

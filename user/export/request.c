@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/export_kinds.h"
 #include "export/deflate.h"
 #include "util/cleanup.h"
 
@@ -96,9 +97,7 @@ static int make_headers(struct request *r, struct curl_slist **list, bool gzip)
 		if (!err && gzip)
 			err = add(r, list, "grpc-encoding: gzip");
 	} else if (!err) {
-		err = add(r, list,
-			  d->kind == EXPORT_PPROF ? "Content-Type: application/octet-stream" :
-						    "Content-Type: application/x-protobuf");
+		err = add_format(r, list, "Content-Type: %s", export_kind_row(d->kind)->http_type);
 		if (!err && gzip)
 			err = add(r, list, "Content-Encoding: gzip");
 	}
@@ -261,7 +260,7 @@ void request_answer(struct request *r, CURLcode code, struct answer *ret)
 		if (r->d->protocol == EXPORT_GRPC)
 			answer_grpc(ret, status, &r->grpc, body, r->answer.len);
 		else
-			answer_http(ret, status, after, r->d->kind == EXPORT_OTLP_PROFILES, body,
+			answer_http(ret, status, after, export_kind_row(r->d->kind)->answers, body,
 				    r->answer.len);
 	} else {
 		answer_none(ret, *r->error ? r->error : r->curl->easy_strerror(code));

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "export/export_kinds.h"
 #include "export/secrets.h"
 #include "util/error.h"
 #include "util/secret_file.h"
@@ -30,13 +31,13 @@ static char **text_of(struct setup_destination *d, unsigned i)
 
 static const char *path_of(const struct exporter_destination *d)
 {
+	const struct export_kind_row *row = export_kind_row(d->kind);
+
 	if (d->whole)
 		return "";
-	if (d->kind == EXPORT_PPROF)
-		return "/ingest";
-	if (d->protocol == EXPORT_GRPC)
-		return "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export";
-	return "/v1development/profiles";
+	if (d->protocol == EXPORT_GRPC && row->grpc_path)
+		return row->grpc_path;
+	return row->http_path;
 }
 
 static int make_url(struct setup_destination *s, const struct exporter_destination *d,
@@ -105,15 +106,16 @@ static __u64 cursor_key(const struct setup_destination *d)
 static int make_destination(struct setup_destination *s, const struct exporter_destination *d,
 			    struct error *err)
 {
+	const struct export_kind_row *row = export_kind_row(d->kind);
 	int r = make_url(s, d, err);
 
 	s->kind = d->kind;
 	s->protocol = d->protocol;
 	s->compression = d->compression;
 	s->timeout_ms = d->timeout_ms ? d->timeout_ms : TIMEOUT_MS;
-	if (!r && d->kind == EXPORT_PPROF && d->protocol == EXPORT_GRPC)
-		r = error_set(err, EINVAL, EXIT_CODE_USAGE, "krait sends pprof over HTTP only: %s",
-			      s->name);
+	if (!r && d->protocol == EXPORT_GRPC && !row->grpc_path)
+		r = error_set(err, EINVAL, EXIT_CODE_USAGE, "krait sends %s over HTTP only: %s",
+			      row->name, s->name);
 	if (!r && !d->cert_file != !d->key_file)
 		r = error_set(err, EINVAL, EXIT_CODE_USAGE,
 			      "a client certificate needs its key, and a key its certificate: %s",

@@ -389,6 +389,7 @@ const struct emitter_ops perf_data_emitter = {
 	.name = "perf",
 	.suffixes = (const char *const[]){ ".data", NULL },
 	.about = "perf.data, for krait report, perf and others",
+	.next = { "krait report ", ", or perf report -i ", "" },
 	.all_events = true,
 	.addresses = true,
 	.open = perf_data_open,
