@@ -42,11 +42,7 @@ static const struct argp_option options[] = {
 	{ "off-cpu", LIVE_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
 	  "also time off the CPU, with waits for the GIL apart. TIME as "
 	  "in krait record" },
-	{ "native", LIVE_NATIVE, 0, 0,
-	  "also native functions; otherwise time in C counts for the "
-	  "Python caller. Their names are from files on this machine: "
-	  "only record and readers of captures ask debuginfod servers" },
-	{ "kernel", LIVE_KERNEL, 0, 0, "also kernel functions" },
+	LIVE_NATIVE_OPTIONS,
 	{ "async", LIVE_ASYNC, "WHAT", OPTION_ARG_OPTIONAL,
 	  "for asyncio programs (CPython 3.14 and later) the stack of tasks (the default); \"both\" keeps the frames of "
 	  "the event loop" },

@@ -23,6 +23,16 @@ enum live_key {
 	LIVE_TASK_NAMES,
 };
 
+/* Rows for the option tables of both. */
+#define LIVE_NATIVE_OPTIONS                                                                        \
+	{ "native", LIVE_NATIVE, 0, 0,                                                             \
+	  "also native functions; otherwise time in C counts for the "                             \
+	  "Python caller. Their names are from files on this machine: "                            \
+	  "only record and readers of captures ask debuginfod servers" },                          \
+	{                                                                                          \
+		"kernel", LIVE_KERNEL, 0, 0, "also kernel functions"                               \
+	}
+
 /*
  * As record_options_defaults(), but without native and kernel frames: they cost time, and nobody
  * looks at every one.

@@ -37,11 +37,7 @@ static const struct argp_option options[] = {
 	{ "off-cpu", LIVE_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
 	  "also time off the CPU: waiting for the GIL, for anything else, "
 	  "for a CPU. TIME as in krait record" },
-	{ "native", LIVE_NATIVE, 0, 0,
-	  "also native functions; otherwise time in C counts for the "
-	  "Python caller. Their names are from files on this machine: "
-	  "only record and readers of captures ask debuginfod servers" },
-	{ "kernel", LIVE_KERNEL, 0, 0, "also kernel functions" },
+	LIVE_NATIVE_OPTIONS,
 	{ "no-async", LIVE_NO_ASYNC, 0, 0,
 	  "for asyncio programs the thread's own stack instead of that of "
 	  "tasks" },

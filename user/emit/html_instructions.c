@@ -8,6 +8,7 @@
 #include "profile/opcodes.h"
 #include "profile/spots.h"
 #include "util/cleanup.h"
+#include "util/compare.h"
 #include "util/json.h"
 #include "util/search.h"
 
@@ -17,11 +18,6 @@ struct row {
 	__u16 opcode;
 	__u64 self;
 };
-
-static int compare_int(int a, int b)
-{
-	return (a > b) - (a < b);
-}
 
 /* Compares places as spots know them: without columns. */
 static int compare_places(const struct profile_frame *a, const struct profile_frame *b)

@@ -7,17 +7,13 @@
 
 #include "profile/view.h"
 #include "util/cleanup.h"
+#include "util/compare.h"
 #include "util/search.h"
 
 void spots_free(struct spots *s)
 {
 	free(s->list);
 	*s = (struct spots){ 0 };
-}
-
-static int compare_int(int a, int b)
-{
-	return (a > b) - (a < b);
 }
 
 static int compare(const void *x, const void *y, void *ctx)

@@ -12,6 +12,7 @@
 #include "profile/idindex.h"
 #include "profile/parts.h"
 #include "util/cleanup.h"
+#include "util/compare.h"
 
 /* A node while the tree is being built; ids in order of creation, parents first. */
 struct draft {
@@ -50,11 +51,6 @@ const char *view_name(const struct view *v, const struct profile_frame *f)
 const char *view_file(const struct view *v, const struct profile_frame *f)
 {
 	return dict__text(v->dict, f->file);
-}
-
-static int compare_int(int a, int b)
-{
-	return (a > b) - (a < b);
 }
 
 static int compare_instructions(const struct profile_frame *a, const struct profile_frame *b)
