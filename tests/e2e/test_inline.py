@@ -204,6 +204,36 @@ def check_split(tap, python, folder):
     shown("split DWARF: the file of another build is refused", "1 are of another build")
 
 
+CONTAINER = 'mount -t tmpfs mine "$1" && cp -r "$2"/. "$1" && rm -f "$2"/*.dwo && shift 2 && exec "$@"'
+SPIN_ON = SPIN.replace(".4", "1000")
+
+
+def check_container(tap, python, folder):
+    """In a mount namespace of its own the same names are of other files; on the host there are none."""
+    with tempfile.TemporaryDirectory(prefix="krait-e2e-") as inside:
+        there = os.path.join(folder, "split")
+        os.mkdir(there)
+        path, live = os.path.join(inside, "libsplit.so"), os.path.join(folder, "c.folded")
+        source = os.path.join(folder, "mixer.cpp")
+        for command in (["-c", "-o", path[:-3] + ".o", source], ["-shared", "-o", path, path[:-3] + ".o"]):
+            subprocess.run(["g++", "-g", "-gsplit-dwarf", "-O2", "-fPIC", *command], check=True,
+                           env=dict(os.environ, CCACHE_DISABLE="1"))
+        for name in os.listdir(inside):
+            shutil.move(os.path.join(inside, name), there)
+        with subprocess.Popen(["unshare", "-m", "sh", "-c", CONTAINER, "sh", inside, there, python.path, "-c", SPIN_ON,
+                               path]) as target:
+            try:
+                h.wait_until(lambda: "libsplit" in open("/proc/%d/maps" % target.pid, encoding="utf-8").read())
+                done = h.run_krait("record", "-q", "--inline", "-d", "400ms", "-p", str(target.pid), "-o", live)
+            finally:
+                target.kill()
+        tap.ok("are not shown" not in done.stderr, "split DWARF in a container: nothing is missing", done.stderr)
+        with open(live, encoding="utf-8") as f:
+            stacks = dict(line.rsplit(" ", 1) for line in f.read().splitlines())
+        tap.ok(count(stacks, "spin") and count(stacks, "spin", TWIST) >= .9 * count(stacks, "spin"),
+               "split DWARF in a container: what was inlined is shown", stacks)
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -227,6 +257,7 @@ def main():
         os.unlink(library)
         tap.equal(folded(data, "--inline"), before, "the same when the library has gone")
         check_split(tap, python, folder)
+        check_container(tap, python, folder)
     finally:
         shutil.rmtree(folder)
     return tap.done()

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "support_folder.h"
 #include "support_stuck.h"
 #include "symbol/dwo_opener.h"
+#include "target/proc.h"
 #include "util/cleanup.h"
 
 static char folder[TEST_FOLDER_MAX], path[TEST_FOLDER_MAX + 16];
@@ -103,6 +105,80 @@ static void a_file_is_opened_for_reading(void **state)
 	assert_int_equal(open_for(path, geteuid() + 1), -EPERM);
 }
 
+/* A process in a root of its own, as in a container. */
+static pid_t start_in_root(const char *root)
+{
+	int ready[2];
+	char c;
+	pid_t pid;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!chroot(root) && !chdir("/") && write(ready[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+static void read_text(const char *name, char text[8])
+{
+	cleanup_close int fd = open_for(name, geteuid());
+	ssize_t n = fd < 0 ? 0 : read(fd, text, 7);
+
+	text[n > 0 ? n : 0] = '\0';
+}
+
+/* Names in its files mean its files, and ours where it has none. */
+static void a_process_in_a_container_has_its_own(void **state)
+{
+	char root[TEST_FOLDER_MAX + 8], inside[2 * TEST_FOLDER_MAX + 16], text[8];
+	struct proc_stat stat;
+	pid_t pid;
+
+	if (geteuid())
+		skip();
+	snprintf(root, sizeof(root), "%s/root", folder);
+	snprintf(inside, sizeof(inside), "%s/only.dwo", root);
+	assert_int_equal(mkdir(root, 0755), 0);
+	test_file_put(inside, "inside");
+	chmod(inside, 0644);
+	test_file_put(path, "ours");
+	chmod(path, 0644);
+	assert_int_equal(open_for("/only.dwo", 0), -ENOENT);
+	pid = start_in_root(root);
+	assert_int_equal(proc_stat_read(pid, &stat), 0);
+	dwo_opener__look_in(opener, pid, stat.start_ticks);
+	read_text("/only.dwo", text);
+	assert_string_equal(text, "inside");
+	read_text(path, text);
+	assert_string_equal(text, "ours");
+	/* As in ours: of its owner, and nobody else may write. No link leads out of it. */
+	chmod(inside, 0646);
+	assert_int_equal(open_for("/only.dwo", 0), -EPERM);
+	assert_int_equal(unlink(inside), 0);
+	assert_int_equal(symlink(path, inside), 0);
+	assert_int_equal(open_for("/only.dwo", 0), -ENOENT);
+	assert_int_equal(unlink(inside), 0);
+	test_file_put(inside, "inside");
+	chmod(inside, 0644);
+	/* Another process has the pid. */
+	dwo_opener__look_in(opener, pid, stat.start_ticks + 1);
+	assert_int_equal(open_for("/only.dwo", 0), -ENOENT);
+	/* One in our root is asked once. */
+	assert_int_equal(proc_stat_read(getpid(), &stat), 0);
+	dwo_opener__look_in(opener, getpid(), stat.start_ticks);
+	read_text(path, text);
+	assert_string_equal(text, "ours");
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 static void what_is_no_regular_file_is_not_opened(void **state)
 {
 	char long_name[8192];
@@ -177,6 +253,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		TEST(a_file_is_the_owners_or_roots_for_all),
 		TEST(a_file_is_opened_for_reading),
+		TEST(a_process_in_a_container_has_its_own),
 		TEST(a_child_that_has_ended_is_no_zombie),
 		TEST(what_is_no_regular_file_is_not_opened),
 		TEST(who_serves_a_file_keeps_nobody),

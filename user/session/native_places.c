@@ -74,6 +74,12 @@ void native_places__add(struct native_places *n, __u32 frame, const struct modul
 	n->list[n->cnt++] = (struct native_place_met){ module, offset, frame };
 }
 
+void native_places__met_in(struct native_places *n, const struct module *module, pid_t pid,
+			   __u64 start_ticks)
+{
+	source_lines__met_in(n->lines, module, pid, start_ticks);
+}
+
 static int by_owner(const void *a, const void *b)
 {
 	const struct native_place_met *x = a, *y = b;

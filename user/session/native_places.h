@@ -14,6 +14,7 @@
 
 #include <linux/types.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* As many as a capture can carry names. */
 #define NATIVE_PLACES_MAX 65536U
@@ -34,6 +35,9 @@ void native_places__prepare(struct native_places *n) __attribute__((nonnull));
 /* Adds a frame for a place met for the first time. */
 void native_places__add(struct native_places *n, __u32 frame, const struct module *module,
 			__u64 offset) __attribute__((nonnull));
+/* As source_lines__met_in(). */
+void native_places__met_in(struct native_places *n, const struct module *module, pid_t pid,
+			   __u64 start_ticks) __attribute__((nonnull));
 
 /*
  * Reads all lines, makes them the parts of their frames, and counts samples at these parts

@@ -39,10 +39,14 @@ struct dwo_opener {
 	int channel; /* its other end */
 	pid_t given_up[GIVEN_UP_MAX];
 	unsigned given_up_cnt, died_cnt;
+	pid_t pid; /* dwo_opener__look_in() */
+	__u64 start_ticks;
 };
 
 struct question {
 	struct stat of;
+	pid_t pid; /* whose root; 0: ours */
+	__u64 start_ticks;
 	char path[PATH_MAX]; /* only the used part is sent */
 };
 
@@ -74,14 +78,38 @@ static bool is_made_up(int fd)
 				     fs.f_type == DEBUGFS_MAGIC || fs.f_type == TRACEFS_MAGIC);
 }
 
+/* -ENOENT: it has ours, has ended, or may not be looked at. */
+static int open_root_of(pid_t pid, __u64 start_ticks)
+{
+	cleanup_close int dir = proc_open(pid);
+	struct proc_stat stat;
+	int root;
+
+	if (dir < 0 || proc_stat_at(dir, &stat) || stat.start_ticks != start_ticks ||
+	    proc_has_our_root(dir))
+		return -ENOENT;
+	root = openat(dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return root < 0 ? -ENOENT : root;
+}
+
+static int open_root(const struct question *q)
+{
+	int root;
+
+	if (q->pid)
+		return open_root_of(q->pid, q->start_ticks);
+	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return root < 0 ? -errno : root;
+}
+
 static int open_checked(const struct question *q)
 {
-	cleanup_close int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), path = -1;
+	cleanup_close int root = open_root(q), path = -1;
 	struct stat st;
 	int err;
 
 	if (root < 0)
-		return -errno;
+		return root;
 	path = open_file_below(root, q->path, &st);
 	if (path < 0)
 		return path;
@@ -232,15 +260,30 @@ static int ask(struct dwo_opener *o, const struct question *q, size_t len)
 	return -EIO;
 }
 
+void dwo_opener__look_in(struct dwo_opener *o, pid_t pid, __u64 start_ticks)
+{
+	o->pid = pid;
+	o->start_ticks = start_ticks;
+}
+
+static int open_in(struct dwo_opener *o, struct question *q, size_t len, pid_t pid)
+{
+	int err = o->child ? 0 : start_child(o);
+
+	q->pid = pid;
+	return err ? err : ask(o, q, offsetof(struct question, path) + len);
+}
+
 int dwo_opener__open(struct dwo_opener *o, const char *path, const struct stat *of)
 {
-	struct question q = { .of = *of };
+	struct question q = { .of = *of, .start_ticks = o->start_ticks };
 	size_t len = strlen(path) + 1;
-	int err;
+	int fd = -ENOENT;
 
 	if (len > sizeof(q.path))
 		return -ENAMETOOLONG;
 	memcpy(q.path, path, len);
-	err = o->child ? 0 : start_child(o);
-	return err ? err : ask(o, &q, offsetof(struct question, path) + len);
+	if (o->pid)
+		fd = open_in(o, &q, len, o->pid);
+	return fd == -ENOENT || fd == -ENOTDIR ? open_in(o, &q, len, 0) : fd;
 }

@@ -14,6 +14,7 @@
 #ifndef KRAIT_SYMBOL_DWO_OPENER_H
 #define KRAIT_SYMBOL_DWO_OPENER_H
 
+#include <linux/types.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -25,6 +26,12 @@ struct dwo_opener;
 struct dwo_opener *dwo_opener__new(void) __attribute__((warn_unused_result));
 void dwo_opener__free(struct dwo_opener *o);
 
+/*
+ * From now on names mean files in the root of that process, where it is not ours and has them; then files in ours. It is
+ * the one that began then, in clock ticks since boot. pid 0: ours only.
+ */
+void dwo_opener__look_in(struct dwo_opener *o, pid_t pid, __u64 start_ticks)
+	__attribute__((nonnull));
 /*
  * of: the program's file. Returns a descriptor for reading; -EPERM: it is somebody else's;
  * -EREMOTE: its server could block root's parser; -ENOEXEC: not a regular file on a disk;

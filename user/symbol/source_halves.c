@@ -159,6 +159,11 @@ int source_halves__give(struct source_halves *h, struct symbol_file *f, const st
 	return err == -EAGAIN || f->bad ? -EAGAIN : 0;
 }
 
+void source_halves__look_in(struct source_halves *h, pid_t pid, __u64 start_ticks)
+{
+	dwo_opener__look_in(h->opener, pid, start_ticks);
+}
+
 const struct source_half_counts *source_halves__counts(const struct source_halves *h)
 {
 	return &h->counts;

@@ -10,6 +10,7 @@
 #define KRAIT_SYMBOL_SOURCE_HALVES_H
 
 #include <linux/types.h>
+#include <sys/types.h>
 
 struct module;
 struct parser_sources;
@@ -42,6 +43,10 @@ void source_halves__free(struct source_halves *h);
 int source_halves__give(struct source_halves *h, struct symbol_file *f, const struct module *module,
 			const struct parser_sources *answer, __u32 *asked)
 	__attribute__((warn_unused_result, nonnull));
+
+/* As dwo_opener__look_in(). */
+void source_halves__look_in(struct source_halves *h, pid_t pid, __u64 start_ticks)
+	__attribute__((nonnull));
 
 const struct source_half_counts *source_halves__counts(const struct source_halves *h)
 	__attribute__((nonnull));

@@ -17,7 +17,14 @@ struct source_file {
 	__u32 halves; /* requested so far */
 };
 
+struct met_in {
+	pid_t pid; /* 0: nobody was */
+	__u64 start_ticks;
+};
+
 struct source_lines {
+	struct met_in *met; /* by the module's number */
+	__u32 met_cnt, met_cap;
 	struct native_files *files;
 	struct symbol_reader *reader;
 	struct source_halves *halves;
@@ -56,6 +63,7 @@ void source_lines__free(struct source_lines *s)
 		free(s->list[i]);
 	}
 	free(s->list);
+	free(s->met);
 	source_halves__free(s->halves);
 	symbol_reader__free(s->reader);
 	free(s);
@@ -98,6 +106,18 @@ static struct source_file *file_of(struct source_lines *s, const struct module *
 	return f;
 }
 
+void source_lines__met_in(struct source_lines *s, const struct module *module, pid_t pid,
+			  __u64 start_ticks)
+{
+	__u32 number = module__number(module);
+
+	if (vec_reserve(s->met, s->met_cap, number + 1))
+		return;
+	for (; s->met_cnt <= number; s->met_cnt++)
+		s->met[s->met_cnt] = (struct met_in){ 0 };
+	s->met[number] = (struct met_in){ pid, start_ticks };
+}
+
 /* An offset wants a package and a file at most, and both again if the parser was restarted. */
 #define GIVEN_MAX(cnt) (4 * (cnt) + 4)
 
@@ -105,8 +125,12 @@ int source_lines__find(struct source_lines *s, const struct module *module, cons
 		       __u32 cnt)
 {
 	struct source_file *f = file_of(s, module);
+	struct met_in met = { 0 };
 	int err = f ? 0 : -ENOENT;
 
+	if (module__number(module) < s->met_cnt)
+		met = s->met[module__number(module)];
+	source_halves__look_in(s->halves, met.pid, met.start_ticks);
 	for (__u32 i = 0; !err && i < GIVEN_MAX(cnt); i++) {
 		err = symbol_reader__sources(s->reader, &f->symbols, offsets, cnt, &s->answer);
 		if (!err && s->answer->cnt)

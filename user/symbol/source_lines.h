@@ -43,6 +43,13 @@ unsigned source_lines__at(const struct source_lines *s, __u32 i, struct source_f
 uid_t source_lines__owner(const struct source_lines *s, const struct module *module)
 	__attribute__((nonnull));
 
+/*
+ * That process, which began then (clock ticks since boot), has the module: what split DWARF has elsewhere is looked for in its
+ * root, too. The last one counts.
+ */
+void source_lines__met_in(struct source_lines *s, const struct module *module, pid_t pid,
+			  __u64 start_ticks) __attribute__((nonnull));
+
 /* What happened to the files of split DWARF. */
 const struct source_halves *source_lines__halves(const struct source_lines *s)
 	__attribute__((nonnull));
