@@ -369,11 +369,19 @@ format: ## rewrite the C sources in the project's format
 demo: ## profile a small program, everything from nothing
 	+@O=$(O) scripts/demo
 
-install: all ## install into $(DESTDIR)$(PREFIX)
+MAN := $(PREFIX)/share/man/man1
+
+# Of what its commands say of themselves.
+$(O)/krait.1: $(O)/krait scripts/man
+	$(call say,MAN,$@)
+	$(Q)scripts/man $< > $@.tmp && mv $@.tmp $@
+
+install: all $(O)/krait.1 ## install into $(DESTDIR)$(PREFIX)
 	$(INSTALL) -D -m 755 $(O)/krait $(DESTDIR)$(PREFIX)/bin/krait
+	$(INSTALL) -D -m 644 $(O)/krait.1 $(DESTDIR)$(MAN)/krait.1
 
 uninstall: ## remove what install put there
-	$(RM) $(DESTDIR)$(PREFIX)/bin/krait
+	$(RM) $(DESTDIR)$(PREFIX)/bin/krait $(DESTDIR)$(MAN)/krait.1
 
 dist: ## krait-VERSION.tar.gz of the committed tree
 	git archive --prefix=krait-$(VERSION)/ -o krait-$(VERSION).tar.gz HEAD

@@ -45,6 +45,33 @@ def fails(tap, name, done, code, *words):
 # ---- arguments ------------------------------------------------------------------------------------
 
 
+def check_install(tap):
+    """The man page has each option that a command's --help has; what was installed can be removed."""
+    commands = re.findall(r"^  ([a-z]+) ", h.run_krait("--help").stdout.split("\n\n")[2], re.M)
+    helps = [h.run_krait(*c.split(), "--help").stdout for c in commands + ["agent snapshot"] if c != "version"]
+    lines = [o for text in helps for o in re.findall(r"^  (?:    )?-.*", text, re.M)]
+    # What an option does is in a column of its own, or behind a name that reaches into it.
+    options = [(o[:28] if re.match(r".{28} \S", o) else re.split(r"(?<=\S) {3}", o)[0]).strip() for o in lines]
+    with Folder() as folder:
+        def make(target):
+            built = os.path.join(h.BUILD, "krait")
+            return subprocess.run(["make", "-s", "-C", h.ROOT, "-o", "all", "-o", built, "O=" + h.BUILD, "PREFIX=/usr",
+                                   "DESTDIR=" + folder.path, target], capture_output=True, text=True, check=False)
+
+        done = make("install")
+        tap.equal(done.returncode, 0, "make install", done.stderr)
+        tap.ok(os.access(folder("usr/bin/krait"), os.X_OK), "krait is installed")
+        with open(folder("usr/share/man/man1/krait.1"), encoding="utf-8") as f:
+            page = f.read()
+        told = [line[3:].replace("\\-", "-") for line in re.findall(r"^\.TP\n(.*)", page, re.M)]
+        tap.equal(sorted(told), sorted(options), "the man page has all options")
+        tap.ok(all("KRAIT " + c.upper() in page for c in commands if c != "version"), "and all commands")
+        make("uninstall")
+        tap.equal([n for _, _, files in os.walk(folder.path) for n in files], [], "make uninstall leaves nothing")
+    diff = [text for text in helps if "krait diff [" in text][0]
+    tap.ok("--input" not in diff and "-i" in helps[commands.index("report")], "diff does not offer -i, which it refuses")
+
+
 def check_usage(tap):
     cases = {
         "no target": ["record"],
@@ -428,6 +455,7 @@ def check_list(tap, python):
 def main():
     tap = h.Tap()
     check_usage(tap)
+    check_install(tap)
     check_help(tap)
     check_pages(tap)
     if os.environ.get("KRAIT_CAN_BPF", "1") != "1":

@@ -77,14 +77,18 @@ static void put_price(const struct metrics *m, FILE *out)
 		       "CPU time of krait: its processes, and its programs in the kernel.");
 	metrics_seconds(out, "krait_own_cpu_seconds_total", m->cpu_ns, "part", "processes", NULL);
 	metrics_seconds(out, "krait_own_cpu_seconds_total", m->kernel_ns, "part", "programs", NULL);
-	metrics_number(out, "krait_own_resident_bytes", "gauge", "Memory of krait's processes.",
+	metrics_number(out, "krait_own_resident_bytes", "gauge",
+		       "Memory of krait and its helpers at the end of the last window.",
 		       m->price.rss_bytes);
-	metrics_number(out, "krait_rate_hertz", "gauge", "Samples a second on each CPU.",
+	metrics_number(out, "krait_rate_hertz", "gauge",
+		       "Samples of CPU time that krait takes a second on each busy CPU.",
 		       m->price.frequency);
 	metrics_number(out, "krait_frames_max", "gauge",
 		       "Python stacks are cut off after so many frames.", m->price.frames_max);
-	metrics_number(out, "krait_native_frames", "gauge", "1: native frames are taken.",
-		       m->price.natives);
+	metrics_number(
+		out, "krait_native_frames", "gauge",
+		"1: native frames are recorded; 0: not configured, or given up to stay within the budget.",
+		m->price.natives);
 	metrics_number(out, "krait_budget_level", "gauge",
 		       "0: as configured; otherwise so many steps less, to stay within the budget.",
 		       m->price.level);
@@ -109,7 +113,7 @@ static void put_price(const struct metrics *m, FILE *out)
 		"read at that moment.",
 		m->names_put_off);
 	metrics_number(out, "krait_budget_changes_total", "counter",
-		       "How often the level has changed.", m->levels_changed);
+		       "How often krait_budget_level has changed.", m->levels_changed);
 }
 
 struct tally {
@@ -164,8 +168,9 @@ static void put_processes(const struct metrics *m, FILE *out)
 		out, "krait_late_processes_total", "counter",
 		"Python processes that a later look found, and not the kernel as they started.",
 		progress.late);
-	metrics_family(out, "krait_late_cpu_seconds_total", "counter",
-		       "CPU time that these had used before; it has no samples.");
+	metrics_family(
+		out, "krait_late_cpu_seconds_total", "counter",
+		"CPU time that processes had used before a later look found them; it has no samples.");
 	metrics_seconds(out, "krait_late_cpu_seconds_total", progress.late_ns, NULL);
 	metrics_number(out, "krait_refused_processes_total", "counter",
 		       "Python processes that are not sampled (krait list says why).",
@@ -174,15 +179,18 @@ static void put_processes(const struct metrics *m, FILE *out)
 
 void metrics_write(const struct metrics *m, FILE *out)
 {
-	metrics_family(out, "krait_agent_info", "gauge", "The version of krait.");
+	metrics_family(out, "krait_agent_info", "gauge",
+		       "Always 1; the label is the version of krait.");
 	metrics_value(out, "krait_agent_info", 1, "version", KRAIT_VERSION, NULL);
-	metrics_number(out, "krait_windows_total", "counter", "Finished windows.", m->windows);
-	metrics_number(out, "krait_window_samples_total", "counter", "Samples in finished windows.",
-		       m->samples);
+	metrics_number(out, "krait_windows_total", "counter", "Windows that have ended.",
+		       m->windows);
+	metrics_number(out, "krait_window_samples_total", "counter",
+		       "Samples in windows that have ended.", m->samples);
 	metrics_number(out, "krait_window_samples_dropped_total", "counter",
-		       "Samples that a window had no room for.", m->dropped);
+		       "Samples that were lost, since their window had no room for them.",
+		       m->dropped);
 	metrics_family(out, "krait_last_window_timestamp_seconds", "gauge",
-		       "When the last window ended.");
+		       "When the last window ended, in seconds since 1970.");
 	metrics_seconds(out, "krait_last_window_timestamp_seconds", m->ended_unix_ns, NULL);
 	put_accounts(m, out);
 	put_price(m, out);

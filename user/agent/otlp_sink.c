@@ -235,14 +235,16 @@ struct agent_sink otlp_sink__sink(struct otlp_sink *o)
 
 void otlp_sink__metrics(const struct otlp_sink *o, FILE *out)
 {
-	metrics_number(out, "krait_otlp_bodies_total", "counter", "OTLP bodies that were made.",
-		       o->stats.bodies);
-	metrics_number(out, "krait_otlp_bytes_total", "counter", "Their bytes, not compressed.",
-		       o->stats.bytes);
-	metrics_number(out, "krait_otlp_samples_total", "counter", "Samples in them.",
+	metrics_number(out, "krait_otlp_bodies_total", "counter",
+		       "OTLP bodies that were made of windows.", o->stats.bodies);
+	metrics_number(out, "krait_otlp_bytes_total", "counter",
+		       "Bytes of OTLP bodies before they are compressed.", o->stats.bytes);
+	metrics_number(out, "krait_otlp_samples_total", "counter", "Samples in OTLP bodies.",
 		       o->stats.samples);
 	metrics_number(out, "krait_otlp_failed_total", "counter",
-		       "Bodies that could not be made, or written to --otlp-dir.", o->stats.failed);
+		       "OTLP bodies that could not be made, or written to --otlp-dir.",
+		       o->stats.failed);
 	metrics_number(out, "krait_otlp_failed_samples_total", "counter",
-		       "Samples that were lost with them.", o->stats.failed_samples);
+		       "Samples of OTLP bodies that could not be made or written: they are lost.",
+		       o->stats.failed_samples);
 }

@@ -42,6 +42,7 @@ static const struct argp_option option_table[] = {
 	  "leave out functions that changed by less, in percentage points "
 	  "(default 0.05)",
 	  0 },
+	{ "input", 'i', "FILE", OPTION_HIDDEN },
 	{ "unit", OPTION_UNIT, "time|samples", 0,
 	  "beside shares, print the time that samples stand for (default) or their "
 	  "number",
@@ -91,11 +92,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			arguments_refuse(state, "only two files (extra: \"%s\")", arg);
 		c->paths[state->arg_num] = arg;
 		break;
+	case 'i':
+		arguments_refuse(state, "name the two captures as arguments, not with -i");
+		break;
 	case ARGP_KEY_END:
 		if (!c->paths[0])
 			arguments_refuse(state, "nothing to compare: name two captures");
-		if (c->input.path)
-			arguments_refuse(state, "name the two captures as arguments, not with -i");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -113,7 +115,7 @@ static const struct argp parser = {
 	       "  krait diff before.data after.data\n"
 	       "  krait diff before.data after.data -o diff.html   a red and blue flame graph\n"
 	       "  krait diff --sort total --comm worker old.data\n",
-	.children = input_children,
+	.children = input_filters,
 };
 
 static int write_diff(struct diff_command *c, const struct counts *a, const struct counts *b)

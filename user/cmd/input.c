@@ -30,42 +30,49 @@ enum {
 	KEY_THREAD
 };
 
+/* Which samples: what all commands that read a capture have. */
+#define FILTER_OPTIONS                                                                             \
+	{ "pid", KEY_PID, "PID[,PID...]", 0, "only these processes" },                             \
+		{ "tid", KEY_TID, "TID", 0, "only this thread" },                                  \
+		{ "thread", KEY_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT },                        \
+		{ "comm", KEY_COMM, "NAME", 0, "only threads, or processes, of this name" },       \
+		{ "function", KEY_FUNCTION, "NAME", 0,                                             \
+		  "only stacks with a matching function or file: Cart.total, "                     \
+		  "'test_*', cart.py" },                                                           \
+		{ "event", KEY_EVENT, "NAME", 0,                                                   \
+		  "only this event of a capture with several (default: the first; "                \
+		  "report: all)" },                                                                \
+		{ "wall", KEY_WALL, 0, 0,                                                          \
+		  "show time on and off the CPU as one event, wall-clock, for a "                  \
+		  "capture made with --wall or --off-cpu" },                                       \
+		{ "idle", KEY_IDLE, 0, 0, "also idle threads, as in py-spy: the same as --wall" }, \
+		{ "state", KEY_STATE, "STATE[,STATE...]", 0,                                       \
+		  "only samples in these states: " STATES_WORDS },                                 \
+		{ "gil", KEY_GIL, 0, 0, "only threads that held the GIL, as in py-spy" },          \
+		{ "time", KEY_TIME, "FROM,TO", 0,                                                  \
+		  "only this range, in seconds since the first sample; you can "                   \
+		  "omit either" },                                                                 \
+		{ "no-kernel", KEY_NO_KERNEL, 0, 0,                                                \
+		  "no kernel frames: their samples count for the function that "                   \
+		  "called the kernel" },                                                           \
+		{ "no-native", KEY_NO_NATIVE, 0, 0,                                                \
+		  "no native frames: their samples count for the Python function "                 \
+		  "that called them" },                                                            \
+	{                                                                                          \
+		"inline", KEY_INLINE, 0, 0,                                                        \
+			"also functions that the compiler inlined in native code, as "             \
+			"\"name (inlined)\", if debug information is available here or "           \
+			"in the capture (record --inline)"                                         \
+	}
+
 static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Input:", 1 },
 	{ "input", 'i', "FILE", 0,
 	  "a perf.data capture or folded stacks, - for stdin (default " INPUT_DEFAULT ")" },
-	{ "pid", KEY_PID, "PID[,PID...]", 0, "only these processes" },
-	{ "tid", KEY_TID, "TID", 0, "only this thread" },
-	{ "thread", KEY_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT },
-	{ "comm", KEY_COMM, "NAME", 0, "only threads, or processes, of this name" },
-	{ "function", KEY_FUNCTION, "NAME", 0,
-	  "only stacks with a matching function or file: Cart.total, "
-	  "'test_*', cart.py" },
-	{ "event", KEY_EVENT, "NAME", 0,
-	  "only this event of a capture with several (default: the first; "
-	  "report: all)" },
-	{ "wall", KEY_WALL, 0, 0,
-	  "show time on and off the CPU as one event, wall-clock, for a "
-	  "capture made with --wall or --off-cpu" },
-	{ "idle", KEY_IDLE, 0, 0, "also idle threads, as in py-spy: the same as --wall" },
-	{ "state", KEY_STATE, "STATE[,STATE...]", 0,
-	  "only samples in these states: " STATES_WORDS },
-	{ "gil", KEY_GIL, 0, 0, "only threads that held the GIL, as in py-spy" },
-	{ "time", KEY_TIME, "FROM,TO", 0,
-	  "only this range, in seconds since the first sample; you can "
-	  "omit either" },
-	{ "no-kernel", KEY_NO_KERNEL, 0, 0,
-	  "no kernel frames: their samples count for the function that "
-	  "called the kernel" },
-	{ "no-native", KEY_NO_NATIVE, 0, 0,
-	  "no native frames: their samples count for the Python function "
-	  "that called them" },
-	{ "inline", KEY_INLINE, 0, 0,
-	  "also functions that the compiler inlined in native code, as "
-	  "\"name (inlined)\", if debug information is available here or "
-	  "in the capture (record --inline)" },
+	FILTER_OPTIONS,
 	{ 0 },
 };
+static const struct argp_option filters[] = { { 0, 0, 0, 0, "Input:", 1 }, FILTER_OPTIONS, { 0 } };
 
 static void parse_time(struct perf_filter *f, const char *text, struct argp_state *state)
 {
@@ -187,6 +194,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp parser = { .options = options, .parser = parse_option };
 const struct argp_child input_children[] = { { &parser, 0, NULL, 0 }, { 0 } };
+static const struct argp filter_parser = { .options = filters, .parser = parse_option };
+const struct argp_child input_filters[] = { { &filter_parser, 0, NULL, 0 }, { 0 } };
 
 /* ---- folded ----------------------------------------------------------------------------------- */
 

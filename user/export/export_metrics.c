@@ -33,7 +33,8 @@ static const struct metric of_destination[] = {
 	  MEMBER(dropped) },
 	{ "krait_export_dropped_samples_total", "counter",
 	  "Samples lost before they could be sent.", MEMBER(dropped_samples) },
-	{ "krait_export_tries_total", "counter", "Requests.", MEMBER(tries) },
+	{ "krait_export_tries_total", "counter",
+	  "Requests to the server, repeated ones among them.", MEMBER(tries) },
 	{ "krait_export_failed_tries_total", "counter", "Requests that failed and are repeated.",
 	  MEMBER(failed_tries) },
 	{ "krait_export_pending_batches", "gauge", "Batches that wait to be sent.",
@@ -43,11 +44,11 @@ static const struct metric of_destination[] = {
 	{ "krait_export_pending_bytes", "gauge", "Bytes in the spool that wait to be sent.",
 	  MEMBER(pending_bytes) },
 	{ "krait_export_last_success_timestamp_seconds", "gauge",
-	  "When the server last took a batch; 0: never.", MEMBER(last_success_unix_ns),
-	  .is_time = true },
+	  "When the server last took a batch, in seconds since 1970; 0: never.",
+	  MEMBER(last_success_unix_ns), .is_time = true },
 	{ "krait_export_oldest_pending_timestamp_seconds", "gauge",
-	  "When the oldest waiting batch begins; 0: none waits.", MEMBER(oldest_pending_unix_ns),
-	  .is_time = true },
+	  "When the oldest waiting batch begins, in seconds since 1970; 0: none waits.",
+	  MEMBER(oldest_pending_unix_ns), .is_time = true },
 };
 
 static __u64 member(const struct exporter_destination_stats *d, const struct metric *m)
