@@ -37,7 +37,7 @@ NOINLINE static object *call_back(object *callable)
 	return result;
 }
 
-/* Sixteen bytes to some hundred more each time. */
+/* Between sixteen bytes and some hundred more, varying. */
 NOINLINE static object *by_alloca(object *self, object *callable)
 {
 	size_t size = 16 + (size_t)(sink & 1023);
@@ -131,7 +131,7 @@ NOINLINE static void in_fibre(void)
 	sink++;
 }
 
-/* The fibre goes back to its caller when its function returns. */
+/* The fibre returns to its caller when its function returns. */
 NOINLINE static object *by_fibre(object *self, object *callable)
 {
 	(void)self;
@@ -149,7 +149,10 @@ NOINLINE static object *by_fibre(object *self, object *callable)
 
 /* ---- module ----------------------------------------------------------------------------------- */
 
-/* Stacks are mapped from high to low: of a thread that begins later, these are above. */
+/*
+ * Stacks are mapped from high to low addresses, so these are above the stack of a thread that
+ * starts later.
+ */
 static void *new_stack(void)
 {
 	void *stack =
@@ -160,7 +163,7 @@ static void *new_stack(void)
 	return stack;
 }
 
-/* For the thread that calls it; the first time in the process sets up the handlers, too. */
+/* For the calling thread; the first call in the process also sets up the handlers. */
 static object *set_up(object *self, object *callable)
 {
 	struct sigaction action = { .sa_handler = on_signal };

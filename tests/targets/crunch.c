@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * crunch.c - an extension module whose functions do all their work in CPython's API, and call Python back
- * from C: what compilers of Python (Cython, mypyc) make, by hand. For extensions.py; built without frame pointers.
+ * crunch.c - an extension module whose functions do all their work in CPython's API and call Python
+ * back from C: by hand what compilers of Python (Cython, mypyc) produce. For extensions.py; built
+ * without frame pointers.
  */
 #include "extension.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * extension.h - what an extension module needs of CPython's headers, for targets that are built once and serve
- * every version: the layout of PyModuleDef and PyMethodDef has not changed. Built with -DFREE_THREADED for
- * interpreters without a GIL, whose objects begin with other counts.
+ * extension.h - the parts of CPython's headers that an extension module needs, for targets that are
+ * built once and serve every version: the layout of PyModuleDef and PyMethodDef has not changed.
+ * Built with -DFREE_THREADED for interpreters without a GIL, whose objects begin with other counts.
  */
 #ifndef KRAIT_TARGETS_EXTENSION_H
 #define KRAIT_TARGETS_EXTENSION_H

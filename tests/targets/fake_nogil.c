@@ -19,7 +19,7 @@
 
 #include "../unit/py_debug_tables_nogil.h"
 
-/* Words of the table: where a value is published. */
+/* Words of the table that hold published values. */
 #define RUNTIME_HEAD table[40 / 8]
 #define INTERP_THREADS table[72 / 8]
 #define THREAD(i) table[184 / 8 + (i)] /* prev, next, interp, current_frame */
@@ -58,7 +58,7 @@
 #define UNITS 8
 
 #ifdef MARK
-/* In the file's data: tests/e2e/test_nogil.py puts the table here, as linkers do with a real one. */
+/* In the file's data: tests/e2e/test_nogil.py puts the table here, as linkers do for a real one. */
 uint64_t _PyRuntime[1024] = { MARK };
 #else
 /* Not in the file's data, so krait reads the table from memory. */
@@ -84,7 +84,7 @@ static uint64_t addr(const void *p)
 	return (uint64_t)(uintptr_t)p;
 }
 
-/* Its references: one of its own thread. */
+/* Owned by its own thread. */
 static char *object(char *at)
 {
 	at[12] = 1;
@@ -171,13 +171,13 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 	pthread_t thread;
 
-	memset(interp, 0, sizeof(interp)); /* what was never written is not there for BPF to read */
+	memset(interp, 0, sizeof(interp)); /* BPF cannot read memory that was never written */
 	memcpy(_PyRuntime, table, sizeof(table));
 	put((char *)_PyRuntime, RUNTIME_HEAD, addr(interp));
 	put(interp, INTERP_THREADS, addr(threads[0]));
 	put(code_type, TP_NAME, addr("code"));
 	string(2, "/fake.py");
-	/* A unit each, kind 13 (no columns): first line, then one more each. */
+	/* A unit each, kind 13 (no columns): the first line, then one more each. */
 	code(0, "root", 20, "\xe8\x00", 2);
 	code(1, "work", 10, "\xe8\x00\xe8\x02\xe8\x02", 6);
 	for (int t = 0; t < THREADS; t++)

@@ -260,7 +260,7 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* Words that are wrong; a name may come several times. */
+/* Corrupts words; a name may occur several times. */
 static int poke(const char *what)
 {
 	uint64_t threads_at = addr(&interp[INTERP_THREADS / 8]);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A program that says it is CPython 3.12, of a build that no table describes: each struct begins with
- * two words more, and is in another order. So only its debug information tells where things are.
- * Members are called what CPython calls them; those that krait does not ask for are left out.
+ * A program that claims to be CPython 3.12, of a build that no table describes: each struct begins
+ * with two extra words and has another order, so only its debug information tells the layout.
+ * Members have CPython's names; those that krait does not need are omitted.
  *
- * Its one thread is in fake_leaf, called by fake_root. It prints READY, then burns CPU time until it
- * is killed. Built by tests/e2e/test_dwarf.py with -g -rdynamic.
+ * Its only thread is in fake_leaf, called by fake_root. It prints READY, then burns CPU time until
+ * it is killed. Built by tests/e2e/test_dwarf.py with -g -rdynamic.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -105,7 +105,7 @@ typedef struct pyruntimestate {
 		PyInterpreterState *head;
 	} interpreters;
 	PyThreadState *_finalizing;
-	/* Where 3.12 has interpreters.head: 0 there would mean that it has not begun to run. */
+	/* At 3.12's offset of interpreters.head: 0 there would mean that it has not begun to run. */
 	unsigned long pad[4];
 } _PyRuntimeState;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A program that becomes Python late: it loads libpython (first argument) long after its start, and
- * then calls into it from its main thread and from threads that Python has not made, each call with a
- * thread state of its own (PyGILState). No headers of Python, so everything is looked up by name.
+ * A program that becomes Python late: it loads libpython (first argument) long after its start,
+ * then calls it from its main thread and from threads not created by Python, each call with a
+ * thread state of its own (PyGILState). It has no Python headers, so it looks everything up by
+ * name.
  */
 #include <dlfcn.h>
 #include <pthread.h>

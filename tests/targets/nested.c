@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nested.c - a library whose functions call each other and have no symbols but the first: stripped, with
- * frame pointers.
+ * nested.c - a library whose functions call each other and of which only the first has a symbol:
+ * stripped, with frame pointers.
  */
 static volatile unsigned long sink;
 

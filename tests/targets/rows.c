@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rows.c - a library without frame pointers, for rows.py: it is loaded while others watch. */
+/*
+ * rows.c - a library without frame pointers, for rows.py: it is loaded during a recording.
+ */
 #define SINK(x) __asm__ volatile("" : : "r"(x))
 
 __attribute__((noinline)) static unsigned long turn(unsigned long n)

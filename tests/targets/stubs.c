@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stubs.c - a library that is nearly all the time on its way into or out of a small function of the C
+ * stubs.c - a library that is nearly always on its way into or out of a small function of the C
  * library, for stubs.py. Without -fno-plt each call goes through a stub.
  */
 #include <stdlib.h>
