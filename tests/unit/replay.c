@@ -17,9 +17,11 @@
 #include "replay_outside.h"
 #include "sampler/record.h"
 #include "session/collector.h"
+#include "session/open_waits.h"
 #include "session/parts.h"
 #include "session/unwinding.h"
 #include "support_profile.h"
+#include "switch.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/native_files.h"
 #include "target/prober.h"
@@ -144,6 +146,15 @@ void replay_spare(struct replay *r)
 void replay_starve(struct replay *r)
 {
 	processes__starve(r->session.processes, true);
+}
+
+__u64 replay_open_waits(struct replay *r, __u64 end_ns, const struct thread_look *const looks[3])
+{
+	struct session *s = &r->session;
+
+	replay_looks(looks);
+	return open_waits_collect(s->collector, s->processes, s->sampler, s->unwinding, 0,
+				  1 << SWITCH_PERIOD_SHIFT, end_ns);
 }
 
 __u64 replay_unseen(const struct replay *r)

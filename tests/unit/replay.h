@@ -73,6 +73,15 @@ unsigned replay_opened_cnt(const struct replay *r);
 /* Processes that the kernel side was told to track and not yet told to forget. */
 unsigned replay_tracked_cnt(const struct replay *r);
 
+/*
+ * open_waits_collect() for the recording that ended then. Each look at the threads finds the next one
+ * of these, or none (NULL).
+ */
+struct thread_look;
+__u64 replay_open_waits(struct replay *r, __u64 end_ns, const struct thread_look *const looks[3]);
+/* In replay_sampler.c. */
+void replay_looks(const struct thread_look *const looks[]);
+
 /* Call before replay_run(): limits the processes that the kernel side accepts. */
 void replay_track_max(unsigned cnt);
 /* In replay_sampler.c: the number of tracked processes. */

@@ -233,7 +233,6 @@ void sampler__end(struct sampler *s)
 
 void sampler__stop(struct sampler *s)
 {
-	abort();
 }
 
 void sampler__move(struct sampler *s)
@@ -290,9 +289,25 @@ struct queue *sampler__queue(struct sampler *s)
 	abort();
 }
 
+static const struct thread_look *const *looks_left;
+
+void replay_looks(const struct thread_look *const looks[])
+{
+	looks_left = looks;
+}
+
 long sampler__look_at_threads(const struct sampler *s, struct thread_look **ret)
 {
-	abort();
+	const struct thread_look *look;
+
+	if (!looks_left)
+		abort();
+	look = *looks_left++;
+	*ret = calloc(1, sizeof(**ret));
+	if (!look)
+		return 0;
+	**ret = *look;
+	return 1;
 }
 
 const struct owner_books *sampler__owner_books(const struct sampler *s)

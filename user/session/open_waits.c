@@ -4,13 +4,22 @@
 #include <stdbool.h>
 
 #include "abi.h"
+#include "sampler/sampler.h"
 #include "session/resting.h"
 #include "switch.h"
 #include "util/hash.h"
 
 struct open_waits {
+	struct sampler *sampler;
 	__u64 threshold_ns, end_ns;
 };
+
+static void stop(void *ctx)
+{
+	const struct open_waits *w = ctx;
+
+	sampler__stop(w->sampler);
+}
 
 static __u64 period_of(void *ctx, const struct thread_look *look)
 {
@@ -29,7 +38,9 @@ __u64 open_waits_collect(struct collector *c, struct processes *ps, struct sampl
 			 const struct unwinding *unwinding, unsigned event, __u64 threshold_ns,
 			 __u64 end_ns)
 {
-	struct open_waits w = { .threshold_ns = threshold_ns, .end_ns = end_ns };
+	struct open_waits w = { .sampler = sampler,
+				.threshold_ns = threshold_ns,
+				.end_ns = end_ns };
 	const struct resting_ask ask = {
 		.collector = c,
 		.processes = ps,
@@ -37,7 +48,8 @@ __u64 open_waits_collect(struct collector *c, struct processes *ps, struct sampl
 		.unwinding = unwinding,
 		.event = event,
 		.states = true,
-		.others_run = true,
+		.stop = stop,
+		.taken_until_ns = end_ns + SWITCH_GRACE_NS,
 		.now_ns = end_ns,
 		.period = period_of,
 		.ctx = &w,

@@ -6,6 +6,8 @@
  *
  * Their stacks are read from outside (resting.h), while the kernel side still takes those of threads
  * that come back (SWITCH_GRACE_NS); each wait whose stack cannot be trusted is counted as lost.
+ *
+ * Must hold: each wait is counted once, by the kernel side or here.
  */
 #ifndef KRAIT_SESSION_OPEN_WAITS_H
 #define KRAIT_SESSION_OPEN_WAITS_H
@@ -18,7 +20,7 @@ struct sampler;
 struct unwinding;
 
 /*
- * Call between sampler__end() and sampler__stop(), with all records taken in: passes a sample for each such wait, up to
+ * Call after sampler__end(), with all records taken in: stops the sampler, and passes a sample for each such wait, up to
  * end_ns, to the collector. unwinding: NULL without native frames. event, shortest: of the time off
  * the CPU, as in switch.h. Returns their number.
  */

@@ -41,7 +41,7 @@ struct rest_record {
 struct rest {
 	__u64 thread_start_ns, switches, runs;
 	__u32 tid;
-	bool has_run; /* it came to a CPU since the first look */
+	bool is_taken; /* by the kernel side, when it came to a CPU */
 	struct record_sample *record;
 };
 
@@ -294,7 +294,8 @@ static bool recall(struct resting *r, const struct thread_look *look)
 static void read_all(struct resting *r, struct thread_look *looks, long cnt)
 {
 	const struct resting_ask *ask = r->ask;
-	__u64 until_ns = clock_monotonic_ns() + TIME_NS;
+	__u64 begin_ns = clock_monotonic_ns(), until_ns = begin_ns + TIME_NS;
+	bool late = ask->stop && begin_ns > ask->taken_until_ns;
 
 	for (long i = 0; i < cnt; i++) {
 		struct process *p = processes__find(ask->processes, (pid_t)looks[i].pid);
@@ -303,7 +304,7 @@ static void read_all(struct resting *r, struct thread_look *looks, long cnt)
 		if (!period_ns)
 			continue;
 		begin(&r->out.record, &looks[i], ask->event, ask->now_ns, period_ns);
-		if (looks[i].on_cpu || clock_monotonic_ns() >= until_ns)
+		if (late || looks[i].on_cpu || clock_monotonic_ns() >= until_ns)
 			r->out.record.reason = REASON_THREAD_TORN;
 		else if (!recall(r, &looks[i]))
 			read_stack(r, p, &looks[i]);
@@ -330,27 +331,54 @@ static bool has_rested(const struct rest *r, const struct thread_look *now)
 	return r->runs || (!now->on_cpu && now->facts.task_state);
 }
 
+static const struct thread_look *find_look(const struct thread_look *looks, long cnt, __u32 tid)
+{
+	const struct thread_look key = { .tid = tid };
+
+	return cnt > 0 ? bsearch(&key, looks, (size_t)cnt, sizeof(*looks), by_tid) : NULL;
+}
+
 static void judge(struct resting *r, struct thread_look *looks, long cnt)
 {
 	if (cnt > 0)
 		qsort(looks, (size_t)cnt, sizeof(*looks), by_tid);
+	for (long i = 0; i < r->cnt; i++)
+		if (!has_rested(&r->list[i], find_look(looks, cnt, r->list[i].tid)))
+			r->list[i].record->reason = REASON_THREAD_TORN;
+}
+
+/*
+ * What the kernel side has taken is no open wait any more. It does not take any now, so each wait is
+ * either here or there.
+ */
+static void find_taken(struct resting *r)
+{
+	const struct resting_ask *ask = r->ask;
+	cleanup_free struct thread_look *looks = NULL;
+	bool in_time = clock_monotonic_ns() <= ask->taken_until_ns;
+	long cnt;
+
+	ask->stop(ask->ctx);
+	cnt = sampler__look_at_threads(ask->sampler, &looks);
+	if (cnt < 0)
+		return;
+	if (cnt > 0)
+		qsort(looks, (size_t)cnt, sizeof(*looks), by_tid);
 	for (long i = 0; i < r->cnt; i++) {
-		const struct thread_look key = { .tid = r->list[i].tid };
+		struct rest *rest = &r->list[i];
+		const struct thread_look *now = find_look(looks, cnt, rest->tid);
 
-		const struct thread_look *now =
-			cnt > 0 ? bsearch(&key, looks, (size_t)cnt, sizeof(*looks), by_tid) : NULL;
-
-		if (has_rested(&r->list[i], now))
-			continue;
-		r->list[i].record->reason = REASON_THREAD_TORN;
-		r->list[i].has_run = cnt > 0;
+		/* A thread comes to end, too. */
+		if (!now || now->thread_start_ns != rest->thread_start_ns)
+			rest->is_taken = in_time;
+		else
+			rest->is_taken = !now->since_ns || now->since_ns >= ask->now_ns;
 	}
 }
 
 static bool is_omitted(const struct resting_ask *ask, const struct rest *r)
 {
-	return r->record->reason == REASON_THREAD_TORN &&
-	       (ask->only_true || (ask->others_run && r->has_run));
+	return r->is_taken || (ask->only_true && r->record->reason == REASON_THREAD_TORN);
 }
 
 /* Returns how many. */
@@ -394,7 +422,9 @@ long resting_collect(const struct resting_ask *ask)
 	} else {
 		read_all(r, before, cnt);
 		cnt = sampler__look_at_threads(ask->sampler, &after);
-		judge(r, after, cnt > 0 ? cnt : 0);
+		judge(r, after, cnt);
+		if (ask->stop)
+			find_taken(r);
 		cnt = hand_out(r);
 		remember(r);
 		r->list = NULL;

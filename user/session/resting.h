@@ -34,8 +34,14 @@ struct resting_ask {
 	bool states; /* the samples are of waits, and have states */
 	/* omit invalid stacks instead of counting them as lost: they will be sampled otherwise */
 	bool only_true;
-	/* the same, if the thread has run: the kernel side has taken its stack then */
-	bool others_run;
+	/*
+	 * NULL, or: the kernel side takes stacks of these waits, too, until this ends it. Those that it
+	 * has taken are omitted, whether the thread ran before or after its stack was read here. It
+	 * takes none after taken_until_ns (CLOCK_MONOTONIC); what is seen of a thread later says nothing
+	 * about its wait at now_ns.
+	 */
+	void (*stop)(void *ctx);
+	__u64 taken_until_ns;
 	__u64 now_ns; /* CLOCK_MONOTONIC: time of the samples */
 	/* How much of the event the thread's sample stands for; 0: no sample. */
 	__u64 (*period)(void *ctx, const struct thread_look *look);
