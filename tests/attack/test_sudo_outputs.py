@@ -3,7 +3,9 @@
 """C1 and C3 to C5: under sudo krait writes with the rights of the user who called it, never through a link of his to
 a file of root's, changes no ownership, and destroys nothing if it fails."""
 # run-tests: beside others
+import contextlib
 import os
+import signal
 import stat
 import subprocess
 import threading
@@ -36,11 +38,22 @@ class Stage(attack.Scene):
         os.chmod(self.secret.outside("file"), 0o600)
         self.target = self.bystander()
         self.target.work(60000)
+        os.kill(self.target.pid, signal.SIGSTOP)
         return self
 
+    @contextlib.contextmanager
+    def at_work(self):
+        """In here the target works; else it stands still."""
+        os.kill(self.target.pid, signal.SIGCONT)
+        try:
+            yield
+        finally:
+            os.kill(self.target.pid, signal.SIGSTOP)
+
     def record_here(self, *args, env=None, timeout=15, launch=(), folder=None):
-        return attack.krait("record", "-p", str(self.target.pid), "-d", "200ms", *args, env=env or sudo(),
-                            timeout=timeout, folder=folder or self.mine.path, launch=launch)
+        with self.at_work():
+            return attack.krait("record", "-p", str(self.target.pid), "-d", "200ms", *args, env=env or sudo(),
+                                timeout=timeout, folder=folder or self.mine.path, launch=launch)
 
     def secret_is_whole(self):
         path = self.secret.outside("file")
@@ -180,8 +193,9 @@ def check_limits(tap, python):
     """C5: a full disk is reported at once; small limits get a clear message."""
     with Stage(tap, "C5: a full disk", python) as s:
         began = time.monotonic()
-        k = attack.krait("record", "-p", str(s.target.pid), "-d", "30s", "-o", "/dev/full", "-f", "script",
-                         folder=s.mine.path, timeout=25)
+        with s.at_work():
+            k = attack.krait("record", "-p", str(s.target.pid), "-d", "30s", "-o", "/dev/full", "-f", "script",
+                             folder=s.mine.path, timeout=25)
         s.ok(k.code == 7 and time.monotonic() - began < 10, "krait ends at once, with 7", k.code, k.seconds,
              k.words)
         s.ok(k.said.count("No space left") == 1, "krait says why, once", k.words)

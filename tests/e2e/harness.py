@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 # Tests use these as h.NAME, wherever they are defined.
@@ -99,6 +100,30 @@ def age(target, seconds):
     os.kill(target.pid, signal.SIGSTOP)
     time.sleep(seconds)
     os.kill(target.pid, signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def part_time(target, share=0.25):
+    """In here the target, which is busy all the time, works for such a share of it, in turns of some milliseconds: for what
+    takes as long, whatever it does."""
+    over = threading.Event()
+
+    def take_turns():
+        while not over.wait(0.01 * (1 - share) / share) and target.alive():
+            os.kill(target.pid, signal.SIGCONT)
+            time.sleep(0.01)
+            os.kill(target.pid, signal.SIGSTOP)
+
+    turns = threading.Thread(target=take_turns, daemon=True)
+    os.kill(target.pid, signal.SIGSTOP)
+    turns.start()
+    try:
+        yield
+    finally:
+        over.set()
+        turns.join()
+        if target.alive():
+            os.kill(target.pid, signal.SIGCONT)
 
 
 at_rest = []
@@ -258,30 +283,36 @@ def wait_until(condition, krait=None):
         time.sleep(0.01)
 
 
-def record_work(pid, seconds, *args, outputs=("x.folded",), lines=True, **options):
+def signal_all(pids, number):
+    for pid in pids:
+        os.kill(pid, number)
+
+
+def record_work(pid, seconds, *args, outputs=("x.folded",), lines=True, beside=(), **options):
     """Like record(), for a process, until it has used so much CPU time: that gives as many samples on a busy machine
-    as on an idle one. The process is stopped while krait begins and ends."""
+    as on an idle one. The process, and those beside it, are stopped while krait begins and ends."""
+    all_ = (pid, *beside)
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     folders.append(folder)
     line = [KRAIT, "record", "-q", "--stats", "--max-loss", "100", *PYTHON_ONLY, *(["--lines"] if lines else [])]
     for name in outputs:
         line += ["-o", os.path.join(folder, name)]
-    os.kill(pid, signal.SIGSTOP)
+    signal_all(all_, signal.SIGSTOP)
     with subprocess.Popen([*line, "-p", str(pid), *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           encoding="utf-8", errors="surrogateescape", **options) as krait:
         wait_until(lambda: is_sampling(krait), krait)
         try:
             end = cpu_seconds(pid) + seconds
-            os.kill(pid, signal.SIGCONT)
+            signal_all(all_, signal.SIGCONT)
             wait_until(lambda: cpu_seconds(pid) >= end, krait)
-            os.kill(pid, signal.SIGSTOP)
+            signal_all(all_, signal.SIGSTOP)
         except OSError:
             pass  # it has ended, so krait will, too
         if krait.poll() is None:
             krait.send_signal(signal.SIGINT)
         out, err = krait.communicate(timeout=PATIENCE_SECS)
     with contextlib.suppress(OSError):
-        os.kill(pid, signal.SIGCONT)
+        signal_all(all_, signal.SIGCONT)
     return Recording(krait.returncode, out, err, folder)
 
 

@@ -83,9 +83,10 @@ def all_interpreters(path=os.environ.get("KRAIT_PYTHONS")):
     return [Interpreter(*row) for row in rows]
 
 
-def interpreters(tap):
-    """Returns the supported ones. scripts/run-tests may have chosen one of each class (KRAIT_MATRIX); each missing
-    minor or kind becomes a skip with its name."""
+def interpreters(tap, each_class=False):
+    """Returns the supported ones. scripts/run-tests may have chosen a few (KRAIT_FEW) or, for tests that say
+    "run-tests: each class", one of each class of layout (KRAIT_MATRIX); each missing minor or kind becomes a skip with
+    its name."""
     chosen = os.environ.get("KRAIT_MATRIX")
     found = [p for p in all_interpreters() if p.minor in MINORS and p.kind not in ("debug", "refs")]
     for minor in MINORS:
@@ -97,14 +98,14 @@ def interpreters(tap):
                 script = "pythons-nogil" if kind.startswith("nogil") else "pythons"
                 tap.skip("%s %s" % (minor, kind), "no such interpreter (scripts/%s)" % script)
     if chosen:
-        found = all_interpreters(chosen)
+        found = all_interpreters(chosen if each_class else os.environ["KRAIT_FEW"])
     for python in found:
         python.refresh_targets()
     return found
 
 
 def is_all():
-    """Tells whether this run is thorough: every interpreter, not one of each class."""
+    """Tells whether this run is thorough (make check-all): every interpreter, each variant, and longer."""
     return not os.environ.get("KRAIT_MATRIX")
 
 

@@ -62,7 +62,7 @@ def of_leaf(stacks, leaf):
 
 @contextlib.contextmanager
 def agent(folder, *args):
-    command = [h.KRAIT, "agent", "-i", "1s", "-r", "197", "--cpu-budget", "0", "--otlp-dir", os.path.join(folder, "windows"), *args]
+    command = [h.KRAIT, "agent", "-i", "1s", "-r", "797", "--cpu-budget", "0", "--otlp-dir", os.path.join(folder, "windows"), *args]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8") as process:
         try:
             yield process
@@ -126,7 +126,7 @@ def config(text):
 
 
 def check_tasks(tap, python):
-    with h.start(python, "tasks.py", "600", "plain") as target:
+    with h.start(python, "tasks.py", "600", "plain") as target, h.part_time(target):
         check_all(tap, python, target.pid, CHAIN, "leaf_plain", python.name)
         check_option(tap, python.name, target.pid, ("--async=both", "--task-names"),
                      lambda s: LOOP[1] in s and re.search(NAMES, " ".join(s)))

@@ -22,7 +22,7 @@ import slots
 
 FULL = os.environ.get("KRAIT_FULL") == "1"
 SECS = "10s" if FULL else "400ms"
-KILLS = 200 if FULL else 12
+KILLS = 200 if FULL else 12 if h.is_all() else 6
 RATES = ("997", "10000", "50000")
 # For what any trap shows: this one has its stacks after a second; generators take three, and ten in a debug build.
 QUICK = "coroutines"
@@ -147,7 +147,7 @@ def check_greenlets(tap, python):
 
 
 def check_threads(tap, python, rates, env=None):
-    crowd = 10000 if FULL else 600
+    crowd = 10000 if FULL else 600 if h.is_all() else 300
     for rate in RATES[:2] if h.is_all() or FULL else rates:
         name = "%s: %d threads that come and go at %s Hz" % (python.name, crowd, rate)
         with h.start(python, "brief.py", str(crowd), "3", env=env) as target, recorders.Others(1) as others:
@@ -220,10 +220,10 @@ def check_two(tap, python):
         folder = h.tempfile.mkdtemp(prefix="krait-e2e-")
         h.folders.append(folder)
         other = subprocess.Popen(
-            [h.KRAIT, "record", *h.PYTHON_ONLY, *h.OWN_STACKS, "-q", "--stats", "--lines", "-p", str(target.pid), "-d", "2s",
+            [h.KRAIT, "record", *h.PYTHON_ONLY, *h.OWN_STACKS, "-q", "--stats", "--lines", "-p", str(target.pid), "-d", "1s",
              "-F", "7000", "--anchors", "on", "-o", os.path.join(folder, "x.folded")],
             stderr=subprocess.PIPE, encoding="utf-8")
-        r = record(target, "10000", "2s", ours=2)
+        r = record(target, "10000", "1s", ours=2)
         _, err = other.communicate(timeout=h.PATIENCE_SECS)
         check(tap, name + ", one", target, r, deltas=False)
         check(tap, name + ", the other", target,

@@ -16,7 +16,7 @@ CASES = {
 }
 
 
-SECS = "1s" if h.is_all() else "600ms"
+SECS = "1s" if h.is_all() else "400ms"
 # Another krait on a shared machine may be gone at the next attempt.
 TRIES = 3
 
@@ -80,10 +80,10 @@ def check_two(tap, python):
         h.folders.append(folder)
         path = h.os.path.join(folder, "x.folded")
         other = h.subprocess.Popen(
-            [h.KRAIT, "record", *h.PYTHON_ONLY, *h.OWN_STACKS, "-q", "--stats", "--lines", "-p", str(target.pid), "-d", "1s",
+            [h.KRAIT, "record", *h.PYTHON_ONLY, *h.OWN_STACKS, "-q", "--stats", "--lines", "-p", str(target.pid), "-d", SECS,
              "-F", "3000", "--anchors", "on", "--max-loss", "100", "-o", path],
             stderr=h.subprocess.PIPE, encoding="utf-8")
-        r = h.record("-p", str(target.pid), "-d", "1s", "-F", "3000", "--anchors", "on")
+        r = h.record("-p", str(target.pid), "-d", SECS, "-F", "3000", "--anchors", "on")
         _, err = other.communicate(timeout=h.PATIENCE_SECS)
         recordings = [r, h.Recording(other.returncode, "", err, folder)]
     for i, one in enumerate(recordings):

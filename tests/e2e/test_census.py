@@ -95,7 +95,7 @@ def record(tap, python, folder):
 def main():
     tap = h.Tap()
     h.need_bpf()
-    pythons = [p for p in h.interpreters(tap) if p.minor in ("3.14", "3.15")]
+    pythons = [p for p in h.interpreters(tap, each_class=True) if p.minor in ("3.14", "3.15")]
     for python in pythons:
         check(tap, python)
     for python in pythons[:1]:

@@ -105,12 +105,12 @@ def check_family(tap, python):
     with h.start(python, "family.py"), h.start(python, "family.py") as target:
         folder = h.tempfile.mkdtemp(prefix="krait-e2e-")
         h.folders.append(folder)
-        krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--stats", "-q", "-d", "2500ms",
+        krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--stats", "-q", "-d", "1800ms",
                                   "--label", "pid", "-o",
                                   os.path.join(folder, "x.folded"), "-p", str(target.pid)],
                                  stderr=subprocess.PIPE, encoding="utf-8")
         try:
-            krait.communicate(timeout=1)
+            krait.communicate(timeout=0.8)
         except subprocess.TimeoutExpired:
             target.process.stdin.write(b"\n")
         _, err = krait.communicate(timeout=h.PATIENCE_SECS)

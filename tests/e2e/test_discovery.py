@@ -3,6 +3,7 @@
 """krait recognises interpreters by their content: under another name, deleted or replaced while running, in other
 namespaces, all of a machine at once. The stacks must be right each time."""
 # run-tests: beside others
+# run-tests: each class
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
 import re
@@ -102,7 +103,7 @@ def check_start(tap, python):
 def main():
     h.need_bpf()
     tap = h.Tap()
-    pythons = h.interpreters(tap)
+    pythons = h.interpreters(tap, each_class=True)
     # What matters is from where the interpreter's file is visible, not which one it is.
     inside, outside = ([p for p in pythons if (p.root != "/") == is_in] for is_in in (True, False))
     for python in inside if h.is_all() else inside[:1]:

@@ -33,7 +33,7 @@ def check(tap, python):
 def main():
     h.need_bpf()
     tap = h.Tap()
-    for python in h.interpreters(tap):
+    for python in h.interpreters(tap, each_class=True):
         if python.minor in ("3.11", "3.12"):
             check(tap, python)
     tap.done()

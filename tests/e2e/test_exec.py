@@ -251,7 +251,7 @@ def check_ended(tap, python):
 
 def main():
     tap = h.Tap()
-    pythons = h.interpreters(tap)
+    pythons = h.interpreters(tap, each_class=True)
     able = [p for p in pythons if p.minor not in ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")]
     for python in able:
         check_runs(tap, python)

@@ -68,13 +68,13 @@ def check_captures(tap, seen, folder):
 
 
 def check_live(tap, seen, python, folder):
-    with h.start(python, "pairs.py") as target:
+    with h.start(python, "pairs.py") as target, h.part_time(target, 0.5):
         pid = str(target.pid)
         for arguments, codes in ((["list"], (0,)), (["list", "--json"], (0,)), (["dump", pid], (0, 1)),
                                  (["dump", "--json", pid], (0, 1)), (["dump", "-n", "2", "-i", "50ms", pid], (0, 1)),
                                  (["doctor"], (0, 5)), (["doctor", "--json"], (0, 5)),
                                  (["top", "--batch", "-n", "1", "-i", "300ms", "-p", pid], (0,)),
-                                 (["record", "-q", "-p", pid, "-d", h.moment(0.5), "-f", "folded", "-o", "-"], (0,))):
+                                 (["record", "-q", "-p", pid, "-d", h.moment(0.25), "-f", "folded", "-o", "-"], (0,))):
             seen.add(arguments[0])
             judge(tap, arguments, " ".join("PID" if a == pid else a for a in arguments), codes)
         check_summary(tap, pid, folder)
@@ -89,7 +89,7 @@ def check_summary(tap, pid, folder):
     """The file is what matters to record: it is complete, whatever happened to the summary."""
     path = os.path.join(folder, "x.data")
     for where, code, said in (("full", OUTPUT, "the summary could not be printed: " + FULL), ("closed", 0, None), ("gone", 0, None)):
-        done = run(["record", "-p", pid, "-d", h.moment(0.5), "-o", path], where)
+        done = run(["record", "-p", pid, "-d", h.moment(0.25), "-o", path], where)
         tap.ok(done.returncode == code and (said or "wrote") in done.stderr and "cannot write" not in done.stderr,
                "record: the summary: " + where, done.returncode, done.stderr)
         tap.ok(os.path.exists(path) and h.run_krait("report", path).stdout, "record: the capture is whole: " + where, done.stderr)

@@ -18,7 +18,7 @@ import harness as h
 import test_opcodes as opcodes
 from test_dump_greenlets import with_greenlet
 
-SECONDS = 2 if h.is_all() else 1
+SECONDS = 2 if h.is_all() else 0.6
 LATE = "[greenlets not known yet]"
 UNKNOWN = "[parents of greenlets not known]"
 # Between two greenlets nobody can tell which parents apply.

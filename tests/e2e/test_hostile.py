@@ -109,8 +109,10 @@ def check_refused(tap, compiler):
     for name, (options, word) in REFUSED.items():
         program = compiler.build(*options)
         with h.Target([program, "sound"]) as target:
+            os.kill(target.pid, h.signal.SIGSTOP)  # it need not run to be looked at
             done = h.run_krait("record", "-p", str(target.pid), "-d", "100ms", "-o",
                                os.path.join(compiler.folder, "x.folded"))
+            os.kill(target.pid, h.signal.SIGCONT)
             alive = target.alive()
         tap.equal(done.returncode, TARGET, name + ": exit code", done.stderr)
         lines = done.stderr.splitlines()

@@ -57,7 +57,7 @@ def check(tap, python, program, library):
 def main():
     h.need_bpf()
     tap = h.Tap()
-    for python in h.interpreters(tap):
+    for python in h.interpreters(tap, each_class=True):
         library = library_of(python)
         if python.kind != "shared" or python.root == "/" or not library:
             continue

@@ -3,6 +3,7 @@
 """krait list: every interpreter as it is, as a table and as JSON, with and without root; and record refuses what list
 says cannot be profiled."""
 # run-tests: beside others
+# run-tests: each class
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import contextlib
 import fcntl
@@ -154,7 +155,7 @@ def main():
     if os.geteuid():
         tap.skip("list", "need root")
     else:
-        pythons = h.interpreters(tap)
+        pythons = h.interpreters(tap, each_class=True)
         for python in pythons:
             check_each(tap, python)
         check_refused(tap)

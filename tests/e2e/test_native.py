@@ -4,6 +4,7 @@
 the interpreter keeps frame pointers; libraries below the function that calls them; and exact Python frames
 whatever the native part is like."""
 # run-tests: beside others; takes long
+# run-tests: each class from 3.13
 # run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import os
 import re
@@ -285,7 +286,7 @@ def main():
     h.need_bpf()
     tap = h.Tap()
     # Before 3.13 there are no entry frames, so nothing to join by.
-    pythons = [p for p in h.interpreters(tap) if int(p.minor.split(".")[1]) >= 13]
+    pythons = [p for p in h.interpreters(tap, each_class=True) if int(p.minor.split(".")[1]) >= 13]
     minors = [next(p for p in pythons if p.minor == minor) for minor in dict.fromkeys(p.minor for p in pythons)]
     for python, check in h.covering(minors, [check_inside, check_mixed]):
         check(tap, python)

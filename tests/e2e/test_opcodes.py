@@ -265,14 +265,16 @@ def check_traces(tap, python):
 def main():
     h.need_bpf()
     tap = h.Tap()
-    pythons, whole = h.interpreters(tap), set()
+    whole = set()
+    for python in h.interpreters(tap, each_class=True):
+        check_tables(tap, python, h.is_all() and python.minor not in whole)
+        whole.add(python.minor)
+    pythons = h.interpreters(tap)
     for python in pythons:
         r = check(tap, python)
         if python.root == "/" and python.minor == "3.12":  # its sources are where it says
             check_report(tap, r)
             check_without(tap, python)
-        check_tables(tap, python, h.is_all() and python.minor not in whole)
-        whole.add(python.minor)
     for python in [p for p in pythons if p.minor == "3.15"][:1]:
         check_deep(tap, python)
     # Debian's builds have a JIT that must be turned on. Otherwise nothing changes.

@@ -15,7 +15,7 @@ DEPTH = 300
 RATE = 5000
 # How long the main thread is blocked: full walks would fill the ring buffer several times over.
 BLOCKED_SECS = 2
-SPINNERS = 120
+SPINNERS = 120 if h.is_all() else 40
 SCHED_NAMES = {os.SCHED_OTHER: "SCHED_OTHER", os.SCHED_RR: "SCHED_RR"}
 
 
@@ -50,7 +50,7 @@ def check_slow_reader(tap, python):
     name = python.name + ": an output that is not read"
     anchors = python.minor == "3.15"
     with h.start(python, "depth.py", str(DEPTH)) as target:
-        time.sleep(1.2)  # younger threads get no anchors
+        h.age(target, 1.2)  # younger threads get no anchors
         krait = subprocess.Popen(
             [h.KRAIT, "record", "-q", "--stats", "--max-loss", "100", "-p", str(target.pid), "-d", "1s",
              "-F", str(RATE if anchors else RATE // 5), "-f", "script", "-o", "-"],

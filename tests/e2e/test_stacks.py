@@ -4,6 +4,7 @@
 is the target's own trace (tests/targets/oracle.py). `make check` runs all targets on the newest interpreter and
 one on each other."""
 # run-tests: beside others; takes long
+# run-tests: each class
 import harness as h
 
 # Each with a rate at which every hot function gets at least some twenty samples.
@@ -26,7 +27,7 @@ def check_target(tap, python, script, rate):
 def main():
     h.need_bpf()
     tap = h.Tap()
-    for python, (script, rate) in h.covering(h.interpreters(tap), list(TARGETS.items())):
+    for python, (script, rate) in h.covering(h.interpreters(tap, each_class=True), list(TARGETS.items())):
         check_target(tap, python, script, rate)
     h.cleanup()
     tap.done()

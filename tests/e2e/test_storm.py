@@ -37,7 +37,7 @@ def share(part, whole):
 
 def check_storm(tap, python):
     """Each lives for 30 to 100 ms: all are sampled, complete and named."""
-    count = scale(80, 2000)
+    count = scale(40, 2000, 80)
     name = "%s: %d short processes" % (python.name, count)
     commands = [python.command("-S", python.target("flash.py"), str(10 + i % 8 * 8))
                 for i in range(count + 2)]
@@ -79,7 +79,7 @@ def record_storm(seconds, commands):
 def check_ends(tap, python):
     """krait ends in time however many processes start: at most ENDS_SECS later than without any. Other load on the
     machine delays both."""
-    seconds, count = scale(3, 20), 300
+    seconds, count = scale(3, 20), scale(200, 300, 300)
     name = "%s: -d %ds while %d processes start" % (python.name, seconds, count)
     short = python.command("-I", "-S", python.target("flash.py"), "2")
     # The time to begin and end does not depend on the recording's length.
@@ -98,7 +98,7 @@ def check_ends(tap, python):
 
 def check_many(tap, python):
     """Processes that live all the time and work now and then."""
-    count = scale(60, 300)
+    count = scale(40, 300, 60)
     name = "%s: %d live processes" % (python.name, count)
     script = "import time\ndef tick():\n    t = time.monotonic() + 0.002\n" \
              "    while time.monotonic() < t: pass\nwhile True:\n    tick()\n    time.sleep(1)\n"
@@ -155,7 +155,7 @@ def check_reuse(tap, python):
 def check_reborn(tap, python):
     """One pid for all children of a process, many within one tick of /proc's clock. None is taken for another: all
     their CPU time is sampled and named."""
-    for mode, count, milliseconds in ("fork", 200, 2), ("exec", 60, 30):
+    for mode, count, milliseconds in ("fork", scale(100, 200, 200), 2), ("exec", scale(30, 60, 60), 30):
         name = "%s: children under one pid (%s)" % (python.name, mode)
         r = h.record("-F", "10000", lines=False, timeout=scale(60, 600), command=python.command(
             python.target("reborn.py"), mode, str(scale(count, 10 * count)), str(milliseconds)))
@@ -171,7 +171,7 @@ def check_reborn(tap, python):
 
 def check_soak(tap, python):
     """Code and processes come and go: krait's memory does not grow."""
-    seconds = scale(6, 300)
+    seconds = scale(4, 300, 6)
     name = python.name + ": churn of code and processes"
     krait = Krait("-a", "-F", "997")
     churn = subprocess.Popen(python.command("-S", python.target("churn.py"), str(seconds)))

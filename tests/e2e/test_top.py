@@ -359,7 +359,7 @@ while True:
 
 def check_memory(tap, python):
     """Processes come and go; what krait keeps does not grow."""
-    seconds = 120 if os.environ.get("KRAIT_FULL") == "1" else 6
+    seconds = 120 if os.environ.get("KRAIT_FULL") == "1" else 6 if h.is_all() else 3
     with h.Target(python.command("-c", CHURN)) as target, \
             subprocess.Popen([h.KRAIT, "top", "-b", *RATE, "-p", str(target.pid), "-i", "200ms"],
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as krait:
