@@ -326,7 +326,7 @@ static void check_python(const struct python *python)
 	 * always checks everything.
 	 */
 	bool sample = SANITIZED || getenv("KRAIT_MATRIX") || atoi(python->version + 2) <= 12;
-	const char *few = getenv("KRAIT_MATRIX") ? "24" : "8";
+	const char *few = getenv("KRAIT_MATRIX") ? "48" : "8";
 	const char *one_in = sample && !getenv("KRAIT_FULL") ? few : "1";
 	struct tally tally = { 0 };
 	struct dump_header header;
