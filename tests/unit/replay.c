@@ -148,6 +148,11 @@ void replay_starve(struct replay *r)
 	processes__starve(r->session.processes, true);
 }
 
+void replay_starve_natives(struct replay *r)
+{
+	native_files__starve(r->session.native_files, true);
+}
+
 __u64 replay_open_waits(struct replay *r, __u64 end_ns, const struct thread_look *const looks[3])
 {
 	struct session *s = &r->session;

@@ -66,6 +66,8 @@ const struct published *replay_published(struct replay *r, pid_t pid);
 void replay_spare(struct replay *r);
 /* Like one that has overdrawn its budget: processes__starve(). */
 void replay_starve(struct replay *r);
+/* And reads no files for native names: native_files__starve(). */
+void replay_starve_natives(struct replay *r);
 /* Processes that ended unseen: processes__unseen(). */
 __u64 replay_unseen(const struct replay *r);
 /* Process images opened since the beginning. */

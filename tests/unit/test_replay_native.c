@@ -15,6 +15,7 @@
 #include "profile/profile.h"
 #include "replay_scene.h"
 #include "session/anchoring.h"
+#include "session/native_part.h"
 #include "target/maps.h"
 
 /* None of these frames is the interpreter's: how they were called is unknown. */
@@ -215,6 +216,30 @@ static void what_is_between_kept_frames_is_of_each_sample(void **state)
 		"old;[libone.so];a;[libone.so];b;[libone.so] 3\n");
 }
 
+/* Nothing is read now. Each frame counts, also those between frames that are the same as in the last stack: none is settled. */
+static void each_frame_without_its_name_counts(void **state)
+{
+	static const struct native_frame natives[] = {
+		{ LIB + 0x100, 0x100 }, { LIB + 0x200, 0x280 }, { LIB + 0x300, 0x480 }, { 0 }
+	};
+	struct replay *r;
+	struct script s;
+
+	begin(&s, true);
+	for (int i = 0; i < 5; i++)
+		script_joined_sample(&s, 20 + 10 * i, &python, "4a2b", natives);
+	script_end(&s, 60000);
+	r = replay_new(s.log, s.size, false);
+	replay_starve_natives(r);
+	replay_follow(r, PID);
+	replay_run(r);
+	assert_string_equal(scene_stacks(r), "old;a;b;" LEFT "[libone.so] 1\n"
+					     "old;[libone.so];a;[libone.so];b;[libone.so] 5\n");
+	assert_int_equal(replay_natives(r)->names_put_off, 1 + 5 * 3);
+	replay_free(r);
+	script_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +251,7 @@ int main(void)
 		cmocka_unit_test(an_exec_has_mappings_of_its_own),
 		cmocka_unit_test(without_mappings_a_mark_stands_for_native_code),
 		cmocka_unit_test(what_is_between_kept_frames_is_of_each_sample),
+		cmocka_unit_test(each_frame_without_its_name_counts),
 	};
 
 	return cmocka_run_group_tests_name("replay: native frames", tests, scene_setup,

@@ -207,6 +207,7 @@ static __u32 joined_node(struct stack_nodes *n, struct process *p, __u32 root,
 	__u64 tag = dict__tag(n->naming.profile->dict, root);
 	__u32 kept = stack->root_tag == tag ? stack->kept : 0, i;
 	const struct join *j;
+	__u64 put_off;
 
 	if (!has_python(stack)) {
 		stack->root_tag = 0;
@@ -214,6 +215,7 @@ static __u32 joined_node(struct stack_nodes *n, struct process *p, __u32 root,
 	}
 	stack->own_tags = true;
 	stack->root_tag = 0;
+	put_off = native_part__stats(n->natives)->names_put_off;
 	if (native_part__join(n->natives, p, record, stack->frames + stack->before,
 			      stack->cnt - stack->before, &j))
 		return 0;
@@ -228,7 +230,9 @@ static __u32 joined_node(struct stack_nodes *n, struct process *p, __u32 root,
 			build_native(&b, &j->items[i]);
 	}
 	build_chain(&b);
-	stack->root_tag = kept_root(&b, tag);
+	/* Names that were put off are asked for again with the next stack. */
+	if (native_part__stats(n->natives)->names_put_off == put_off)
+		stack->root_tag = kept_root(&b, tag);
 	return b.node;
 }
 
