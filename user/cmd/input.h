@@ -39,7 +39,7 @@ struct input {
  * to it. At ARGP_KEY_INIT the command's parser sets child_inputs[0] to a struct input_options.
  */
 extern const struct argp_child input_children[];
-/* The same without -i, for a command whose arguments are its files. */
+/* Likewise without -i, for a command whose arguments are its files. */
 extern const struct argp_child input_filters[];
 
 typedef void (*input_sample_fn)(void *ctx, const struct profile *p, const struct profile_sample *s);

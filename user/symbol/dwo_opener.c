@@ -45,7 +45,7 @@ struct dwo_opener {
 
 struct question {
 	struct stat of;
-	pid_t pid; /* whose root; 0: ours */
+	pid_t pid; /* its root; 0: ours */
 	__u64 start_ticks;
 	char path[PATH_MAX]; /* only the used part is sent */
 };
@@ -78,7 +78,7 @@ static bool is_made_up(int fd)
 				     fs.f_type == DEBUGFS_MAGIC || fs.f_type == TRACEFS_MAGIC);
 }
 
-/* -ENOENT: it has ours, has ended, or may not be looked at. */
+/* Returns -ENOENT if it has our root, has ended, or may not be looked at. */
 static int open_root_of(pid_t pid, __u64 start_ticks)
 {
 	cleanup_close int dir = proc_open(pid);

@@ -27,8 +27,8 @@ struct dwo_opener *dwo_opener__new(void) __attribute__((warn_unused_result));
 void dwo_opener__free(struct dwo_opener *o);
 
 /*
- * From now on names mean files in the root of that process, where it is not ours and has them; then files in ours. It is
- * the one that began then, in clock ticks since boot. pid 0: ours only.
+ * From now on looks names up in that process's root, if it differs from ours and has them, and then
+ * in ours. The process is identified by its start, in clock ticks since boot. pid 0: only ours.
  */
 void dwo_opener__look_in(struct dwo_opener *o, pid_t pid, __u64 start_ticks)
 	__attribute__((nonnull));

@@ -44,8 +44,8 @@ uid_t source_lines__owner(const struct source_lines *s, const struct module *mod
 	__attribute__((nonnull));
 
 /*
- * That process, which began then (clock ticks since boot), has the module: what split DWARF has elsewhere is looked for in its
- * root, too. The last one counts.
+ * The process that began at start_ticks (clock ticks since boot) has mapped the module: its files
+ * of split DWARF are looked for in that process's root, too. The last call counts.
  */
 void source_lines__met_in(struct source_lines *s, const struct module *module, pid_t pid,
 			  __u64 start_ticks) __attribute__((nonnull));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * compare.h - numbers in order, for comparison functions.
+ * compare.h - compares numbers, for comparison functions.
  */
 #ifndef KRAIT_UTIL_COMPARE_H
 #define KRAIT_UTIL_COMPARE_H
 
-/* < 0, 0 or > 0, without overflow. */
+/* Returns < 0, 0 or > 0, without overflow. */
 static inline int compare_int(int a, int b)
 {
 	return (a > b) - (a < b);
