@@ -212,8 +212,10 @@ struct proc_info {
 	__u32 unmet; /* a fork that user space was not woken for: its first sample wakes it */
 	/* CLOCK_MONOTONIC: when user space entered the process or its parent; 0: the kernel did */
 	__u64 since_ns;
+	/* CLOCK_MONOTONIC: since when its interrupts are samples (PROC_PYTHON); a fork has its parent's */
+	__u64 sampled_ns;
 };
-_Static_assert(sizeof(struct proc_info) == 80, "struct proc_info is shared with BPF");
+_Static_assert(sizeof(struct proc_info) == 88, "struct proc_info is shared with BPF");
 
 /*
  * What krait knows about an interpreter before it runs, from its executable (map binaries) or from
@@ -359,15 +361,16 @@ enum anchor_state {
  */
 #define TICK_NS_MIN 10000
 
-/* What the timers of one CPU have done for one perf event; only the kernel writes it. */
+/*
+ * What the timer of one CPU has done for one perf event while threads of tracked processes ran;
+ * only the kernel writes it.
+ */
 struct tick {
 	__u64 grid_ns; /* when the last tick was due (tick.h) */
-	__u64 period_ns; /* the timer's period at that time */
-	__u64 delivered; /* ticks, whatever they interrupted */
-	__u64 missed;
-	__u64 missed_here; /* missed ticks right before one that hit a process in procs */
+	__u64 period_ns; /* the timer's period at that time; at least TICK_NS_MIN once grid_ns is set */
+	__u64 missed; /* ticks that were due and never came */
 };
-_Static_assert(sizeof(struct tick) == 40, "struct tick is shared with BPF");
+_Static_assert(sizeof(struct tick) == 24, "struct tick is shared with BPF");
 
 /*
  * Per-CPU counts for each perf event. A record says how its interrupt ended, so these count only
@@ -378,6 +381,7 @@ struct event_counts {
 	__u64 ring_full; /* of those, interrupts that found no room in the ring buffer */
 	__u64 nested; /* of those, interrupts whose memory was in use */
 	struct tick tick;
+	__u64 pad_[2];
 };
 _Static_assert(sizeof(struct event_counts) == 64, "a line of memory, shared with BPF");
 

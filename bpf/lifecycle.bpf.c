@@ -121,6 +121,7 @@ static __always_inline void enter_proc(struct record_task *record, struct proc_i
 	proc->runtime_addr = base_addr + known->runtime_delta;
 	proc->layout = known->layout;
 	proc->flags = known->flags;
+	proc->sampled_ns = record->time_ns;
 	if (put_proc(pid, proc))
 		return;
 	record->runtime_addr = proc->runtime_addr;

@@ -19,20 +19,57 @@ const volatile bool several_events = false;
 /* A bit for each perf event that is a clock, if every one of its ticks comes here. */
 const volatile __u32 clock_events = 0;
 
-/* Notes the tick. Returns NULL if the event has no ticks, or not all of them come here. */
-static __always_inline struct tick *take_tick(__u32 index, __u64 now_ns, __u64 period_ns,
-					      __u64 *ret_missed)
+/* NULL if the event has no ticks, or not all of them come here. */
+static __always_inline struct tick *tick_of(__u32 index)
 {
 	struct event_counts *counts;
 
-	*ret_missed = 0;
 	if (!(clock_events >> masked(index, KRAIT_MAX_EVENTS - 1) & 1))
 		return NULL;
 	counts = bpf_map_lookup_elem(&event_counts, &index);
-	if (!counts)
-		return NULL;
-	*ret_missed = tick_missed(&counts->tick, now_ns, period_ns);
-	return &counts->tick;
+	return counts ? &counts->tick : NULL;
+}
+
+/*
+ * The time by the clock that the scheduler goes by, as it is now: cpu-clock's handler has just read
+ * it (cpu_clock_event_update(), kernel/events/core.c). For another clock it is as old as the run
+ * queue's last update.
+ */
+static __always_inline __u64 scheduler_now_ns(const void *ctx, struct task_struct *task)
+{
+	const struct bpf_perf_event_data_kern *kern = ctx;
+	struct perf_event *event = BPF_CORE_READ(kern, event);
+	__u64 ns = 0;
+
+	if (BPF_CORE_READ(event, attr.config) == PERF_COUNT_SW_CPU_CLOCK)
+		bpf_core_read(&ns, sizeof(ns), &event->hw.prev_count);
+	else if (bpf_core_field_exists(task->se.cfs_rq))
+		ns = BPF_CORE_READ(task, se.cfs_rq, rq, clock);
+	return ns;
+}
+
+/*
+ * How long the current thread has been on this CPU, and its interrupts samples. Kernels built
+ * without CONFIG_SCHED_INFO do not say when a thread came; those of distributions have it.
+ */
+static __always_inline __u64 on_cpu_ns(const void *ctx, const struct proc_info *proc, __u64 now_ns)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u64 sampled_ns = passed(proc->sampled_ns, now_ns), on_ns;
+
+	if (!bpf_core_field_exists(task->sched_info.last_arrival))
+		return sampled_ns;
+	on_ns = passed(BPF_CORE_READ(task, sched_info.last_arrival), scheduler_now_ns(ctx, task));
+	return on_ns < sampled_ns ? on_ns : sampled_ns;
+}
+
+/* Notes the tick; returns how many before it the thread has missed. */
+static __always_inline __u64 take_tick(struct tick *tick, const void *ctx,
+				       const struct proc_info *proc, __u64 now_ns, __u64 period_ns)
+{
+	__u64 points = tick_passes(tick, now_ns, period_ns);
+
+	return points ? tick_missed(tick, points, now_ns, on_cpu_ns(ctx, proc, now_ns)) : 0;
 }
 
 /*
@@ -125,29 +162,34 @@ static __always_inline __u64 period_of(const struct bpf_perf_event_data *ctx, __
 	return ctx->sample_period;
 }
 
+/* Most ticks hit others than tracked processes, and must cost next to nothing. */
 static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_loop)
 {
-	__u64 now_ns = bpf_ktime_get_ns(), period, missed;
-	struct proc_info *proc;
+	struct proc_info *proc = tracked_process();
+	__u64 now_ns, period, missed = 0;
 	struct tick *tick;
 	__u32 index;
 
+	if (!proc && !note_ticks)
+		return;
+	now_ns = bpf_ktime_get_ns();
 	if (now_ns > end_ns)
 		return;
 	index = several_events ? event_index(ctx) : 0;
 	period = period_of(ctx, index);
-	tick = take_tick(index, now_ns, period, &missed);
+	tick = tick_of(index);
+	if (tick && proc)
+		missed = take_tick(tick, ctx, proc, now_ns, period);
 	if (jitter_period_ns)
 		period = jitter_period_ns;
 	if (note_ticks && tick &&
 	    is_on_its_way(masked(index, KRAIT_MAX_EVENTS - 1), period,
 			  make_up_ticks ? missed + 1 : 1))
 		return;
-	proc = tracked_process();
 	if (!proc)
 		return;
 	if (tick) {
-		tick->missed_here += missed;
+		tick->missed += missed;
 		if (make_up_ticks)
 			period = made_up(now_ns, period, missed);
 	}

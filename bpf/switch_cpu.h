@@ -98,7 +98,7 @@ static __always_inline void miss_ticks(__u32 event, __u32 cnt)
 	struct event_counts *counts = cnt ? bpf_map_lookup_elem(&event_counts, &event) : NULL;
 
 	if (counts)
-		counts->tick.missed_here += cnt;
+		counts->tick.missed += cnt;
 }
 
 #endif /* KRAIT_SWITCH_CPU_H */

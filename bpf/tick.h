@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * tick.h - which ticks of a timer never came.
+ * tick.h - which ticks of a timer never came while threads of tracked processes ran.
  *
  * cpu-clock's timer runs on a grid: if the interrupt is late by more than a period, the kernel
  * moves on to the next point of the grid, and the ticks between are lost (hrtimer_forward_now() in
- * perf_swevent_hrtimer()). So between two ticks, as many ticks were due as grid points have passed.
- * How late an interrupt is varies; the least delayed ticks show where the grid lies. Also built for
- * the host.
+ * perf_swevent_hrtimer()). Others the kernel does not hand on: those that hit an idle CPU, or come
+ * while it throttles the event. So only ticks that hit threads of tracked processes are noted here,
+ * and between two of them the points of the grid that fall into the time of the second one's thread
+ * on the CPU are ticks that it missed. Those before that are other threads', or nobody's. How late
+ * an interrupt is varies; the least delayed ticks show where the grid lies. Also built for the host.
  *
  * Must hold: ticks that are late by less than a period are never counted as missed, except one tick
- * after the timer was restarted.
+ * after the timer was restarted; a thread never misses more ticks than were due since it came to
+ * the CPU.
  */
 #ifndef KRAIT_TICK_H
 #define KRAIT_TICK_H
 
-/* Notes a tick at now_ns; returns how many before it never came. */
-static __always_inline __u64 tick_missed(struct tick *t, __u64 now_ns, __u64 period_ns)
+/*
+ * Notes a tick at now_ns; returns how many points of the grid lie between it and the one noted
+ * before it.
+ */
+static __always_inline __u64 tick_passes(struct tick *t, __u64 now_ns, __u64 period_ns)
 {
 	__u64 passed = now_ns - t->grid_ns, due;
 
 	if (period_ns < TICK_NS_MIN)
 		period_ns = TICK_NS_MIN;
-	t->delivered++;
 	if (!t->grid_ns || passed < period_ns || period_ns != t->period_ns) {
 		/*
 		 * This is the first tick, or the grid is earlier than it seemed, or it is another
@@ -37,8 +42,23 @@ static __always_inline __u64 tick_missed(struct tick *t, __u64 now_ns, __u64 per
 	}
 	due = passed / period_ns;
 	t->grid_ns += due * period_ns;
-	t->missed += due - 1;
 	return due - 1;
+}
+
+/*
+ * How many of the points that the tick at now_ns has passed its thread missed, which had been on
+ * the CPU for on_ns.
+ */
+static __always_inline __u64 tick_missed(const struct tick *t, __u64 points, __u64 now_ns,
+					 __u64 on_ns)
+{
+	__u64 came_ns = on_ns < now_ns ? now_ns - on_ns : 0, since;
+
+	if (came_ns >= t->grid_ns)
+		return 0;
+	/* Of the points since then one is the tick's own. */
+	since = (t->grid_ns - came_ns - 1) / t->period_ns;
+	return points < since ? points : since;
 }
 
 /* Ticks that hit a CPU on its way from one thread to another: switch_cpu.h. */

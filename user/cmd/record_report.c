@@ -176,9 +176,8 @@ static void print_ticks(const struct counts *e, bool several)
 	const struct accounts *a = &e->accounts;
 	const char *name = several ? e->event.name : "", *dot = several ? "." : "";
 
-	fprintf(stderr, "%s%sticks_asked %llu\n%s%sticks_delivered %llu\n%s%sticks_missed %llu\n",
-		name, dot, a->ticks_asked, name, dot, a->ticks_delivered, name, dot,
-		a->ticks_missed);
+	fprintf(stderr, "%s%sticks_asked %llu\n%s%sticks_missed %llu\n", name, dot, a->ticks_asked,
+		name, dot, a->ticks_missed);
 }
 
 /* Prints how full the profile is. */

@@ -46,7 +46,6 @@ static bool read_notes(const struct dso_reader *dso, unsigned event, struct coun
 	note(&b, "unknown_frames", &a->unknown_frames);
 	note(&b, "events_dropped", &a->events_dropped);
 	note(&b, "ticks_asked", &a->ticks_asked);
-	note(&b, "ticks_delivered", &a->ticks_delivered);
 	note(&b, "ticks_missed", &a->ticks_missed);
 	read_reasons(&b, a);
 	return true;

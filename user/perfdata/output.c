@@ -259,8 +259,8 @@ static void put_notes(FILE *out, unsigned event, const struct accounts *a)
 			reason_name(r), a->reasons[r]);
 	fprintf(out, "%sunknown_frames %llu\n%sevents_dropped %llu\n", prefix, a->unknown_frames,
 		prefix, a->events_dropped);
-	fprintf(out, "%sticks_asked %llu\n%sticks_delivered %llu\n%sticks_missed %llu\n", prefix,
-		a->ticks_asked, prefix, a->ticks_delivered, prefix, a->ticks_missed);
+	fprintf(out, "%sticks_asked %llu\n%sticks_missed %llu\n", prefix, a->ticks_asked, prefix,
+		a->ticks_missed);
 }
 
 /* The accounts, and who the processes were, for readers that use krait. */

@@ -67,7 +67,6 @@ void accounts_add(struct accounts *a, const struct accounts *more)
 	a->unwanted += more->unwanted;
 	a->events_dropped += more->events_dropped;
 	a->ticks_asked += more->ticks_asked;
-	a->ticks_delivered += more->ticks_delivered;
 	a->ticks_missed += more->ticks_missed;
 }
 
@@ -81,7 +80,6 @@ void accounts_subtract(struct accounts *a, const struct accounts *less)
 	a->unwanted -= less->unwanted;
 	a->events_dropped -= less->events_dropped;
 	a->ticks_asked -= less->ticks_asked;
-	a->ticks_delivered -= less->ticks_delivered;
 	a->ticks_missed -= less->ticks_missed;
 }
 

@@ -24,7 +24,7 @@ struct accounts {
 	__u64 unwanted; /* interrupts of processes that the filter excludes; not in interrupts */
 	__u64 events_dropped; /* process events lost: some processes may have been seen late */
 	/* Timers of all CPUs, whatever they interrupted; 0 if the event is not a clock. */
-	__u64 ticks_asked, ticks_delivered;
+	__u64 ticks_asked;
 	/* Ticks that were due while tracked processes ran, but never came; not included above. */
 	__u64 ticks_missed;
 };

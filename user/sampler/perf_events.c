@@ -88,8 +88,25 @@ static int explain_open(struct error *err, const struct event_spec *event, int e
 			 strerror(errnum));
 }
 
-static int open_one(const struct event_spec *event, unsigned index, int cpu)
+/*
+ * Ticks of a clock that hit an idle CPU are nobody's. They would run the program for nothing; and
+ * since the kernel counts an event's ticks between two of the scheduler's, which an idle CPU has
+ * stopped, they would throttle the event, and whoever wakes up on that CPU has no ticks at first
+ * (__perf_event_account_interrupt(), kernel/events/core.c). If switches are followed, some of them
+ * belong to the thread that the CPU is about to run: bpf/switch_cpu.h.
+ */
+static bool leaves_out_idle(const struct sampler_config *config, const struct event_spec *event)
 {
+	for (unsigned i = 0; i < config->event_cnt; i++) {
+		if (event_is_off_cpu(&config->events[i]))
+			return false;
+	}
+	return event_is_clock(event);
+}
+
+static int open_one(const struct sampler_config *config, unsigned index, int cpu)
+{
+	const struct event_spec *event = &config->events[index];
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = event->type,
@@ -97,6 +114,7 @@ static int open_one(const struct event_spec *event, unsigned index, int cpu)
 		.exclude_user = event->exclude_user,
 		.exclude_kernel = event->exclude_kernel,
 		.exclude_hv = event->exclude_kernel,
+		.exclude_idle = leaves_out_idle(config, event),
 		.precise_ip = event->precise,
 		.wakeup_events = index, /* read by event_index(), bpf/task.h */
 	};
@@ -116,7 +134,7 @@ static int open_one(const struct event_spec *event, unsigned index, int cpu)
 static int attach_one(struct perf_events *events, unsigned index, int cpu, struct error *err)
 {
 	const struct event_spec *event = &events->config.events[index];
-	cleanup_close int fd = open_one(event, index, cpu);
+	cleanup_close int fd = open_one(&events->config, index, cpu);
 	struct cpu_event *new;
 
 	if (fd == -ENODEV && event->type == PERF_TYPE_SOFTWARE)

@@ -327,7 +327,7 @@ int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info)
 	/* Interrupts of other processes do not count. */
 	if (!(info->flags & PROC_PYTHON))
 		return -EINVAL;
-	full.since_ns = clock_monotonic_ns();
+	full.since_ns = full.sampled_ns = clock_monotonic_ns();
 	return procs_enter(&s->procs, pid, &full);
 }
 

@@ -194,8 +194,7 @@ long sampler__look_at_threads(const struct sampler *s, struct thread_look **ret)
 /* What the timers of a sampled clock have done, over all CPUs. */
 struct sampler_ticks {
 	__u64 asked; /* due while it was on; 0 for events that are not clocks */
-	__u64 delivered; /* whatever they interrupted */
-	__u64 missed_here; /* due right before one that hit a followed process, but never came */
+	__u64 missed; /* due while a thread of a tracked process ran, but never came */
 };
 /* After sampler__stop(). Returns 0 or -errno. */
 int sampler__ticks(const struct sampler *s, unsigned event, struct sampler_ticks *ret)

@@ -48,10 +48,8 @@ int totals_ticks(int fd, __u32 event, struct sampler_ticks *ret)
 
 	if (!values)
 		return -errno;
-	for (int cpu = 0; cpu < cpus; cpu++) {
-		ret->delivered += values[cpu].tick.delivered;
-		ret->missed_here += values[cpu].tick.missed_here;
-	}
+	for (int cpu = 0; cpu < cpus; cpu++)
+		ret->missed += values[cpu].tick.missed;
 	return 0;
 }
 

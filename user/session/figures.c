@@ -22,8 +22,7 @@ void session_note_ticks(const struct session *s, unsigned event, struct accounts
 	if (sampler__ticks(s->sampler, event, &ticks))
 		return;
 	a->ticks_asked = ticks.asked;
-	a->ticks_delivered = ticks.delivered;
-	a->ticks_missed = ticks.missed_here;
+	a->ticks_missed = ticks.missed;
 }
 
 __u64 session__kernel_ns(const struct session *s)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One thread on one CPU that works and rests by turns, for random times, or only works, deep down in calls.
+
+usage: dozes.py SECONDS CPU DEPTH WORK_MS REST_MS SEED
+
+Says TRUTH and a JSON document (ns of the process's CPU clock and of CLOCK_MONOTONIC since it could read them, how often it
+lost its CPU), and ends at once.
+"""
+import os
+import random
+import sys
+import time
+
+import ownclock
+
+
+def work(ns):
+    end = time.thread_time_ns() + ns
+    while time.thread_time_ns() < end:
+        pass
+
+
+def turns(seconds, work_ns, rest, draw):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        work(int(work_ns * draw.uniform(0.2, 1.8)))
+        if rest:
+            time.sleep(rest * draw.uniform(0.2, 1.8))
+
+
+def descend(depth, *args):
+    if depth:
+        return descend(depth - 1, *args)
+    return turns(*args)
+
+
+def main():
+    began, cpu = time.monotonic_ns(), time.process_time_ns()
+    seconds, number, depth, work_ms, rest_ms, seed = map(float, sys.argv[1:])
+    os.sched_setaffinity(0, {int(number)})
+    sys.setrecursionlimit(int(depth) + 1000)
+    descend(int(depth), seconds, 1e6 * work_ms, rest_ms / 1e3, random.Random(int(seed)))
+    used = time.process_time_ns()
+    ownclock.tell({"ns": used, "passed": time.monotonic_ns() - began + cpu, "switches": ownclock.losses()})
+    os._exit(0)
+
+
+main()
