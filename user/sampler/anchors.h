@@ -21,11 +21,11 @@
 
 struct anchors;
 
-/* fd: of the map anchors, borrowed; maps it. NULL and errno on failure. */
+/* fd: of the map anchors, borrowed as long as this lives; maps what is used of it. NULL and errno on failure. */
 struct anchors *anchors__new(int fd);
 void anchors__free(struct anchors *a);
 
-/* An unused index, or -ENOSPC when the owner (bpf/share.h) has its share. */
+/* An unused index; -ENOSPC when the owner (bpf/share.h) has its share, or what mmap() says. */
 int anchors__take(struct anchors *a, unsigned owner);
 /* Ends the anchor's current use and frees it. Writes nothing into the target. */
 void anchors__give_back(struct anchors *a, int index);
