@@ -10,6 +10,7 @@ import results
 
 NAMES = {
     "native": "native stacks, by interpreter and library",
+    "pairs": "this build beside another one (--before)",
     "unwinding": "what native stacks cost: a sample, a library's rows, many processes",
     "dump": "looking once",
     "starts": "programs that start while krait records",
@@ -32,10 +33,13 @@ def conditions(found):
         found["load_end"], found["commit"], found["command"])
 
 
-def run(name, found, pythons, only):
-    """Returns the part of the page, with now() and load() from after the run. only: parts of names of targets."""
+def run(name, found, pythons, only, before=None):
+    """Returns the part of the page, with now() and load() from after the run. only: parts of names of targets;
+    before: the other build, for pairs."""
     module = importlib.import_module("compare_" + name)
     options = {"only": only} if only else {}
+    if name == "pairs":
+        options["before"] = before
     head, rows, notes = module.run(pythons, lambda text: print("krait: bench: " + text, file=sys.stderr, flush=True),
                                    **options)
     if not rows:

@@ -27,9 +27,10 @@ def arguments():
     parser.add_argument("--what", choices=sorted(compare.NAMES), metavar="NAME",
                         help="another comparison instead, with a table of its own: " +
                         "; ".join("%s (%s)" % pair for pair in compare.NAMES.items()))
+    parser.add_argument("--before", metavar="KRAIT", help="with --what pairs: the other build's executable")
     parser.add_argument("--quick", action="store_true", help="some minutes: few targets, one round")
     parser.add_argument("--target", action="append", default=[], metavar="NAME",
-                        help="only this one (with --what native, unwinding and agents: those with this in their names); may be given "
+                        help="only this one (with --what native, pairs, unwinding and agents: those with this in their names); may be given "
                              "several times")
     parser.add_argument("--rate", action="append", default=[], type=int, metavar="HZ",
                         help="only this one, of all targets; may be given several times")
@@ -48,8 +49,10 @@ def arguments():
     if isinstance(options.page, str):
         options.results = options.page
     names = [w.name for w in plan.WORKLOADS]
-    if options.what not in (None, "native", "unwinding", "agents") and options.target:
+    if options.what not in (None, "native", "pairs", "unwinding", "agents") and options.target:
         parser.error("--target is not for --what " + options.what)
+    if (options.what == "pairs") != bool(options.before):
+        parser.error("--what pairs and --before KRAIT belong together")
     for target in options.target:
         if target not in names and not options.what:
             parser.error("no target %r; there are %s" % (target, ", ".join(names)))
@@ -138,7 +141,7 @@ def compared(options):
     """Runs another comparison: prints it, and puts it into the page if requested."""
     pythons = begin()
     text = compare.run(options.what, dict(conditions(options, {}), now=now, load=load), pythons,
-                       options.target)
+                       options.target, options.before)
     print(text)
     if options.page:
         compare.put_into_page(options.what, text)
