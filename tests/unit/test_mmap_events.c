@@ -93,10 +93,53 @@ static void cpus_that_come_and_go_are_followed(void **state)
 	mmap_events__free(e);
 }
 
+/* The kernel says so only with the next record. */
+static void a_full_ring_may_have_lost_some(void **state)
+{
+	struct mmap_events *e = mmap_events__new();
+	int cpus[CPUS_MAX];
+	char text[CPU_LIST_MAX];
+
+	if (!e && (errno == EPERM || errno == EACCES || errno == ENOSYS))
+		skip();
+	assert_non_null(e);
+	assert_true(cpus_online(text, cpus, CPUS_MAX) > 0);
+	read_all(e);
+	for (int i = 0; i < 1000; i++)
+		map_on(cpus[0]);
+	assert_true(read_all(e).lost > 0);
+	mmap_events__free(e);
+}
+
+/* As long as one CPU's records cannot be had, any process may have mapped something. */
+static void a_cpu_without_records_is_no_silence(void **state)
+{
+	struct mmap_events *e = mmap_events__new();
+	int cpus[CPUS_MAX + 1], cnt;
+	char text[CPU_LIST_MAX];
+
+	if (!e && (errno == EPERM || errno == EACCES || errno == ENOSYS))
+		skip();
+	assert_non_null(e);
+	cnt = cpus_online(text, cpus, CPUS_MAX);
+	assert_true(cnt > 0);
+	read_all(e);
+	cpus[cnt] = 1 << 20;
+	mmap_events__set_cpus(e, cpus, cnt + 1);
+	for (int i = 0; i < 3; i++)
+		assert_true(read_all(e).lost > 0);
+	mmap_events__set_cpus(e, cpus, cnt);
+	read_all(e);
+	assert_int_equal(read_all(e).lost, 0);
+	mmap_events__free(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cpus_that_come_and_go_are_followed),
+		cmocka_unit_test(a_full_ring_may_have_lost_some),
+		cmocka_unit_test(a_cpu_without_records_is_no_silence),
 	};
 
 	return cmocka_run_group_tests_name("sampler/mmap_events", tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "sampler/mmap_events.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,6 +22,8 @@
 
 /* Room for about 300 records of some 100 bytes; the kernel's counters take another page. */
 #define DATA_PAGES 8
+/* The longest record: of a file with the longest path. */
+#define RECORD_MAX (PATH_MAX + 128U)
 
 struct ring {
 	int cpu, fd;
@@ -34,6 +37,7 @@ struct mmap_events {
 	unsigned cnt, cap;
 	struct ring *rings;
 	bool lost; /* a CPU was in use before it had a ring */
+	bool deaf; /* one is, and cannot have one */
 	char online[CPU_LIST_MAX]; /* the list last acted on */
 };
 
@@ -147,6 +151,7 @@ void mmap_events__set_cpus(struct mmap_events *e, const int *cpus, int cnt)
 
 	drop_gone(e, cpus, cnt);
 	err = add_rings(e, cpus, cnt);
+	e->deaf = err;
 	if (err)
 		log_warn("mmap_events",
 			 "krait finds code late that is mapped on a CPU brought online "
@@ -230,6 +235,11 @@ static unsigned read_ring(struct ring *r, void (*mapped)(void *ctx, pid_t pid), 
 	unsigned cnt = 0;
 	__u32 last = 0;
 
+	/* The kernel reports a loss only with the next record, which may never come. */
+	if (head - tail > r->size - RECORD_MAX) {
+		mapped(ctx, 0);
+		cnt++;
+	}
 	while (head - tail >= sizeof(struct perf_event_header)) {
 		struct mapped record = { 0 };
 
@@ -258,7 +268,7 @@ unsigned mmap_events__read(struct mmap_events *e, void (*mapped)(void *ctx, pid_
 {
 	unsigned cnt = e->lost;
 
-	if (e->lost)
+	if (e->lost || e->deaf)
 		mapped(ctx, 0);
 	e->lost = false;
 	for (unsigned i = 0; i < e->cnt; i++)

@@ -31,7 +31,10 @@ void mmap_events__set_cpus(struct mmap_events *e, const int *cpus, int cnt);
 
 /* Is readable when there are records. */
 int mmap_events__fd(const struct mmap_events *e);
-/* Calls back with the process of each record; 0 means that some were lost. Returns how many calls. */
+/*
+ * Calls back with the process of each record; 0 means that some may have been lost. Returns how many
+ * calls, but for those because of a CPU that cannot have its event.
+ */
 unsigned mmap_events__read(struct mmap_events *e, void (*mapped)(void *ctx, pid_t pid), void *ctx);
 
 #endif /* KRAIT_SAMPLER_MMAP_EVENTS_H */
