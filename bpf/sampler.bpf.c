@@ -184,8 +184,11 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_l
 		period = jitter_period_ns;
 	if (note_ticks && tick &&
 	    is_on_its_way(masked(index, KRAIT_MAX_EVENTS - 1), period,
-			  make_up_ticks ? missed + 1 : 1))
+			  make_up_ticks ? missed + 1 : 1)) {
+		if (!make_up_ticks)
+			tick->missed += missed;
 		return;
+	}
 	if (!proc)
 		return;
 	if (tick) {

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -114,9 +115,11 @@ static int write_and_close(FILE *out, const struct dso *d, const struct dict *di
 
 	if (!err)
 		err = stream_finish(out);
-	/* The rest of a split line must count as a separate line. */
-	if (err)
+	/* A reader would take half a line for a function: the file is left empty. */
+	if (err) {
+		__fpurge(out);
 		(void)!ftruncate(fileno(out), 0);
+	}
 	fclose(out);
 	return err;
 }
