@@ -207,7 +207,7 @@ class Krait:
         """Waits until it samples. Returns whether it does."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and self.process.poll() is None:
-            if any("perf_event" in link for link in links(self.pid)):
+            if h.is_sampling(self.process):
                 # It first looks at the processes that already exist, which takes longer on a busy machine.
                 time.sleep(min(0.15 + 0.02 * os.getloadavg()[0], 1.5))
                 return True

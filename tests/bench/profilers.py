@@ -52,7 +52,7 @@ class Krait(Profiler):
                 "-o", out, *duration]
 
     def started(self, pid):
-        return has_perf_event(pid)
+        return h.has_programs_at_events(pid)
 
     def parse(self, out, text):
         stats = h.parse_stats(text)

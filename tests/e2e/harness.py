@@ -259,13 +259,31 @@ def stolen_seconds():
         return int(f.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
+# Since 5.15 a program hangs at a perf event by a link of its own.
+HAS_PERF_LINKS = tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2]) >= (5, 15)
+
+
 def is_sampling(krait):
-    """Tells whether it has opened its events."""
-    folder = "/proc/%d/fd" % krait.pid
+    """Tells whether this krait samples."""
+    return has_programs_at_events(krait.pid)
+
+
+def has_programs_at_events(pid):
+    """Tells whether krait samples. Events without a program may be those that report mappings, which krait opens
+    before it looks at the first process."""
+    folder = "/proc/%d/" % pid
     try:
-        return any("perf_event" in os.readlink(os.path.join(folder, fd)) for fd in os.listdir(folder))
+        for fd in os.listdir(folder + "fd"):
+            link = os.readlink(folder + "fd/" + fd)
+            if "perf_event" in link and not HAS_PERF_LINKS:
+                return True
+            if "bpf_link" in link or "bpf-link" in link:
+                with open(folder + "fdinfo/" + fd, encoding="ascii") as f:
+                    if re.search(r"^link_type:\s*perf", f.read(), re.M):
+                        return True
     except OSError:
-        return False
+        pass  # it opens and closes some
+    return False
 
 
 class Ahead:

@@ -763,9 +763,12 @@ def long_texts(browser, folder):
     browser.run("dispatchEvent(new Event('beforeprint'))")
     browser.run("krait.settled()")
     browser.settle()
-    browser.run("document.querySelector('.line .code').textContent = 'x = ' + '1000 + '.repeat(100)")
-    seen = browser.run("""(([first, second]) => [document.querySelector('.line .code').getBoundingClientRect().right, innerWidth, first.clientHeight,
-        second.getBoundingClientRect().top - first.getBoundingClientRect().bottom, document.body.scrollWidth])([...document.querySelectorAll('.line')])""")
+    # In one turn: the page may draw its lines anew between two.
+    seen = browser.run("""(([first, second]) => {
+        first.querySelector('.code').textContent = 'x = ' + '1000 + '.repeat(100);
+        return [first.querySelector('.code').getBoundingClientRect().right, innerWidth, first.clientHeight,
+            second.getBoundingClientRect().top - first.getBoundingClientRect().bottom, document.body.scrollWidth];
+    })([...document.querySelectorAll('.line')])""")
     check(seen[0] <= seen[1] + 1 and seen[4] <= seen[1] + 1 and seen[2] > 60 and abs(seen[3]) < 2, "long lines of source go on below in print", seen)
     browser.run("dispatchEvent(new Event('afterprint'))")
     browser.call("Emulation.setEmulatedMedia", media="")
