@@ -15,15 +15,6 @@ __all__ = ["Austin", "Krait", "KraitNative", "KraitWithoutAnchors", "Otel", "Per
            "PySpy", "PySpyNative", "PySpyNonblocking", "Sampling", "all_profilers", "h", "private_proc", "short_oracle"]
 
 
-def has_perf_event(pid):
-    """Tells whether a process has a perf event open."""
-    folder = "/proc/%d/fd/" % pid
-    try:
-        return any("perf_event" in os.readlink(folder + fd) for fd in os.listdir(folder))
-    except OSError:
-        return False  # it opens and closes some
-
-
 # ---- krait ----------------------------------------------------------------------------------------
 
 
@@ -100,7 +91,7 @@ class Perf(Profiler):
         return ["perf", "record", *self.options, "-F", str(rate), "-o", out, "-p", str(pid), *wait]
 
     def started(self, pid):
-        return has_perf_event(pid)
+        return h.has_events(pid)
 
     def parse(self, out, text):
         report = subprocess.run(["perf", "report", "--stats", "-i", out], capture_output=True,

@@ -286,6 +286,15 @@ def has_programs_at_events(pid):
     return False
 
 
+def has_events(pid):
+    """Tells whether a process has a perf event open."""
+    folder = "/proc/%d/fd/" % pid
+    try:
+        return any("perf_event" in os.readlink(folder + fd) for fd in os.listdir(folder))
+    except OSError:
+        return False  # it opens and closes some
+
+
 class Ahead:
     """Within this context this thread has priority over others for a CPU; processes that it starts do not."""
 

@@ -49,7 +49,7 @@ def record(target, folder):
                   "--max-loss", "100", "-o", os.path.join(folder, "krait.data"), "-p", pid]}
     running = {name: subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8")
                for name, line in lines.items()}
-    t.h.wait_until(lambda: all(t.h.is_sampling(p) for p in running.values()))
+    t.h.wait_until(lambda: t.h.has_events(running["perf"].pid) and t.h.is_sampling(running["krait"]))
     end = t.h.cpu_seconds(target.pid) + SECONDS
     t.h.wait_until(lambda: t.h.cpu_seconds(target.pid) >= end)
     for process in running.values():
