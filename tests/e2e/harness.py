@@ -231,14 +231,14 @@ def record(*args, outputs=("x.folded",), lines=True, command=(), timeout=PATIENC
 
 
 def crowd():
-    """Returns how many threads share a CPU: of those that want one now, or of the last minute's if those were fewer, since the
-    load average also remembers tests that have ended."""
+    """Returns how many threads share a CPU: of those that want one now and one that may come, or of the last minute's if those
+    were fewer, since the load average also remembers tests that have ended."""
     most = 0
     for _ in range(5):
         with open("/proc/loadavg", encoding="ascii") as f:
             most = max(most, int(f.read().split()[3].split("/")[0]))
         time.sleep(0.003)
-    return max(1, min(os.getloadavg()[0], most) / len(os.sched_getaffinity(0)))
+    return max(1, min(os.getloadavg()[0], most + 1) / len(os.sched_getaffinity(0)))
 
 
 def moment(seconds):
