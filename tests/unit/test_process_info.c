@@ -85,9 +85,24 @@ static void we_know_ourselves(void **state)
 		assert_int_equal(info.command[0], '[');
 }
 
+static void a_pid_stands_for_the_process_that_began_then(void **state)
+{
+	struct proc_stat stat;
+	int dir;
+
+	(void)state;
+	assert_int_equal(proc_stat_read(getpid(), &stat), 0);
+	dir = proc_open_started(getpid(), stat.start_ticks);
+	assert_true(dir >= 0);
+	close(dir);
+	assert_int_equal(proc_open_started(getpid(), stat.start_ticks + 1), -ESRCH);
+	assert_int_equal(proc_open_started(0x7fffffff, stat.start_ticks), -ESRCH);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_pid_stands_for_the_process_that_began_then),
 		cmocka_unit_test(a_container_is_what_the_labels_say),
 		cmocka_unit_test(the_innermost_pid_is_the_last),
 		cmocka_unit_test(we_know_ourselves),

@@ -22,20 +22,9 @@
 #define FUSE_SUPER_MAGIC 0x65735546
 #endif
 
-/* The folder of that process, or -1: it has ended. */
-static int open_process(pid_t pid, __u64 start_ticks)
-{
-	cleanup_close int dir = start_ticks ? proc_open(pid) : -1;
-	struct proc_stat stat;
-
-	if (dir < 0 || proc_stat_at(dir, &stat) || stat.start_ticks != start_ticks)
-		return -1;
-	return take_fd(&dir);
-}
-
 int perf_map_file_find(pid_t pid, __u64 start_ticks, struct perf_map_place *ret)
 {
-	cleanup_close int dir = open_process(pid, start_ticks);
+	cleanup_close int dir = start_ticks ? proc_open_started(pid, start_ticks) : -1;
 	struct context context = { .known = false };
 
 	*ret = (struct perf_map_place){ .root_fd = -1, .pid = pid, .trusted = true };

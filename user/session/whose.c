@@ -12,11 +12,9 @@
  */
 static bool ask_now(const struct py_process *process, struct proc_ids *ret, bool *ret_same_root)
 {
-	cleanup_close int dir = proc_open(process->pid);
-	struct proc_stat stat;
+	cleanup_close int dir = proc_open_started(process->pid, process->start_ticks);
 
-	if (dir < 0 || proc_stat_at(dir, &stat) || stat.start_ticks != process->start_ticks ||
-	    proc_ids_at(dir, ret))
+	if (dir < 0 || proc_ids_at(dir, ret))
 		return false;
 	*ret_same_root = proc_has_our_root(dir);
 	return true;

@@ -81,12 +81,10 @@ static bool is_made_up(int fd)
 /* Returns -ENOENT if it has our root, has ended, or may not be looked at. */
 static int open_root_of(pid_t pid, __u64 start_ticks)
 {
-	cleanup_close int dir = proc_open(pid);
-	struct proc_stat stat;
+	cleanup_close int dir = proc_open_started(pid, start_ticks);
 	int root;
 
-	if (dir < 0 || proc_stat_at(dir, &stat) || stat.start_ticks != start_ticks ||
-	    proc_has_our_root(dir))
+	if (dir < 0 || proc_has_our_root(dir))
 		return -ENOENT;
 	root = openat(dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return root < 0 ? -ENOENT : root;

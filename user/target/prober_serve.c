@@ -212,21 +212,9 @@ static int answer_anchor(struct server *s, const struct probe_request *r, int di
 	return result;
 }
 
-/* A descriptor of the intended process, or -errno. */
-static int open_meant(const struct probe_request *r)
-{
-	cleanup_close int dir = proc_open(r->pid);
-	struct proc_stat stat;
-	int result = dir < 0 ? dir : proc_stat_at(dir, &stat);
-
-	if (!result && stat.start_ticks != r->start_ticks)
-		result = -ESRCH;
-	return result ? result : take_fd(&dir);
-}
-
 static int answer_claims(struct server *s, const struct probe_request *r)
 {
-	cleanup_close int dir = open_meant(r);
+	cleanup_close int dir = proc_open_started(r->pid, r->start_ticks);
 	int result = dir < 0 ? dir : claims_read_at(dir, &s->answer.claims);
 
 	s->answer.head.len = result ? 0 : sizeof(s->answer.claims);
@@ -235,7 +223,7 @@ static int answer_claims(struct server *s, const struct probe_request *r)
 
 static int answer_published(struct server *s, const struct probe_request *r)
 {
-	cleanup_close int dir = open_meant(r);
+	cleanup_close int dir = proc_open_started(r->pid, r->start_ticks);
 	int result = dir < 0 ? dir : 0;
 
 	if (!result && !s->cache && !make_cache(s))
@@ -249,7 +237,7 @@ static int answer_published(struct server *s, const struct probe_request *r)
 
 static int answer_greenlet_place(struct server *s, const struct probe_request *r)
 {
-	cleanup_close int dir = open_meant(r);
+	cleanup_close int dir = proc_open_started(r->pid, r->start_ticks);
 	cleanup_remote struct remote *remote = dir < 0 ? NULL : remote__open_at(dir, false);
 	int result = dir < 0 ? dir : remote ? 0 : -errno;
 

@@ -24,6 +24,17 @@ int proc_open(pid_t pid)
 	return fd >= 0 ? fd : errno == ENOENT ? -ESRCH : -errno;
 }
 
+int proc_open_started(pid_t pid, __u64 start_ticks)
+{
+	cleanup_close int dir = proc_open(pid);
+	struct proc_stat stat;
+	int err = dir < 0 ? dir : proc_stat_at(dir, &stat);
+
+	if (!err && stat.start_ticks != start_ticks)
+		err = -ESRCH;
+	return err ? err : take_fd(&dir);
+}
+
 ssize_t proc_read(int dir, const char *name, char *buf, size_t size)
 {
 	cleanup_close int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);

@@ -44,6 +44,8 @@ struct proc_ids {
 
 /* Returns an O_PATH descriptor of /proc/PID, -ESRCH or -errno. */
 int proc_open(pid_t pid) __attribute__((warn_unused_result));
+/* The same, if the process that has the pid is the one that started then; else -ESRCH. */
+int proc_open_started(pid_t pid, __u64 start_ticks) __attribute__((warn_unused_result));
 /*
  * Reads a file in there, whole or its first size - 1 bytes, as a string. Returns the length, -ESRCH
  * or -errno.
