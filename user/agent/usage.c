@@ -17,7 +17,7 @@
 #include "util/resident.h"
 
 /* Differences below this are not worth finding out whose they are. */
-#define DOUBTED_NS (NS_PER_SEC / 1000)
+#define DOUBTED_NS NS_PER_MS
 
 static __u64 ns_of(struct timespec ts)
 {

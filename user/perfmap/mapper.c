@@ -50,7 +50,7 @@ void mapper__free(struct mapper *m)
 /* Takes answers until the one to the latest request. Returns a descriptor or -errno. */
 static int await(struct mapper *m, struct mapper_answer *answer)
 {
-	const __u64 end_ns = clock_monotonic_ns() + ANSWER_MS * (NS_PER_SEC / 1000);
+	const __u64 end_ns = clock_monotonic_ns() + ANSWER_MS * NS_PER_MS;
 
 	for (;;) {
 		__u64 now_ns = clock_monotonic_ns();
@@ -61,7 +61,7 @@ static int await(struct mapper *m, struct mapper_answer *answer)
 		if (now_ns >= end_ns)
 			return -ETIMEDOUT;
 		n = channel_recv(worker__fd(m->worker), answer, sizeof(*answer), &fd, &cnt,
-				 (int)((end_ns - now_ns) / (NS_PER_SEC / 1000)) + 1);
+				 (int)((end_ns - now_ns) / NS_PER_MS) + 1);
 		if (n < 0)
 			return (int)n;
 		if (!cnt)

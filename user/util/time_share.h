@@ -5,8 +5,8 @@
  * An owner is a uid. Each may use a fraction of the elapsed time plus an initial allowance. So may
  * all but root together, since a user with subordinate ids can be many owners.
  *
- * Must hold: one owner's use does not count against another; a refused owner is not refused for
- * ever.
+ * Must hold: one owner's use does not count against another; a refused owner is refused until the
+ * time that has passed makes up for it, which with the largest part is never.
  */
 #ifndef KRAIT_UTIL_TIME_SHARE_H
 #define KRAIT_UTIL_TIME_SHARE_H
