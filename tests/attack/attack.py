@@ -39,7 +39,7 @@ for _folder in "e2e", "truth":
 import harness as h  # noqa: E402
 import tap as tap_module  # noqa: E402
 from bystanders import RATE, judge_names, judge_time, samples_of  # noqa: E402
-from watch import Watch, children, links, proc_text, status  # noqa: E402,F401
+from watch import Watch, children, proc_text, status  # noqa: E402,F401
 
 # krait runs in the folder of its outputs.
 h.KRAIT = os.path.abspath(h.KRAIT)

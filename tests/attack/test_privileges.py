@@ -41,7 +41,7 @@ class Look:
     """Looks at all processes of one krait while it records."""
 
     def __init__(self, k):
-        self.main = (attack.status(k.pid), attack.links(k.pid), core_limit(k.pid))
+        self.main = (attack.status(k.pid), list(attack.h.descriptors(k.pid).values()), core_limit(k.pid))
         self.workers = {}
         for pid in attack.children(k.pid):
             name = attack.proc_text(pid, "cmdline").split("\0")[0]
@@ -64,7 +64,7 @@ class Look:
             except OSError:
                 pass
             if said:
-                self.workers[pid] = (name, said, attack.links(pid), root)
+                self.workers[pid] = (name, said, list(attack.h.descriptors(pid).values()), root)
 
 
 def check_main(scene, look, allowed, more=""):

@@ -3,6 +3,8 @@
 import os
 import threading
 
+import harness as h
+
 
 def proc_text(pid, name):
     try:
@@ -30,20 +32,6 @@ def children(pid):
     return found
 
 
-def links(pid):
-    """Returns the targets of its descriptors."""
-    found = []
-    try:
-        for fd in os.listdir("/proc/%d/fd" % pid):
-            try:
-                found.append(os.readlink("/proc/%d/fd/%s" % (pid, fd)))
-            except OSError:
-                pass
-    except OSError:
-        pass
-    return found
-
-
 class Watch(threading.Thread):
     """Looks at krait and its children until they end: peaks in KiB by name, and each child's rights and descriptors.
     A peak's name is "krait", "krait-parser" and so on."""
@@ -68,7 +56,7 @@ class Watch(threading.Thread):
             for pid in [self.pid] + children(self.pid):
                 name, said = self.look(pid)
                 if pid not in self.seen and said and name != "krait":
-                    self.seen[pid] = (name, said, links(pid))
+                    self.seen[pid] = (name, said, list(h.descriptors(pid).values()))
 
     def stop(self):
         self.ended.set()

@@ -268,31 +268,34 @@ def is_sampling(krait):
     return has_programs_at_events(krait.pid)
 
 
+def descriptors(pid):
+    """Returns a process's descriptors and what they lead to, without those that it closes meanwhile."""
+    found = {}
+    try:
+        for fd in os.listdir("/proc/%d/fd" % pid):
+            with contextlib.suppress(OSError):
+                found[fd] = os.readlink("/proc/%d/fd/%s" % (pid, fd))
+    except OSError:
+        pass  # it has ended
+    return found
+
+
 def has_programs_at_events(pid):
     """Tells whether krait samples. Events without a program may be those that report mappings, which krait opens
     before it looks at the first process."""
-    folder = "/proc/%d/" % pid
-    try:
-        for fd in os.listdir(folder + "fd"):
-            link = os.readlink(folder + "fd/" + fd)
-            if "perf_event" in link and not HAS_PERF_LINKS:
-                return True
-            if "bpf_link" in link or "bpf-link" in link:
-                with open(folder + "fdinfo/" + fd, encoding="ascii") as f:
-                    if re.search(r"^link_type:\s*perf", f.read(), re.M):
-                        return True
-    except OSError:
-        pass  # it opens and closes some
+    if not HAS_PERF_LINKS:
+        return has_events(pid)
+    for fd, target in descriptors(pid).items():
+        if "bpf_link" in target or "bpf-link" in target:
+            with contextlib.suppress(OSError), open("/proc/%d/fdinfo/%s" % (pid, fd), encoding="ascii") as f:
+                if re.search(r"^link_type:\s*perf", f.read(), re.M):
+                    return True
     return False
 
 
 def has_events(pid):
     """Tells whether a process has a perf event open."""
-    folder = "/proc/%d/fd/" % pid
-    try:
-        return any("perf_event" in os.readlink(folder + fd) for fd in os.listdir(folder))
-    except OSError:
-        return False  # it opens and closes some
+    return any("perf_event" in target for target in descriptors(pid).values())
 
 
 class Ahead:
