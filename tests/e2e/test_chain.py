@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import urllib.error
 import urllib.request
 
 import collector
@@ -104,11 +105,20 @@ def number(process, name):
     return float(found[1])
 
 
+def is_ready(port):
+    """Before, the agent has no numbers to give and answers 503."""
+    with contextlib.suppress(urllib.error.URLError):
+        with urllib.request.urlopen("http://127.0.0.1:%d/readyz" % port, timeout=10):
+            return True
+    return False
+
+
 @contextlib.contextmanager
 def sending(folder, port, spool=None):
     with agent(folder, "--otlp-endpoint", "http://127.0.0.1:%d" % port, "--spool", spool or os.path.join(folder, "spool"),
                "--listen", "127.0.0.1:0") as process:
         process.port = wait_for(lambda: listening_port(process.pid))
+        assert wait_for(lambda: is_ready(process.port)), log_of(folder)
         yield process
 
 
