@@ -6,16 +6,39 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "sampler/cpus.h"
 #include "sampler/mmap_events.h"
+
+/* What the kernel says to events of that CPU; 0: what it likes. */
+static int refused_cpu, refusal;
+
+/* Instead of glibc's. */
+long syscall(long number, ...)
+{
+	long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	long args[6];
+	va_list list;
+
+	va_start(list, number);
+	for (int i = 0; i < 6; i++)
+		args[i] = va_arg(list, long);
+	va_end(list);
+	if (number == SYS_perf_event_open && refusal && (int)args[2] == refused_cpu) {
+		errno = refusal;
+		return -1;
+	}
+	return real(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+}
 
 struct seen {
 	unsigned own, lost;
@@ -134,12 +157,58 @@ static void a_cpu_without_records_is_no_silence(void **state)
 	mmap_events__free(e);
 }
 
+/*
+ * A CPU that is just coming online is in the list before it can have its event; later, nothing else changes there.
+ */
+static void a_cpu_that_cannot_have_its_event_yet_gets_it_later(void **state)
+{
+	static const int errors[] = { ENODEV, EMFILE };
+	struct mmap_events *e = mmap_events__new();
+	int cpus[CPUS_MAX], cnt;
+	char text[CPU_LIST_MAX];
+
+	if (!e && (errno == EPERM || errno == EACCES || errno == ENOSYS))
+		skip();
+	assert_non_null(e);
+	cnt = cpus_online(text, cpus, CPUS_MAX);
+	if (cnt < 2) {
+		mmap_events__free(e);
+		skip();
+	}
+	for (unsigned i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		struct seen seen;
+
+		mmap_events__set_cpus(e, cpus, 1);
+		refused_cpu = cpus[1];
+		refusal = errors[i];
+		mmap_events__set_cpus(e, cpus, cnt);
+		/* As long as it has none, what it maps may be lost. */
+		for (int look = 0; look < 3; look++) {
+			assert_true(read_all(e).lost > 0);
+			map_on(cpus[1]);
+			assert_int_equal(read_all(e).own, 0);
+			mmap_events__follow_cpus(e);
+		}
+		refusal = 0;
+		mmap_events__follow_cpus(e);
+		assert_true(read_all(e).lost > 0);
+		map_on(cpus[1]);
+		seen = read_all(e);
+		assert_true(seen.own > 0);
+		assert_int_equal(seen.lost, 0);
+		mmap_events__follow_cpus(e);
+		assert_int_equal(read_all(e).lost, 0);
+	}
+	mmap_events__free(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cpus_that_come_and_go_are_followed),
 		cmocka_unit_test(a_full_ring_may_have_lost_some),
 		cmocka_unit_test(a_cpu_without_records_is_no_silence),
+		cmocka_unit_test(a_cpu_that_cannot_have_its_event_yet_gets_it_later),
 	};
 
 	return cmocka_run_group_tests_name("sampler/mmap_events", tests, NULL, NULL);

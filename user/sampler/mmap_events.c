@@ -38,6 +38,7 @@ struct mmap_events {
 	struct ring *rings;
 	bool lost; /* a CPU was in use before it had a ring */
 	bool deaf; /* one is, and cannot have one */
+	bool incomplete; /* one has none: asked for again at the next look */
 	char online[CPU_LIST_MAX]; /* the list last acted on */
 };
 
@@ -78,6 +79,12 @@ static int open_ring(struct ring *r, int cpu)
 	return 0;
 }
 
+static void close_ring(struct ring *r)
+{
+	munmap(r->page, r->size + (__u64)sysconf(_SC_PAGESIZE));
+	close(r->fd);
+}
+
 static int add_ring(struct mmap_events *e, int cpu)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -89,17 +96,15 @@ static int add_ring(struct mmap_events *e, int cpu)
 	r = &e->rings[e->cnt];
 	r->cpu = cpu;
 	err = open_ring(r, cpu);
-	/* A CPU that is not online runs no processes. */
 	if (err)
-		return err == -ENODEV ? 0 : err;
+		return err;
+	if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, r->fd, &event)) {
+		err = -errno;
+		close_ring(r);
+		return err;
+	}
 	e->cnt++;
-	return epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, r->fd, &event) ? -errno : 0;
-}
-
-static void close_ring(struct ring *r)
-{
-	munmap(r->page, r->size + (__u64)sysconf(_SC_PAGESIZE));
-	close(r->fd);
+	return 0;
 }
 
 static bool has_ring(const struct mmap_events *e, int cpu)
@@ -120,17 +125,27 @@ static bool is_among(const int *cpus, int cnt, int cpu)
 	return false;
 }
 
+/*
+ * A CPU that is just coming online is in the list before it can have events (-ENODEV): that is no error, but it may
+ * already run processes.
+ */
 static int add_rings(struct mmap_events *e, const int *cpus, int cnt)
 {
-	int err = 0;
+	int first_err = 0;
 
-	for (int i = 0; i < cnt && !err; i++) {
+	e->incomplete = false;
+	for (int i = 0; i < cnt; i++) {
+		int err;
+
 		if (has_ring(e, cpus[i]))
 			continue;
 		err = add_ring(e, cpus[i]);
 		e->lost = true;
+		e->incomplete |= err;
+		if (err && err != -ENODEV && !first_err)
+			first_err = err;
 	}
-	return err;
+	return first_err;
 }
 
 /* An event is not restored when its CPU comes back. Records not handed out yet are lost. */
@@ -151,12 +166,12 @@ void mmap_events__set_cpus(struct mmap_events *e, const int *cpus, int cnt)
 
 	drop_gone(e, cpus, cnt);
 	err = add_rings(e, cpus, cnt);
-	e->deaf = err;
-	if (err)
+	if (err && !e->deaf)
 		log_warn("mmap_events",
 			 "krait finds code late that is mapped on a CPU brought online "
 			 "during the recording: %s",
 			 strerror(-err));
+	e->deaf = err;
 }
 
 void mmap_events__follow_cpus(struct mmap_events *e)
@@ -165,7 +180,7 @@ void mmap_events__follow_cpus(struct mmap_events *e)
 	char online[CPU_LIST_MAX];
 	int cnt;
 
-	if (cpus_read_online(online) || !strcmp(online, e->online))
+	if (cpus_read_online(online) || (!strcmp(online, e->online) && !e->incomplete))
 		return;
 	cpus = calloc(CPUS_MAX, sizeof(*cpus));
 	cnt = cpus ? cpus_online(e->online, cpus, CPUS_MAX) : -ENOMEM;

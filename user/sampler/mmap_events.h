@@ -24,7 +24,10 @@ struct mmap_events;
 struct mmap_events *mmap_events__new(void);
 void mmap_events__free(struct mmap_events *e);
 
-/* Has CPUs come or gone? Then those that are online have events from now on, and no others. */
+/*
+ * Have CPUs come or gone? Then those that are online have events from now on, and no others. A CPU that could not have
+ * its event yet is asked again at each call.
+ */
 void mmap_events__follow_cpus(struct mmap_events *e);
 /* The same with these. */
 void mmap_events__set_cpus(struct mmap_events *e, const int *cpus, int cnt);
