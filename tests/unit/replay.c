@@ -60,6 +60,7 @@ static void configure(struct replay *r, bool all)
 	if (wanted_name)
 		c->filter = (struct filter){ .names = { wanted_name }, .name_cnt = 1 };
 	c->all = all || s->all;
+	c->knows_starts = true;
 	c->anchors = s->anchors;
 	c->collector.events = events;
 	c->collector.event_cnt = s->event_cnt;
@@ -123,6 +124,7 @@ void replay_free(struct replay *r)
 	struct session *s = &r->session;
 
 	processes__free(s->processes);
+	pid_starts_free(&s->ended);
 	anchor_thread__free(s->anchors);
 	unwinding__free(s->unwinding);
 	prober__free(s->prober);
@@ -160,6 +162,11 @@ __u64 replay_open_waits(struct replay *r, __u64 end_ns, const struct thread_look
 	replay_looks(looks);
 	return open_waits_collect(s->collector, s->processes, s->sampler, s->unwinding, 0,
 				  1 << SWITCH_PERIOD_SHIFT, end_ns);
+}
+
+unsigned replay_ended_cnt(const struct replay *r)
+{
+	return r->session.ended.cnt;
 }
 
 __u64 replay_unseen(const struct replay *r)

@@ -68,6 +68,8 @@ void replay_spare(struct replay *r);
 void replay_starve(struct replay *r);
 /* And reads no files for native names: native_files__starve(). */
 void replay_starve_natives(struct replay *r);
+/* Ended processes of which it knows when they began (pid_starts.h). */
+unsigned replay_ended_cnt(const struct replay *r);
 /* Processes that ended unseen: processes__unseen(). */
 __u64 replay_unseen(const struct replay *r);
 /* Process images opened since the beginning. */

@@ -280,6 +280,50 @@ static void a_pid_of_several_processes_stands_for_none(void **state)
 	pid_starts_free(&s);
 }
 
+/* Processes that take turns with a few pids, as many as another process likes. */
+static void a_flood_of_processes_is_not_remembered_one_by_one(void **state)
+{
+	const __u64 tick = KRAIT_NS_PER_TICK;
+	struct pid_starts s = { 0 };
+
+	/* One that executed something, and was asked by the clock in between. */
+	pid_starts_add(&s, 1, 5 * tick + 3);
+	for (unsigned i = 0; i < 300000; i++)
+		pid_starts_add(&s, 100 + (pid_t)(i % 1000), (7 + i) * tick);
+	pid_starts_add(&s, 1, 5 * tick);
+	assert_in_range(s.cap, 1001, 4 * 1001);
+	assert_int_equal(pid_starts_only(&s, 1, 5 * tick), 5 * tick + 3);
+	assert_int_equal(pid_starts_only(&s, 1, 5 * tick + 4), 0);
+	assert_int_equal(pid_starts_only(&s, 2, 9 * tick), 9 * tick);
+	for (unsigned i = 0; i < 1000; i++) {
+		pid_t pid = 100 + (pid_t)i;
+
+		/* Neither the first nor the last of them, nor anybody else. */
+		assert_int_equal(pid_starts_only(&s, pid, 0), 0);
+		assert_int_equal(pid_starts_only(&s, pid, (7 + i) * tick), 0);
+		assert_int_equal(pid_starts_only(&s, pid, (7 + i + 299000) * tick), 0);
+		assert_int_equal(pid_starts_only(&s, pid, (400000 + i) * tick), 0);
+	}
+	pid_starts_free(&s);
+}
+
+/* Each has a pid of its own: the list grows with them, and each is known. */
+static void the_starts_of_many_pids_are_known(void **state)
+{
+	const __u64 tick = KRAIT_NS_PER_TICK;
+	struct pid_starts s = { 0 };
+
+	for (unsigned i = 50000; i; i--)
+		pid_starts_add(&s, (pid_t)i, (7 + i) * tick);
+	for (unsigned i = 1; i <= 50000; i++)
+		assert_int_equal(pid_starts_only(&s, (pid_t)i, 0), (7 + i) * tick);
+	/* The second process of one of them, after everybody was asked for. */
+	pid_starts_add(&s, 77, 60000 * tick);
+	assert_int_equal(pid_starts_only(&s, 77, 60000 * tick), 0);
+	assert_int_equal(pid_starts_only(&s, 78, 0), 85 * tick);
+	pid_starts_free(&s);
+}
+
 static void a_map_is_a_new_file(void **state)
 {
 	struct stat st;
@@ -386,6 +430,8 @@ int main(void)
 		cmocka_unit_test(a_file_without_room_is_no_others_concern),
 		cmocka_unit_test(a_pid_that_is_anothers_by_now_is_nobodys),
 		cmocka_unit_test(a_pid_of_several_processes_stands_for_none),
+		cmocka_unit_test(a_flood_of_processes_is_not_remembered_one_by_one),
+		cmocka_unit_test(the_starts_of_many_pids_are_known),
 		cmocka_unit_test(a_map_is_a_new_file),
 		cmocka_unit_test(only_our_own_is_replaced),
 		cmocka_unit_test(traps_in_its_place_are_left_alone),

@@ -119,6 +119,38 @@ static void a_look_that_finds_another_process_is_no_look(void **state)
 	scene_expect(&s, false, "", 0);
 }
 
+/* Of processes that end without a sample nothing is kept, so their number costs nothing. */
+static void the_starts_of_sampled_processes_are_kept(void **state)
+{
+	struct script s;
+	struct replay *r;
+
+	script_begin(&s);
+	script_start(&s, 0, &python);
+	script_exec(&s, 1, &python);
+	script_look(&s, 1, &python);
+	script_sample(&s, 5, &python, "ab");
+	for (unsigned i = 0; i < 500; i++) {
+		const struct actor other = { CHILD + i % 3, START_NS + (1 + i) * 100000000ULL,
+					     "new", &new };
+
+		script_start(&s, 100 + 10 * i, &other);
+		script_exec(&s, 101 + 10 * i, &other);
+		script_look(&s, 101 + 10 * i, &other);
+		if (i == 7)
+			script_sample(&s, 104 + 10 * i, &other, "ab");
+		script_exit(&s, 105 + 10 * i, &other, 0);
+	}
+	script_exit(&s, 6000, &python, 0);
+	script_end(&s, 60000);
+	r = replay_new(s.log, s.size, true);
+	replay_run(r);
+	assert_string_equal(scene_stacks(r), "new;Na;Nb 1\nold;a;b 1\n");
+	assert_int_equal(replay_ended_cnt(r), 2);
+	replay_free(r);
+	script_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +159,7 @@ int main(void)
 		cmocka_unit_test(the_next_process_of_a_pid_is_another_one),
 		cmocka_unit_test(a_late_record_is_not_the_next_process),
 		cmocka_unit_test(a_look_that_finds_another_process_is_no_look),
+		cmocka_unit_test(the_starts_of_sampled_processes_are_kept),
 	};
 
 	return cmocka_run_group_tests_name("replay: ends", tests, scene_setup, scene_teardown);

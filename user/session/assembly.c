@@ -101,7 +101,8 @@ static void on_process_gone(void *ctx, struct process *process)
 		input_writer__fact(s->inputs, QUESTION_DROPPED, process->pid, 0,
 				   sampler__dropped(s->sampler, process->pid, process->start_ns));
 	collector__process_gone(s->collector, process);
-	if (s->config->knows_starts)
+	/* Without samples it is nobody's pid in the profile. */
+	if (s->config->knows_starts && process->node)
 		pid_starts_add(&s->ended, process->pid, process->start_ns);
 	if (s->unwinding)
 		unwinding__forget(s->unwinding, process);
