@@ -22,7 +22,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <linux/types.h>
 
+#include "share.h"
 #include "support_unwind_memory.h"
 #include "target/maps.h"
 #include "unwind/elf_rows.h"
@@ -116,7 +118,7 @@ static __u32 add_process(struct unwind_tables *t, pid_t pid)
 		close(fd);
 		cnt++;
 	}
-	space = unwind_tables__set_space(t, 0, list, cnt);
+	space = unwind_tables__set_space(t, 0, list, cnt, OWNER_ROOT);
 	assert_int_not_equal(space, 0);
 	return space;
 }

@@ -11,8 +11,10 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
+#include <linux/types.h>
 
 #include "support_sanitized.h"
+#include "share.h"
 #include "support_unwind_memory.h"
 #include "unwind/stack_unwind.h"
 
@@ -211,7 +213,7 @@ static void compare_walks(__u64 *ret_frames, __u64 *ret_by_trail)
 	memset(cache, 0, sizeof(cache));
 	memset(&w, 0, sizeof(w));
 	make_rows(t);
-	space = unwind_tables__set_space(t, 0, &m, 1);
+	space = unwind_tables__set_space(t, 0, &m, 1, OWNER_ROOT);
 	for (__u32 i = 0; i < STACK_WORDS; i++)
 		change_word(i);
 	for (int i = 0; i < TIMES(WALKS); i++) {

@@ -12,9 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <linux/types.h>
 
 #include "support_unwind_memory.h"
 #include "session/unwind_again.h"
+#include "share.h"
 #include "util/clock.h"
 
 static bool no_more_slabs;
@@ -113,7 +115,7 @@ static __u32 map_files(struct unwind_tables *t, __u32 cnt)
 
 		list[i] = (struct unwind_mapping){ start, start + (1U << 30), start, i + 1, 0 };
 	}
-	space = unwind_tables__set_space(t, 0, list, cnt);
+	space = unwind_tables__set_space(t, 0, list, cnt, OWNER_ROOT);
 	free(list);
 	return space;
 }
@@ -203,7 +205,7 @@ static void what_is_too_large_is_refused(void **state)
  * Ten files that are constantly missed, of which five fit. Returns how long they were being reread,
  * 30 ms each.
  */
-static __u64 thrash(struct unwind_tables *t, struct unwind_again *again, const uid_t *owners,
+static __u64 thrash(struct unwind_tables *t, struct unwind_again *again, const unsigned *owners,
 		    __u64 from_ns, __u64 to_ns)
 {
 	__u64 read_ns = 0;
@@ -212,9 +214,10 @@ static __u64 thrash(struct unwind_tables *t, struct unwind_again *again, const u
 		for (__u32 i = 1; i <= 10; i++) {
 			bool dropped = unwind_tables__is_dropped(t, i);
 
+			unwind_tables__set_owner(t, i, owners[i]);
 			files[i].used = (__u32)(now_ns >> UNWIND_NOW_SHIFT);
 			if (unwind_tables__is_settled(t, i) ||
-			    !unwind_again_may_read(again, t, i, owners[i], now_ns))
+			    !unwind_again_may_read(again, t, i, now_ns))
 				continue;
 			assert_int_equal(put_file(t, i, 25, 4096, files[i].used), 0);
 			if (!dropped)
@@ -228,7 +231,7 @@ static __u64 thrash(struct unwind_tables *t, struct unwind_again *again, const u
 
 static void rows_that_do_not_fit_are_read_again_rarely(void **state)
 {
-	static const uid_t roots[11] = { 0 }, others[11] = { 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5 };
+	static const unsigned roots[11] = { 0 }, others[11] = { 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5 };
 	struct unwind_again again;
 
 	for (int i = 0; i < 2; i++) {
@@ -254,12 +257,147 @@ static void what_is_too_large_is_never_read_again(void **state)
 	struct unwind_again again;
 
 	unwind_again_begin(&again, 0);
-	assert_true(unwind_again_may_read(&again, t, 1, 1000, 0));
+	assert_true(unwind_again_may_read(&again, t, 1, 0));
 	assert_int_equal(put_file(t, 1, 200, 4096, 2), -ENOSPC);
-	assert_false(unwind_again_may_read(&again, t, 1, 1000, 1000 * NS_PER_SEC));
+	assert_false(unwind_again_may_read(&again, t, 1, 1000 * NS_PER_SEC));
 	/* Another file that gets the number is read. */
 	unwind_tables__forget(t, 1);
-	assert_true(unwind_again_may_read(&again, t, 1, 1000, 1000 * NS_PER_SEC));
+	assert_true(unwind_again_may_read(&again, t, 1, 1000 * NS_PER_SEC));
+	free_tables(t);
+}
+
+/* ---- owners ----------------------------------------------------------------------------------- */
+
+#define ALICE 7
+#define BOB 200
+
+static int put_owned(struct unwind_tables *t, unsigned owner, __u32 file, __u32 now)
+{
+	unwind_tables__set_owner(t, file, owner);
+	return put_file(t, file, 25, 4096, now);
+}
+
+/* Of the files from first on, how many have rows. */
+static unsigned with_rows(const struct unwind_tables *t, __u32 first, __u32 cnt)
+{
+	unsigned found = 0;
+
+	for (__u32 i = first; i < first + cnt; i++)
+		found += unwind_tables__is_settled(t, i);
+	return found;
+}
+
+/* Bob's are used all the time, the others' were used long ago. */
+static void whoever_has_most_pays_for_what_does_not_fit(void **state)
+{
+	for (unsigned owner = 0; owner <= ALICE; owner += ALICE) {
+		struct unwind_tables *t = make_tables(4 << 20);
+		__u32 space = map_files(t, 2);
+
+		/* 400 KiB each: there is room for ten. */
+		assert_int_equal(put_owned(t, owner, 1, 1), 0);
+		assert_int_equal(put_owned(t, owner, 2, 1), 0);
+		for (__u32 i = 0; i < 200; i++)
+			assert_int_equal(put_owned(t, BOB, 10 + i, 100 + i), 0);
+		check_file(space, 1, 25, 4096);
+		check_file(space, 2, 25, 4096);
+		assert_in_range(with_rows(t, 10, 200), 6, 8);
+		/* Of his own those went that were used longest ago. */
+		assert_int_equal(with_rows(t, 10, 190), 0);
+		free_tables(t);
+	}
+}
+
+/* What is free is anybody's; who comes later gets his part all the same. */
+static void a_newcomer_takes_his_part_from_the_largest(void **state)
+{
+	struct unwind_tables *t = make_tables(4 << 20);
+
+	for (__u32 i = 0; i < 20; i++)
+		assert_int_equal(put_owned(t, BOB, 100 + i, 100), 0);
+	assert_in_range(with_rows(t, 100, 20), 9, 10);
+	for (__u32 i = 0; i < 20; i++)
+		assert_int_equal(put_owned(t, ALICE, 200 + i, 1), 0);
+	assert_in_range(with_rows(t, 100, 20), 4, 6);
+	assert_in_range(with_rows(t, 200, 20), 4, 6);
+	/* And so it stays, whoever is missed. */
+	for (__u32 i = 0; i < 20; i++) {
+		assert_int_equal(put_owned(t, BOB, 100 + i, 100), 0);
+		assert_in_range(with_rows(t, 200, 20), 4, 6);
+	}
+	free_tables(t);
+}
+
+/* Others come in such numbers that an equal part is less than root's reserve. */
+static void root_keeps_its_reserve(void **state)
+{
+	struct unwind_tables *t = make_tables(4 << 20);
+
+	assert_int_equal(put_owned(t, OWNER_ROOT, 1, 1), 0);
+	for (__u32 i = 0; i < 100; i++)
+		(void)!put_owned(t, 1 + i, 10 + i, 100 + i);
+	assert_true(unwind_tables__is_settled(t, 1));
+	free_tables(t);
+}
+
+/* When it turns out that others use a file, too, its words are no longer its first owner's. */
+static void words_pass_to_another_owner(void **state)
+{
+	struct unwind_tables *t = make_tables(4 << 20);
+
+	for (__u32 i = 0; i < 6; i++)
+		assert_int_equal(put_owned(t, ALICE, 10 + i, 50), 0);
+	for (__u32 i = 0; i < 5; i++)
+		unwind_tables__set_owner(t, 10 + i, OWNER_ROOT);
+	for (__u32 i = 0; i < 10; i++)
+		assert_int_equal(put_owned(t, BOB, 20 + i, 100), 0);
+	/* Root had most, then as much as he. */
+	assert_true(unwind_tables__is_settled(t, 15));
+	assert_in_range(with_rows(t, 10, 5), 3, 5);
+	free_tables(t);
+}
+
+/* Of files used in the same second the largest goes, not the one that was read first. */
+static void small_files_stay(void **state)
+{
+	struct unwind_tables *t = make_tables(2 << 20);
+
+	assert_int_equal(put_file(t, 1, 1, 100, 5), 0);
+	for (__u32 i = 2; i < 20; i++)
+		assert_int_equal(put_file(t, i, 25, 4096, 5), 0);
+	assert_true(unwind_tables__is_settled(t, 1));
+	free_tables(t);
+}
+
+static __u32 map_owned(struct unwind_tables *t, unsigned owner)
+{
+	static const struct unwind_mapping list[UNWIND_MAPPINGS_MAX];
+
+	return unwind_tables__set_space(t, 0, list, UNWIND_MAPPINGS_MAX, owner);
+}
+
+/* Mappings cannot be dropped, so one owner may not have too many of them. */
+static void mappings_take_no_rows_of_others(void **state)
+{
+	struct unwind_tables *t = make_tables(8 << 20);
+	__u32 space = map_files(t, 2), given[64];
+	unsigned cnt = 0;
+
+	assert_int_equal(put_owned(t, ALICE, 1, 1), 0);
+	assert_int_equal(put_owned(t, OWNER_ROOT, 2, 1), 0);
+	for (unsigned i = 0; i < 64; i++) {
+		given[cnt] = map_owned(t, BOB);
+		cnt += given[cnt] != 0;
+	}
+	/* 512 KiB each. */
+	assert_in_range(cnt, 3, 7);
+	check_file(space, 1, 25, 4096);
+	check_file(space, 2, 25, 4096);
+	assert_int_not_equal(map_files(t, 2), 0);
+	for (unsigned i = 0; i < cnt; i++)
+		unwind_tables__drop_space(t, given[i]);
+	for (unsigned i = 0; i < cnt; i++)
+		assert_int_not_equal(map_owned(t, BOB), 0);
 	free_tables(t);
 }
 
@@ -354,6 +492,12 @@ int main(void)
 		cmocka_unit_test(what_is_too_large_is_refused),
 		cmocka_unit_test(rows_that_do_not_fit_are_read_again_rarely),
 		cmocka_unit_test(what_is_too_large_is_never_read_again),
+		cmocka_unit_test(whoever_has_most_pays_for_what_does_not_fit),
+		cmocka_unit_test(a_newcomer_takes_his_part_from_the_largest),
+		cmocka_unit_test(root_keeps_its_reserve),
+		cmocka_unit_test(words_pass_to_another_owner),
+		cmocka_unit_test(small_files_stay),
+		cmocka_unit_test(mappings_take_no_rows_of_others),
 		cmocka_unit_test(without_memory_there_are_no_rows),
 		cmocka_unit_test(counts_that_do_not_agree_are_refused),
 		cmocka_unit_test(a_number_that_comes_back_is_another_space),

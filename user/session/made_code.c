@@ -262,7 +262,8 @@ static unsigned fill_group(const struct space *space, unsigned *next, struct mad
 }
 
 /* The group for that code: the same as before, or a new one in its place. NULL: no number left. */
-static struct group *place_group(struct made_code *m, unsigned i, const struct made_header *h)
+static struct group *place_group(struct made_code *m, const struct process *p, unsigned i,
+				 const struct made_header *h)
 {
 	struct group *g = &m->groups[i];
 	__u64 end = h->code[h->code_cnt - 1].end;
@@ -275,7 +276,7 @@ static struct group *place_group(struct made_code *m, unsigned i, const struct m
 	if (i < m->group_cnt)
 		drop_group(m, g);
 	*g = (struct group){ .start = h->base, .end = end };
-	g->number = unwind_files__hold_made(m->tools.files);
+	g->number = unwind_files__hold_made(m->tools.files, p->owner);
 	if (!g->number)
 		return NULL;
 	/* Until it has rows it is unwound by frame pointers. */
@@ -293,7 +294,7 @@ static bool look(struct made_code *m, struct process *p, const struct space *spa
 
 	for (; i < GROUPS_MAX && fill_group(space, &next, &image->header); i++) {
 		struct made_header *h = &image->header;
-		struct group *g = place_group(m, i, h);
+		struct group *g = place_group(m, p, i, h);
 
 		if (!g)
 			break;

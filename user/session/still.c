@@ -155,7 +155,8 @@ static void give_mappings(struct still_process *p)
 
 	if (process->made)
 		digest = hash_step(hash_step(0, digest), process->made_number) | 1;
-	space = unwind_spaces__acquire(p->still->spaces, digest, process->space, process->made);
+	space = unwind_spaces__acquire(p->still->spaces, digest, process->space, process->made,
+				       process->owner);
 
 	if (process->unwind_digest)
 		unwind_spaces__release(p->still->spaces, process->unwind_digest);

@@ -19,15 +19,15 @@ void unwind_again_begin(struct unwind_again *a, __u64 now_ns)
 }
 
 bool unwind_again_may_read(struct unwind_again *a, const struct unwind_tables *tables, __u32 file,
-			   uid_t owner, __u64 now_ns)
+			   __u64 now_ns)
 {
 	if (!unwind_tables__is_dropped(tables, file))
 		return true;
 	return !unwind_tables__is_too_large(tables, file) &&
-	       !time_share_refuses(&a->time, owner, now_ns);
+	       !time_share_refuses(&a->time, unwind_tables__owner(tables, file), now_ns);
 }
 
-void unwind_again_note(struct unwind_again *a, uid_t owner, __u64 ns)
+void unwind_again_note(struct unwind_again *a, unsigned owner, __u64 ns)
 {
 	time_share_note(&a->time, owner, ns);
 }

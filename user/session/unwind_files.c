@@ -7,7 +7,11 @@
 #include "proc/modules.h"
 #include "rows.h"
 #include "unwind/tables.h"
+#include "util/quota.h"
 #include "util/vec.h"
+
+/* One part in so many numbers is for root. */
+#define ROOT_PART 8
 
 struct holder {
 	const struct module *module; /* NULL: code without a file, or free */
@@ -16,6 +20,7 @@ struct holder {
 
 struct unwind_files {
 	struct unwind_tables *tables;
+	struct quota *held; /* numbers */
 	struct holder holders[UNWIND_FILES_MAX]; /* indexed by number */
 	__u32 cnt; /* highest number given out, plus one */
 	__u16 *numbers; /* indexed by the module's number */
@@ -33,13 +38,18 @@ struct unwind_files *unwind_files__new(struct unwind_tables *tables)
 		return NULL;
 	f->tables = tables;
 	f->cnt = 1;
-	return f;
+	f->held = quota__new(UNWIND_FILES_MAX - 1, UNWIND_FILES_MAX / ROOT_PART);
+	if (f->held)
+		return f;
+	free(f);
+	return NULL;
 }
 
 void unwind_files__free(struct unwind_files *f)
 {
 	if (!f)
 		return;
+	quota__free(f->held);
 	free(f->numbers);
 	free(f);
 }
@@ -86,11 +96,30 @@ static __u32 find_unused(struct unwind_files *f)
 
 static __u32 new_number(struct unwind_files *f)
 {
-	__u32 number = f->cnt < UNWIND_FILES_MAX ? f->cnt++ : find_unused(f);
+	return f->cnt < UNWIND_FILES_MAX ? f->cnt++ : find_unused(f);
+}
 
-	if (!number)
+/* The number's first user pays. False: he has too many. */
+static bool begin(struct unwind_files *f, __u32 number, unsigned owner)
+{
+	if (!number || quota__take(f->held, owner, 1)) {
 		f->refused++;
-	return number;
+		return false;
+	}
+	unwind_tables__set_owner(f->tables, number, owner);
+	return true;
+}
+
+/* What several owners use is root's: one of them could make the others' rows go with his own. */
+static void share(struct unwind_files *f, __u32 number, unsigned owner)
+{
+	unsigned payer = unwind_tables__owner(f->tables, number);
+
+	if (payer == owner || payer == OWNER_ROOT)
+		return;
+	quota__give(f->held, payer, 1);
+	if (!quota__take(f->held, OWNER_ROOT, 1))
+		unwind_tables__set_owner(f->tables, number, OWNER_ROOT);
 }
 
 __u32 unwind_files__find(const struct unwind_files *f, const struct module *module)
@@ -100,37 +129,59 @@ __u32 unwind_files__find(const struct unwind_files *f, const struct module *modu
 	return number < f->number_cap ? f->numbers[number] : 0;
 }
 
-__u32 unwind_files__hold(struct unwind_files *f, const struct module *module)
+/* The module's number, which is new if it has none; 0: there is no more. */
+static __u32 number_of(struct unwind_files *f, const struct module *module)
 {
 	__u32 number = unwind_files__find(f, module);
 
-	if (!number) {
-		if (reserve(f, module__number(module)))
+	if (number)
+		return number;
+	if (reserve(f, module__number(module)))
+		return 0;
+	number = new_number(f);
+	if (!number)
+		return 0;
+	f->numbers[module__number(module)] = (__u16)number;
+	f->holders[number].module = module;
+	return number;
+}
+
+__u32 unwind_files__hold(struct unwind_files *f, const struct module *module, unsigned owner)
+{
+	__u32 number = number_of(f, module);
+
+	if (!f->holders[number].users) {
+		if (!begin(f, number, owner))
 			return 0;
-		number = new_number(f);
-		if (!number)
-			return 0;
-		f->numbers[module__number(module)] = (__u16)number;
-		f->holders[number].module = module;
+	} else {
+		share(f, number, owner);
 	}
 	f->holders[number].users++;
 	return number;
 }
 
-__u32 unwind_files__hold_made(struct unwind_files *f)
+void unwind_files__share(struct unwind_files *f, __u32 number, unsigned owner)
+{
+	share(f, number, owner);
+}
+
+__u32 unwind_files__hold_made(struct unwind_files *f, unsigned owner)
 {
 	__u32 number = new_number(f);
 
-	if (number)
-		f->holders[number].users = 1;
+	if (!begin(f, number, owner))
+		return 0;
+	f->holders[number].users = 1;
 	return number;
 }
 
 void unwind_files__release(struct unwind_files *f, __u32 number)
 {
-	if (!number || --f->holders[number].users || f->holders[number].module)
+	if (!number || --f->holders[number].users)
 		return;
-	take_away(f, number);
+	quota__give(f->held, unwind_tables__owner(f->tables, number), 1);
+	if (!f->holders[number].module)
+		take_away(f, number);
 }
 
 __u64 unwind_files__refused(const struct unwind_files *f)

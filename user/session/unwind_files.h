@@ -7,6 +7,9 @@
  * another module needs the number. Among modules that nobody maps, the one whose rows were least
  * recently used loses its number first.
  *
+ * The owner of the processes that map it pays for a number and its rows; if they have several owners, root does. So whoever
+ * maps many files takes no numbers from others (util/quota.h), and has his own rows dropped (unwind/row_shares.h).
+ *
  * Must hold: while a number is held it stands for one module; when it passes to another module its
  * rows are gone.
  */
@@ -23,10 +26,12 @@ struct unwind_tables;
 struct unwind_files *unwind_files__new(struct unwind_tables *tables);
 void unwind_files__free(struct unwind_files *f);
 
-/* Takes a reference on the module's number; 0: all are in use, or no memory. */
-__u32 unwind_files__hold(struct unwind_files *f, const struct module *module);
+/* Takes a reference on the module's number; 0: its owner has too many, or no memory. */
+__u32 unwind_files__hold(struct unwind_files *f, const struct module *module, unsigned owner);
+/* A process of that owner, too, maps what a held number stands for. */
+void unwind_files__share(struct unwind_files *f, __u32 number, unsigned owner);
 /* A number for code without a file; release it once. 0 as above. */
-__u32 unwind_files__hold_made(struct unwind_files *f);
+__u32 unwind_files__hold_made(struct unwind_files *f, unsigned owner);
 /* Drops a reference. Rows of code without a file go with it. 0: nothing to do. */
 void unwind_files__release(struct unwind_files *f, __u32 number);
 /* The module's number, held or not; 0: none. */

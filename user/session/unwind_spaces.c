@@ -19,6 +19,7 @@ struct shared_space {
 	__u64 digest;
 	__u32 space;
 	unsigned users;
+	unsigned owner; /* who pays for it: its first user's */
 	__u32 *files; /* numbers that it holds */
 	__u32 file_cnt;
 	UT_hash_handle hh;
@@ -78,7 +79,7 @@ void unwind_spaces__release(struct unwind_spaces *l, __u64 digest)
 /* Takes a reference on one number per mapped file, for the space. */
 static __u32 hold_file(struct unwind_spaces *l, struct shared_space *s, const struct mapping *m)
 {
-	__u32 number = unwind_has_file(m) ? unwind_files__hold(l->files, m->module) : 0;
+	__u32 number = unwind_has_file(m) ? unwind_files__hold(l->files, m->module, s->owner) : 0;
 
 	if (number)
 		s->files[s->file_cnt++] = number;
@@ -109,18 +110,20 @@ static int fill_list(struct unwind_spaces *l, struct shared_space *s, const stru
 		if (made && made_code_is(&list[i]))
 			m->file = made_code__number(made, &list[i], &m->bias);
 	}
-	s->space = unwind_tables__set_space(l->tables, 0, l->list, cnt);
+	s->space = unwind_tables__set_space(l->tables, 0, l->list, cnt, s->owner);
 	return s->space ? 0 : -ENOSPC;
 }
 
 __u32 unwind_spaces__acquire(struct unwind_spaces *l, __u64 digest, const struct space *view,
-			     const struct made_code *made)
+			     const struct made_code *made, unsigned owner)
 {
 	struct shared_space *s;
 
 	HASH_FIND(hh, l->spaces, &digest, sizeof(digest), s);
 	if (s) {
 		s->users++;
+		for (__u32 i = 0; i < s->file_cnt && owner != s->owner; i++)
+			unwind_files__share(l->files, s->files[i], owner);
 		return s->space;
 	}
 	s = calloc(1, sizeof(*s));
@@ -128,6 +131,7 @@ __u32 unwind_spaces__acquire(struct unwind_spaces *l, __u64 digest, const struct
 		return 0;
 	s->digest = digest;
 	s->users = 1;
+	s->owner = owner;
 	HASH_ADD(hh, l->spaces, digest, sizeof(s->digest), s);
 	if (!fill_list(l, s, view, made))
 		return s->space;

@@ -21,11 +21,11 @@ struct unwind_spaces *unwind_spaces__new(struct unwind_tables *tables, struct un
 void unwind_spaces__free(struct unwind_spaces *l);
 
 /*
- * Takes a reference on the mappings with this digest and returns their number; made may be NULL. 0:
- * no room.
+ * Takes a reference on the mappings with this digest and returns their number; made may be NULL. The
+ * owner of their first process pays for them. 0: no room.
  */
 __u32 unwind_spaces__acquire(struct unwind_spaces *l, __u64 digest, const struct space *view,
-			     const struct made_code *made);
+			     const struct made_code *made, unsigned owner);
 /* Drops a reference. */
 void unwind_spaces__release(struct unwind_spaces *l, __u64 digest);
 

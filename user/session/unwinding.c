@@ -12,7 +12,6 @@
 #include "session/unwind_settle.h"
 #include "session/unwind_spaces.h"
 #include "symbol/native.h"
-#include "symbol/symbol_reader.h"
 #include "unwind/tables.h"
 #include "util/clock.h"
 #include "util/hash.h"
@@ -122,24 +121,18 @@ static void wait_for_rows(struct unwinding *u, struct process *p)
 	p->unwind_waits = true;
 }
 
-static uid_t file_owner(const struct unwinding *u, const struct mapping *m)
-{
-	const struct symbol_file *f = native_files__symbol_file(u->native_files, m->module);
-
-	return f ? f->owner : 0;
-}
-
 static bool settle(struct unwinding *u, struct process *p, const struct mapping *m, __u64 now_ns)
 {
 	__u32 number = unwind_files__find(u->files, m->module);
 	bool again = unwind_tables__is_dropped(u->tables, number), settled;
+	unsigned owner = unwind_tables__owner(u->tables, number);
 	__u64 begin_ns = clock_monotonic_ns();
 
-	if (!unwind_again_may_read(&u->again, u->tables, number, file_owner(u, m), begin_ns))
+	if (!unwind_again_may_read(&u->again, u->tables, number, begin_ns))
 		return false;
 	settled = unwind_settle(u->tables, u->files, p, m, now_ns);
 	if (again)
-		unwind_again_note(&u->again, file_owner(u, m), clock_monotonic_ns() - begin_ns);
+		unwind_again_note(&u->again, owner, clock_monotonic_ns() - begin_ns);
 	u->read_cnt += settled;
 	return settled;
 }
@@ -239,7 +232,7 @@ static __u64 digest_of(const struct process *p)
 static bool give_mappings(struct unwinding *u, struct process *p)
 {
 	__u64 digest = digest_of(p);
-	__u32 space = unwind_spaces__acquire(u->spaces, digest, view_of(p), p->made);
+	__u32 space = unwind_spaces__acquire(u->spaces, digest, view_of(p), p->made, p->owner);
 
 	if (!space)
 		return false;

@@ -6,11 +6,18 @@
 #include <string.h>
 
 #include "unwind/pieces.h"
+#include "unwind/row_shares.h"
+#include "util/quota.h"
 
 /* Pages of a file whose rows are stored together: a piece of memory has at most this many words. */
 #define RUN_WORDS (UNWIND_SLAB_WORDS / 8)
 #define RULE_WORDS (sizeof(struct unwind_rule) / sizeof(__u32))
 #define PAGE_WORDS (sizeof(struct unwind_page) / sizeof(__u32))
+/* One part in so many is for root's rows, of the room that mappings may have for root's, and the most that those may have. */
+#define ROOT_PART 8
+#define MAPPINGS_PART 2
+
+_Static_assert(OWNER_CNT <= 256, "an owner fits");
 
 struct run {
 	__u32 at, words;
@@ -21,6 +28,7 @@ struct file_room {
 	struct run *runs;
 	__u32 run_cnt;
 	__u32 row_cnt;
+	__u64 words; /* of all runs */
 	bool dropped; /* for want of room, or there was none for it */
 	bool too_large; /* for all the room there may be */
 };
@@ -28,6 +36,9 @@ struct file_room {
 struct unwind_tables {
 	struct unwind_memory memory;
 	struct pieces pieces;
+	struct row_shares shares;
+	struct quota *mapping_words;
+	__u8 file_owners[UNWIND_FILES_MAX], space_owners[UNWIND_SPACES_MAX];
 	struct unwind_slab *slabs[UNWIND_SLABS_MAX];
 	__u32 slab_cnt, slab_max;
 	struct file_room files[UNWIND_FILES_MAX];
@@ -37,6 +48,11 @@ struct unwind_tables {
 	__u32 generations[UNWIND_SPACES_MAX];
 	struct unwind_tables_stats stats;
 };
+
+static __u64 room_words(const struct unwind_tables *t)
+{
+	return (__u64)t->slab_max * UNWIND_SLAB_WORDS;
+}
 
 struct unwind_tables *unwind_tables__new(const struct unwind_memory *memory, __u64 bytes)
 {
@@ -51,10 +67,13 @@ struct unwind_tables *unwind_tables__new(const struct unwind_memory *memory, __u
 	if (t->slab_max > UNWIND_SLABS_MAX)
 		t->slab_max = UNWIND_SLABS_MAX;
 	t->file_cnt = t->space_cnt = 1;
+	t->shares.root_reserve = room_words(t) / ROOT_PART;
+	t->mapping_words = quota__new(room_words(t) / MAPPINGS_PART,
+				      room_words(t) / MAPPINGS_PART / ROOT_PART);
 	t->free_spaces = calloc(UNWIND_SPACES_MAX, sizeof(*t->free_spaces));
-	if (t->free_spaces)
+	if (t->free_spaces && t->mapping_words)
 		return t;
-	free(t);
+	unwind_tables__free(t);
 	return NULL;
 }
 
@@ -65,6 +84,7 @@ void unwind_tables__free(struct unwind_tables *t)
 	for (__u32 i = 0; i < t->file_cnt; i++)
 		free(t->files[i].runs);
 	pieces_free(&t->pieces);
+	quota__free(t->mapping_words);
 	free(t->free_spaces);
 	free(t);
 }
@@ -122,40 +142,61 @@ static void drop_rows(struct unwind_tables *t, __u32 file)
 	for (__u32 i = 0; i < f->run_cnt; i++)
 		pieces_give_back(&t->pieces, f->runs[i].at, f->runs[i].words);
 	free(f->runs);
+	t->shares.held[t->file_owners[file]] -= f->words;
 	t->stats.rows -= f->row_cnt;
 	t->stats.files--;
 	*f = (struct file_room){ 0 };
 }
 
-/* Drops the least recently used file, except keep. */
-static bool drop_oldest(struct unwind_tables *t, __u32 keep)
+/* Do the rows of the one go before those of the other? */
+static bool goes_before(const struct unwind_tables *t, __u32 file, __u32 other)
 {
-	__u32 oldest = 0;
+	__u64 held = t->shares.held[t->file_owners[file]];
+	__u64 other_held = t->shares.held[t->file_owners[other]];
+	__u32 used = t->memory.files[file].used, other_used = t->memory.files[other].used;
+
+	if (held != other_held)
+		return held > other_held;
+	/* Of those used in the same second the largest goes: all stacks pass some of the small ones. */
+	return used != other_used ? used < other_used :
+				    t->files[file].words > t->files[other].words;
+}
+
+/*
+ * Drops a file, except keep, so that the owner gets so many words: of the owner who has most, the one least recently
+ * used.
+ */
+static bool drop_one(struct unwind_tables *t, unsigned owner, __u32 words, __u32 keep)
+{
+	__u32 first = 0;
 
 	for (__u32 i = 1; i < t->file_cnt; i++) {
 		if (i != keep && t->files[i].runs &&
-		    (!oldest || t->memory.files[i].used < t->memory.files[oldest].used))
-			oldest = i;
+		    row_shares_may_take(&t->shares, t->file_owners[i], owner, words) &&
+		    (!first || goes_before(t, i, first)))
+			first = i;
 	}
-	if (!oldest)
+	if (!first)
 		return false;
-	drop_rows(t, oldest);
-	t->files[oldest].dropped = true;
+	drop_rows(t, first);
+	t->files[first].dropped = true;
 	t->stats.dropped++;
 	return true;
 }
 
-/* Allocates words: returned ones first, then new ones, then those of an old file. */
-static __u32 take(struct unwind_tables *t, __u32 words, __u32 keep)
+/* Allocates words: returned ones first, then new ones, then those of a file that is dropped. */
+static __u32 take(struct unwind_tables *t, unsigned owner, __u32 words, __u32 keep)
 {
 	for (;;) {
 		__u32 at = pieces_take(&t->pieces, words);
 
-		if (at)
+		if (at) {
+			t->shares.held[owner] += words;
 			return at;
+		}
 		if (pieces_has_waiting(&t->pieces))
 			settle(t);
-		else if (!add_slab(t) && !drop_oldest(t, keep))
+		else if (!add_slab(t) && !drop_one(t, owner, words, keep))
 			return 0;
 	}
 }
@@ -187,10 +228,11 @@ static __u32 add_run(struct unwind_tables *t, __u32 file, const void *data, __u3
 	if (!grown)
 		return 0;
 	f->runs = grown;
-	at = take(t, words, file);
+	at = take(t, t->file_owners[file], words, file);
 	if (!at)
 		return 0;
 	f->runs[f->run_cnt++] = (struct run){ at, words };
+	f->words += words;
 	if (data)
 		memcpy(words_at(t, at), data, words * sizeof(__u32));
 	return at;
@@ -241,8 +283,7 @@ static int fill(struct unwind_tables *t, __u32 file, const struct unwind_rows *r
 /* Mappings need some of the room. */
 static bool is_too_large(const struct unwind_tables *t, const struct unwind_rows *r)
 {
-	return RULE_WORDS * r->rule_cnt + PAGE_WORDS * r->page_cnt + r->row_cnt >=
-	       (__u64)t->slab_max * UNWIND_SLAB_WORDS;
+	return RULE_WORDS * r->rule_cnt + PAGE_WORDS * r->page_cnt + r->row_cnt >= room_words(t);
 }
 
 int unwind_tables__set_rows(struct unwind_tables *t, __u32 file, const struct unwind_rows *rows,
@@ -289,11 +330,24 @@ void unwind_tables__forget(struct unwind_tables *t, __u32 file)
 {
 	drop_rows(t, file);
 	t->files[file] = (struct file_room){ 0 };
+	t->file_owners[file] = OWNER_ROOT;
 	set_state(t, file, UNWIND_FILE_UNKNOWN);
 	/* Caches may still have results for this number; a new epoch invalidates them. */
 	settle(t);
 	t->memory.files[file].used = 0;
 	t->memory.files[file].wanted = 0;
+}
+
+void unwind_tables__set_owner(struct unwind_tables *t, __u32 file, unsigned owner)
+{
+	t->shares.held[t->file_owners[file]] -= t->files[file].words;
+	t->file_owners[file] = (__u8)owner;
+	t->shares.held[t->file_owners[file]] += t->files[file].words;
+}
+
+unsigned unwind_tables__owner(const struct unwind_tables *t, __u32 file)
+{
+	return t->file_owners[file];
 }
 
 __u32 unwind_tables__used(const struct unwind_tables *t, __u32 file)
@@ -329,15 +383,36 @@ bool unwind_tables__is_settled(const struct unwind_tables *t, __u32 file)
 
 /* ---- mappings --------------------------------------------------------------------------------- */
 
-static void set_space(struct unwind_tables *t, __u32 number, struct unwind_space space)
+static void give_back(struct unwind_tables *t, unsigned owner, __u32 mappings, __u32 words)
+{
+	pieces_give_back(&t->pieces, mappings, words);
+	t->shares.held[owner] -= words;
+	quota__give(t->mapping_words, owner, words);
+}
+
+static void set_space(struct unwind_tables *t, __u32 number, struct unwind_space space,
+		      unsigned owner)
 {
 	const struct unwind_space old = t->memory.spaces[number];
 	__u64 word;
 
 	memcpy(&word, &space, sizeof(word));
 	__atomic_store_n((__u64 *)&t->memory.spaces[number], word, __ATOMIC_SEQ_CST);
-	pieces_give_back(&t->pieces, old.mappings,
-			 (__u32)(UNWIND_SPACE_CNT(old.cnt) * UNWIND_MAPPING_WORDS));
+	give_back(t, t->space_owners[number], old.mappings,
+		  (__u32)(UNWIND_SPACE_CNT(old.cnt) * UNWIND_MAPPING_WORDS));
+	t->space_owners[number] = (__u8)owner;
+}
+
+static __u32 take_mappings(struct unwind_tables *t, unsigned owner, __u32 words)
+{
+	__u32 at;
+
+	if (!words || quota__take(t->mapping_words, owner, words))
+		return 0;
+	at = take(t, owner, words, 0);
+	if (!at)
+		quota__give(t->mapping_words, owner, words);
+	return at;
 }
 
 /* A free number, with its next generation; 0: there is none. */
@@ -355,7 +430,7 @@ static __u32 new_space(struct unwind_tables *t)
 }
 
 __u32 unwind_tables__set_space(struct unwind_tables *t, __u32 space,
-			       const struct unwind_mapping *list, __u32 cnt)
+			       const struct unwind_mapping *list, __u32 cnt, unsigned owner)
 {
 	struct unwind_space next;
 	__u32 words;
@@ -363,18 +438,18 @@ __u32 unwind_tables__set_space(struct unwind_tables *t, __u32 space,
 	if (cnt > UNWIND_MAPPINGS_MAX)
 		cnt = UNWIND_MAPPINGS_MAX;
 	words = (__u32)(cnt * UNWIND_MAPPING_WORDS);
-	next.mappings = cnt ? take(t, words, 0) : 0;
+	next.mappings = take_mappings(t, owner, words);
 	if (!next.mappings)
 		return space;
 	if (!space)
 		space = new_space(t);
 	if (!space) {
-		pieces_give_back(&t->pieces, next.mappings, words);
+		give_back(t, owner, next.mappings, words);
 		return 0;
 	}
 	next.cnt = UNWIND_SPACE(cnt, UNWIND_SPACE_GENERATION(space));
 	memcpy(words_at(t, next.mappings), list, words * sizeof(__u32));
-	set_space(t, UNWIND_SPACE_NUMBER(space), next);
+	set_space(t, UNWIND_SPACE_NUMBER(space), next, owner);
 	return space;
 }
 
@@ -384,7 +459,7 @@ void unwind_tables__drop_space(struct unwind_tables *t, __u32 space)
 
 	if (!space)
 		return;
-	set_space(t, number, (struct unwind_space){ 0 });
+	set_space(t, number, (struct unwind_space){ 0 }, OWNER_ROOT);
 	t->free_spaces[t->free_space_cnt++] = number;
 }
 

@@ -4,8 +4,9 @@
  * processes.
  *
  * The memory is in the kernel's maps, or, in tests, anywhere. All processes that map a file share
- * its rows. At the limit the file whose rows were least recently used loses them; its number stays,
- * and `wanted` says when a walk misses them again.
+ * its rows. At the limit a file loses its rows: of the owner who has most of the room (row_shares.h) the
+ * one whose rows were least recently used. Its number stays, and `wanted` says when a walk misses them
+ * again. Mappings are never dropped; they are refused to whoever has too many (util/quota.h).
  *
  * Must hold: what a walk can reach is never overwritten: unwind_control.epoch changes between
  * unlinking something and reusing its place.
@@ -54,11 +55,14 @@ void unwind_tables__free(struct unwind_tables *t);
 
 /*
  * The caller chooses a file's number, below UNWIND_FILES_MAX; 0 is none. Returns 0; -EINVAL: the
- * counts are inconsistent; -ENOSPC: no room, and nothing old to drop; a file larger than all the room
- * drops nothing.
+ * counts are inconsistent; -ENOSPC: no room, and nothing to drop for its owner; a file larger than all the
+ * room drops nothing.
  */
 int unwind_tables__set_rows(struct unwind_tables *t, __u32 file, const struct unwind_rows *rows,
 			    __u32 now) __attribute__((warn_unused_result));
+/* Who pays for the file's rows (bpf/share.h): root, unless said otherwise. */
+void unwind_tables__set_owner(struct unwind_tables *t, __u32 file, unsigned owner);
+unsigned unwind_tables__owner(const struct unwind_tables *t, __u32 file);
 /* The number passes to another file: forgets everything about it. */
 void unwind_tables__forget(struct unwind_tables *t, __u32 file);
 /* When its rows were last used, in units of UNWIND_NOW_SHIFT. */
@@ -76,10 +80,10 @@ bool unwind_tables__is_settled(const struct unwind_tables *t, __u32 file);
 
 /*
  * Sets the mappings of a process, sorted by start, not overlapping; for the space with that number,
- * or 0: a new one. Returns its number, or 0: no room.
+ * or 0: a new one. The owner pays. Returns its number, or 0: no room.
  */
 __u32 unwind_tables__set_space(struct unwind_tables *t, __u32 space,
-			       const struct unwind_mapping *list, __u32 cnt);
+			       const struct unwind_mapping *list, __u32 cnt, unsigned owner);
 void unwind_tables__drop_space(struct unwind_tables *t, __u32 space);
 
 struct unwind_tables_stats {

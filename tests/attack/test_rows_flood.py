@@ -1,0 +1,54 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""B15: a process works in more files than there is room for their rows (unwind/row_shares.h). Only its own stacks may
+end early for that."""
+# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
+import glob
+
+import attack
+from bystanders import samples_of
+
+COPIES, ROOM = 40, "4M"
+CUT = "[truncated]", "[unknown native frames]"
+# Of a bystander's stacks, one in so many may come before rows that nobody has missed yet.
+LATE = 100
+
+
+def cut(samples):
+    """Returns how many of these stacks lack native frames."""
+    return sum(any(name in CUT for name, _ in stack) for _, _, stack in samples)
+
+
+def at_work(samples, bystander):
+    truth = bystander.truths[-1]
+    return [s for s in samples if truth["began"] <= s[0] < truth["ended"]]
+
+
+def play(scene, library):
+    flood, crowd = scene.attacker("libraries.py", library, COPIES), []
+    k = scene.record("-a", "--unwind-memory", ROOM, native=True, during=lambda _: crowd.extend(
+        p for p in scene.programs if isinstance(p, attack.Bystander)))
+    found = samples_of(k.path("x.script"), [flood.pid, *(b.pid for b in crowd)])
+    scene.ok(cut(found[flood.pid]) > len(found[flood.pid]) / 10, "its own rows do not fit",
+             "%d of %d stacks lack native frames" % (cut(found[flood.pid]), len(found[flood.pid])))
+    theirs = [s for b in crowd for s in at_work(found[b.pid], b)]
+    scene.ok(len(theirs) > LATE and cut(theirs) <= len(theirs) / LATE, "bystanders have all their native frames",
+             "%d of %d stacks lack some" % (cut(theirs), len(theirs)))
+
+
+def main():
+    tap = attack.begin()
+    python = attack.python_of(tap, "B15", "3.15")
+    name = "B15: rows of %d libraries" % COPIES
+    root = python.root.rstrip("/") if python else ""
+    library = glob.glob(root + "/usr/lib/*/libcrypto.so.3")
+    if python and not library:
+        tap.skip(name, "no libcrypto")
+    elif python:
+        with attack.Scene(tap, name, python) as scene:
+            play(scene, library[0][len(root):])
+    attack.end(tap)
+
+
+if __name__ == "__main__":
+    main()
