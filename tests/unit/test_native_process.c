@@ -11,6 +11,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
@@ -202,6 +204,54 @@ static void a_name_that_does_not_come_now_comes_later(void **state)
 	assert_string_equal(find(n, code, NS)->name, "a_function_of_this_program");
 	assert_true(native__is_eval(n, eval));
 	close_process(n);
+	native_files__free(own);
+	modules__free(mine);
+}
+
+/* As many other files as may be open, so that the rest is closed. */
+static void open_others(struct native_files *of)
+{
+	char path[] = "/tmp/krait-unit-XXXXXX", file[64];
+
+	assert_non_null(mkdtemp(path));
+	for (int i = 0; i < NATIVE_FILES_OPEN; i++) {
+		struct module *m;
+		int fd;
+
+		snprintf(file, sizeof(file), "%s/%d", path, i);
+		fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		assert_true(fd >= 0);
+		m = modules__get(native_files__modules(of), file, file, 0);
+		assert_non_null(m);
+		native_files__open_fd(of, m, fd, false);
+		unlink(file);
+	}
+	rmdir(path);
+}
+
+/* Nobody reads a file again for a name that it has said, whichever process it is for. */
+static void what_is_known_needs_no_file(void **state)
+{
+	__u64 code = addr_of((void *)a_function_of_this_program);
+	__u64 eval = addr_of((void *)_PyEval_EvalFrameDefault_part);
+	struct modules *mine = modules__new();
+	struct native_files *own = native_files__new(mine);
+	struct native *first = open_with(own, getpid(), 0), *second = open_with(own, getpid(), 0);
+	struct module *m;
+
+	assert_string_equal(find(first, code, NS)->name, "a_function_of_this_program");
+	m = native__module(first, code, NS, false);
+	assert_false(native_files__is_closed(own, m));
+	open_others(own);
+	assert_true(native_files__is_closed(own, m));
+	assert_string_equal(find(second, code, NS)->name, "a_function_of_this_program");
+	assert_false(native__is_eval(second, code));
+	assert_true(native_files__is_closed(own, m));
+	/* What it has not said yet. */
+	assert_true(native__is_eval(second, eval));
+	assert_false(native_files__is_closed(own, m));
+	close_process(first);
+	close_process(second);
 	native_files__free(own);
 	modules__free(mine);
 }
@@ -427,6 +477,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(code_has_the_name_of_its_function),
 		cmocka_unit_test(only_the_interpreter_evaluates),
 		cmocka_unit_test(a_name_that_does_not_come_now_comes_later),
+		cmocka_unit_test(what_is_known_needs_no_file),
 		cmocka_unit_test(the_kernels_page_has_its_name),
 		cmocka_unit_test(what_is_no_code_has_no_function),
 		cmocka_unit_test(the_interpreter_is_in_the_file_of_its_data),

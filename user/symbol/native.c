@@ -258,9 +258,13 @@ struct module *native__module(struct native *n, __u64 ip, __u64 now_ns, bool of_
 static struct native_symbol *symbol_at(struct native *n, const struct mapping *m, __u64 ip,
 				       __u64 now_ns, bool *ret_later)
 {
+	__u64 offset = ip - m->start + m->offset;
 	struct native_symbol *symbol;
 	bool unopened;
 
+	/* A file that was closed to make room for others is not read again for what is known of it. */
+	if (native_files__knows(n->files, m->module, offset))
+		return native_files__find_now(n->files, m->module, offset, ret_later);
 	if (native_files__is_closed(n->files, m->module)) {
 		*ret_later = true;
 		if (native_files__starves(n->files, m->module))
@@ -268,7 +272,7 @@ static struct native_symbol *symbol_at(struct native *n, const struct mapping *m
 		open_symbols(n, m, now_ns);
 	}
 	unopened = native_files__wants_file(n->files, m->module) && now_ns < n->open_ns;
-	symbol = native_files__find_now(n->files, m->module, ip - m->start + m->offset, ret_later);
+	symbol = native_files__find_now(n->files, m->module, offset, ret_later);
 	*ret_later |= unopened;
 	return symbol;
 }
@@ -362,7 +366,8 @@ static bool has_role(struct native *n, __u64 ip, enum cached_role role)
 	if (c && c->ip == ip && c->role != ROLE_NOT_ASKED)
 		return c->role == role;
 	m = space__find(n->space, ip);
-	if (m && native_files__is_closed(n->files, m->module))
+	if (m && native_files__is_closed(n->files, m->module) &&
+	    !native_files__knows(n->files, m->module, ip - m->start + m->offset))
 		open_symbols(n, m, n->now_ns);
 	if (role == ROLE_EVAL)
 		has = m &&

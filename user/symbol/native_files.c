@@ -312,6 +312,14 @@ struct native_symbol *native_files__find(struct native_files *f, struct module *
 	return native_files__find_now(f, module, offset, &later);
 }
 
+bool native_files__knows(struct native_files *f, const struct module *module, __u64 offset)
+{
+	struct native_file *file = file_of(f, module);
+	const struct name_range *r = file ? name_ranges_at(&file->names, offset) : NULL;
+
+	return r && r->function;
+}
+
 /* Asks one question and takes the answers in. Returns the next offset to ask about, or -errno. */
 static int ask_some(struct native_files *f, struct native_file *file, const __u64 *offsets,
 		    __u32 cnt)

@@ -71,6 +71,8 @@ void native_files__free(struct native_files *f);
 
 /* Its symbols have not been read yet, but native_files__open() or native_files__read() may. */
 bool native_files__is_closed(struct native_files *f, const struct module *module);
+/* Is the name of the function at that offset known, even if the file is closed? */
+bool native_files__knows(struct native_files *f, const struct module *module, __u64 offset);
 /* Has nobody tried to open it yet? See native_files__open(), native_files__open_fd(). */
 bool native_files__wants_file(struct native_files *f, const struct module *module);
 /*
