@@ -85,13 +85,13 @@ static __always_inline void own_end(__u64 began_ns)
 		count_more(COUNTER_OWN_NS, bpf_ktime_get_ns() - began_ns);
 }
 
-/* The program of that name runs work(ctx), and its time counts. */
-#define OWN_PROGRAM(name, context, work)                                                           \
+/* The program of that name runs work(ctx, and what follows), and its time counts. */
+#define OWN_PROGRAM(name, context, work, ...)                                                      \
 	int name(context *ctx)                                                                     \
 	{                                                                                          \
 		__u64 began_ns = own_begin();                                                      \
                                                                                                    \
-		work(ctx);                                                                         \
+		work(ctx, ##__VA_ARGS__);                                                          \
 		own_end(began_ns);                                                                 \
 		return 0;                                                                          \
 	}

@@ -215,23 +215,9 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_l
 }
 
 SEC("perf_event")
-int sample_loop(struct bpf_perf_event_data *ctx)
-{
-	__u64 began_ns = own_begin();
-
-	on_event(ctx, true);
-	own_end(began_ns);
-	return 0;
-}
+OWN_PROGRAM(sample_loop, struct bpf_perf_event_data, on_event, true)
 
 SEC("perf_event")
-int sample_bounded(struct bpf_perf_event_data *ctx)
-{
-	__u64 began_ns = own_begin();
-
-	on_event(ctx, false);
-	own_end(began_ns);
-	return 0;
-}
+OWN_PROGRAM(sample_bounded, struct bpf_perf_event_data, on_event, false)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
