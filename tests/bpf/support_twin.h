@@ -44,10 +44,6 @@ static void twin_sample(void *ctx, const struct record_sample *record)
 	memcpy(t->frames, record__frames(record), record->cnt[SECTION_FRAMES] * sizeof(*t->frames));
 }
 
-static void twin_task(void *ctx, const struct record_task *record)
-{
-}
-
 static void twin_bad_record(void *ctx)
 {
 	((struct twin_test *)ctx)->bad_records++;
@@ -61,11 +57,9 @@ static void twin_code(void *ctx, const struct record_code *record)
 
 static int twin_record(void *ctx, void *data, size_t size)
 {
-	struct sampler_handler handler = { .sample = twin_sample,
-					   .task = twin_task,
-					   .code = twin_code,
-					   .bad_record = twin_bad_record,
-					   .ctx = ctx };
+	struct sampler_handler handler = {
+		.sample = twin_sample, .code = twin_code, .bad_record = twin_bad_record, .ctx = ctx
+	};
 
 	record_dispatch(&handler, data, size);
 	return 0;

@@ -65,14 +65,6 @@ static void on_sample(void *ctx, const struct record_sample *record)
 		t->wrong++;
 }
 
-static void on_task(void *ctx, const struct record_task *record)
-{
-}
-
-static void on_code(void *ctx, const struct record_code *record)
-{
-}
-
 static void on_bad_record(void *ctx)
 {
 	((struct nested_test *)ctx)->bad_records++;
@@ -81,8 +73,6 @@ static void on_bad_record(void *ctx)
 static int on_record(void *ctx, void *data, size_t size)
 {
 	struct sampler_handler handler = { .sample = on_sample,
-					   .task = on_task,
-					   .code = on_code,
 					   .bad_record = on_bad_record,
 					   .ctx = ctx };
 

@@ -46,10 +46,6 @@ static void on_mmap(void *ctx, const struct record_mmap *record)
 	sum += record->pid;
 }
 
-static void on_bad(void *ctx)
-{
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -59,7 +55,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.task = on_task,
 		.code = on_code,
 		.mmap = on_mmap,
-		.bad_record = on_bad,
 	};
 	void *record = malloc(size ? size : 1); /* aligned, and of exact size */
 

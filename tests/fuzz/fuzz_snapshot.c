@@ -50,16 +50,11 @@ static void on_code(void *ctx, const struct record_code *record)
 	symbolizer__free(s);
 }
 
-static void on_bad(void *ctx)
-{
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	unsigned minor = size ? 8 + data[0] % 5 : 8;
 	const struct sampler_handler handler = {
 		.code = on_code,
-		.bad_record = on_bad,
 		.ctx = &minor,
 	};
 	struct record_code *record = calloc(1, sizeof(*record));

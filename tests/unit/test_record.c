@@ -135,6 +135,23 @@ static void a_task_event_arrives_whole(void **state)
 	}
 }
 
+static void what_nobody_wants_is_dropped(void **state)
+{
+	const struct sampler_handler nobody = { 0 };
+	struct sample_record sample = good_sample(FRAMES);
+	struct record_task task = good_task(RECORD_FORK);
+	struct record_mmap map = { .type = RECORD_MMAP, .size = sizeof(map) };
+	struct record_code code = { .type = RECORD_CODE, .size = CODE_RECORD_HEADER };
+
+	assert_int_equal(dispatch(&map, sizeof(map)).mmaps, 1);
+	assert_int_equal(dispatch(&code, CODE_RECORD_HEADER).codes, 1);
+	record_dispatch(&nobody, &sample, sample.record.size);
+	record_dispatch(&nobody, &task, sizeof(task));
+	record_dispatch(&nobody, &map, sizeof(map));
+	record_dispatch(&nobody, &code, CODE_RECORD_HEADER);
+	record_dispatch(&nobody, &map, sizeof(map) - 1); /* bad */
+}
+
 static void a_sample_that_is_cut_anywhere_is_bad(void **state)
 {
 	struct sample_record r = good_sample(FRAMES);
@@ -306,6 +323,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sample_arrives_whole),
 		cmocka_unit_test(a_task_event_arrives_whole),
+		cmocka_unit_test(what_nobody_wants_is_dropped),
 		cmocka_unit_test(a_sample_that_is_cut_anywhere_is_bad),
 		cmocka_unit_test(a_task_event_that_is_cut_anywhere_is_bad),
 		cmocka_unit_test(a_mapping_that_is_cut_anywhere_is_bad),

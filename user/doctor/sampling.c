@@ -10,26 +10,6 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-static void ignore_sample(void *ctx, const struct record_sample *record)
-{
-}
-
-static void ignore_task(void *ctx, const struct record_task *record)
-{
-}
-
-static void ignore_code(void *ctx, const struct record_code *record)
-{
-}
-
-static void ignore_mmap(void *ctx, const struct record_mmap *record)
-{
-}
-
-static void ignore_bad_record(void *ctx)
-{
-}
-
 static void say(struct findings *f, const struct error *err, __u64 took_ns)
 {
 	if (err)
@@ -64,11 +44,7 @@ static void look_at_mappings(struct findings *f)
 
 void checks_sampling(struct findings *f)
 {
-	const struct sampler_handler handler = { .sample = ignore_sample,
-						 .task = ignore_task,
-						 .code = ignore_code,
-						 .mmap = ignore_mmap,
-						 .bad_record = ignore_bad_record };
+	const struct sampler_handler nobody = { 0 };
 	const __u64 began_ns = clock_monotonic_ns();
 	struct event_spec event;
 	struct sampler_config config = {
@@ -79,7 +55,7 @@ void checks_sampling(struct findings *f)
 
 	event_default(&event);
 	event.frequency = 99;
-	sampler = sampler__new(&config, &handler, &err);
+	sampler = sampler__new(&config, &nobody, &err);
 	if (!sampler) {
 		say(f, &err, 0);
 		return;

@@ -95,7 +95,8 @@ static bool give_sample(const struct sampler_handler *handler, const void *data,
 {
 	if (!sample_is_sane(data, size))
 		return false;
-	handler->sample(handler->ctx, data);
+	if (handler->sample)
+		handler->sample(handler->ctx, data);
 	return true;
 }
 
@@ -103,7 +104,8 @@ static bool give_task(const struct sampler_handler *handler, const void *data, s
 {
 	if (!task_is_sane(data, size))
 		return false;
-	handler->task(handler->ctx, data);
+	if (handler->task)
+		handler->task(handler->ctx, data);
 	return true;
 }
 
@@ -111,7 +113,8 @@ static bool give_code(const struct sampler_handler *handler, const void *data, s
 {
 	if (!code_is_sane(data, size))
 		return false;
-	handler->code(handler->ctx, data);
+	if (handler->code)
+		handler->code(handler->ctx, data);
 	return true;
 }
 
@@ -119,7 +122,8 @@ static bool give_mmap(const struct sampler_handler *handler, const void *data, s
 {
 	if (!mmap_is_sane(data, size))
 		return false;
-	handler->mmap(handler->ctx, data);
+	if (handler->mmap)
+		handler->mmap(handler->ctx, data);
 	return true;
 }
 
@@ -154,6 +158,6 @@ static bool give(const struct sampler_handler *handler, const void *data, size_t
 
 void record_dispatch(const struct sampler_handler *handler, const void *data, size_t size)
 {
-	if (!give(handler, data, size))
+	if (!give(handler, data, size) && handler->bad_record)
 		handler->bad_record(handler->ctx);
 }

@@ -55,7 +55,7 @@ struct sampler_config {
 	bool measure; /* count COUNTER_OWN_NS */
 };
 
-/* Called in the order in which the kernel wrote the records. */
+/* Called in the order in which the kernel wrote the records. NULL: nobody wants those. */
 struct sampler_handler {
 	void (*sample)(void *ctx, const struct record_sample *record);
 	void (*task)(void *ctx, const struct record_task *record);
@@ -63,7 +63,7 @@ struct sampler_handler {
 	void (*code)(void *ctx, const struct record_code *record);
 	void (*mmap)(void *ctx, const struct record_mmap *record);
 	void (*bad_record)(void *ctx);
-	/* NULL, or called first with each record as it came. */
+	/* Called first, with each record as it came. */
 	void (*raw)(void *ctx, const void *data, size_t size);
 	void *ctx;
 };

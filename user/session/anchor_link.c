@@ -21,27 +21,12 @@ static void on_task(void *ctx, const struct record_task *record)
 	anchoring__task(l->anchoring, record);
 }
 
-static void on_code(void *ctx, const struct record_code *record)
-{
-}
-
-static void on_mmap(void *ctx, const struct record_mmap *record)
-{
-}
-
-/* The main thread counts bad records. */
-static void on_bad_record(void *ctx)
-{
-}
-
+/* Those that take no part in anchors are the main thread's, which counts the bad ones, too. */
 struct sampler_handler anchor_link_handler(struct anchor_link *link)
 {
 	return (struct sampler_handler){
 		.sample = on_sample,
 		.task = on_task,
-		.code = on_code,
-		.mmap = on_mmap,
-		.bad_record = on_bad_record,
 		.ctx = link,
 	};
 }

@@ -16,8 +16,9 @@ struct anchor_link {
 	struct anchoring *anchoring;
 };
 
-/* The access for anchoring__new() and record_dispatch(); link must outlive their use. */
+/* For anchoring__new(); link must outlive its use. */
 struct anchor_access anchor_link_access(struct anchor_link *link);
+/* For record_dispatch(), likewise. */
 struct sampler_handler anchor_link_handler(struct anchor_link *link);
 
 #endif /* KRAIT_SESSION_ANCHOR_LINK_H */
