@@ -91,9 +91,7 @@ static int compare(const void *a, const void *b, void *ctx)
 
 	if (x->parent != y->parent)
 		return x->parent < y->parent ? -1 : 1;
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return view_frame_compare(c->view, &c->view->frames[x->frame], &c->view->frames[y->frame]);
+	return view_node_compare(c->view, x, y);
 }
 
 /*

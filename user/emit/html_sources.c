@@ -24,7 +24,7 @@ struct line_frame {
 
 struct source {
 	__u32 first, cnt; /* of the frames, sorted by line */
-	__u64 self, total;
+	struct view_sums sums; /* of all its frames */
 };
 
 struct sources {
@@ -49,12 +49,9 @@ static int compare_lines(const void *x, const void *y)
 static int compare_files(const void *x, const void *y)
 {
 	const struct source *a = x, *b = y;
+	int order = view_sums_compare(&a->sums, &b->sums, false);
 
-	if (a->self != b->self)
-		return a->self > b->self ? -1 : 1;
-	if (a->total != b->total)
-		return a->total > b->total ? -1 : 1;
-	return (a->first > b->first) - (a->first < b->first);
+	return order ? order : (a->first > b->first) - (a->first < b->first);
 }
 
 static bool has_source(const struct sources *s, const struct profile_frame *f)
@@ -86,8 +83,8 @@ static int find_files(struct sources *s)
 			s->files[s->file_cnt++] = (struct source){ .first = i };
 		file = &s->files[s->file_cnt - 1];
 		file->cnt++;
-		file->self += sums->self;
-		file->total += sums->total;
+		file->sums.self += sums->self;
+		file->sums.total += sums->total;
 	}
 	qsort(s->files, s->file_cnt, sizeof(*s->files), compare_files);
 	return 0;

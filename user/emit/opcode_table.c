@@ -23,7 +23,7 @@
 struct row {
 	__u32 covered; /* nodes before this one are descendants of a node of this row */
 	__u16 opcode;
-	__u64 self, total;
+	struct view_sums sums;
 };
 
 struct opcode_rows {
@@ -67,38 +67,27 @@ static int count(struct opcode_rows *r, const char *function)
 
 		inner[i] = f->kind == FRAME_PYTHON ? n->frame : inner[n->parent];
 		if (inner[i] && wanted[inner[i]]) {
-			r->opcodes[v->frames[inner[i]].opcode].self += n->self;
-			r->places[inner[i]].self += n->self;
+			r->opcodes[v->frames[inner[i]].opcode].sums.self += n->self;
+			r->places[inner[i]].sums.self += n->self;
 		}
 		if (!wanted[n->frame])
 			continue;
 		r->any |= f->opcode != 0;
 		if (i < row->covered)
 			continue;
-		row->total += n->total;
+		row->sums.total += n->total;
 		row->covered = n->end;
 	}
 	return 0;
 }
 
-static int compare_self(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b, void *ctx)
 {
+	const struct summary_options *o = ctx;
 	const struct row *x = a, *y = b;
+	int order = view_sums_compare(&x->sums, &y->sums, o->sort == SUMMARY_TOTAL);
 
-	if (x->self != y->self)
-		return x->self > y->self ? -1 : 1;
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return (x->opcode > y->opcode) - (x->opcode < y->opcode);
-}
-
-static int compare_total(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return compare_self(a, b);
+	return order ? order : (x->opcode > y->opcode) - (x->opcode < y->opcode);
 }
 
 /* versions: opcodes of several versions occur, which may share a name. */
@@ -159,18 +148,17 @@ static void put_rows(const struct text_report *report, struct opcode_rows *r)
 		struct row row = r->opcodes[i];
 
 		row.opcode = (__u16)i;
-		forms[opcode_form(row.opcode)] += row.self;
-		if (row.total && report_percent(report, row.total) >= o->min_percent)
+		forms[opcode_form(row.opcode)] += row.sums.self;
+		if (row.sums.total && report_percent(report, row.sums.total) >= o->min_percent)
 			r->opcodes[cnt++] = row;
 	}
-	qsort(r->opcodes, cnt, sizeof(*r->opcodes),
-	      o->sort == SUMMARY_TOTAL ? compare_total : compare_self);
+	qsort_r(r->opcodes, cnt, sizeof(*r->opcodes), compare_rows, (void *)o);
 	shown = o->limit && o->limit < cnt ? o->limit : cnt;
 	versions = has_versions(r->opcodes, cnt);
 	fprintf(report->out, "%s  Self  Total %9s  Opcode%s\n", report_color(report, REPORT_BOLD),
 		report_amount_title(report), report_color(report, REPORT_RESET));
 	for (__u32 i = 0; i < shown; i++) {
-		report_put_row(report, r->opcodes[i].self, r->opcodes[i].total);
+		report_put_row(report, r->opcodes[i].sums.self, r->opcodes[i].sums.total);
 		put_opcode(report->out, r->opcodes[i].opcode, versions);
 		putc('\n', report->out);
 	}
@@ -182,10 +170,9 @@ static int compare_places(const void *a, const void *b, void *ctx)
 {
 	const struct profile_frame *frames = ctx;
 	const struct row *x = a, *y = b;
+	int order = view_sums_compare(&x->sums, &y->sums, false);
 
-	if (x->self != y->self)
-		return x->self > y->self ? -1 : 1;
-	return frames[x->covered].unit - frames[y->covered].unit;
+	return order ? order : frames[x->covered].unit - frames[y->covered].unit;
 }
 
 static int put_place(const struct text_report *report, const struct view *v, const struct row *row)
@@ -194,8 +181,8 @@ static int put_place(const struct text_report *report, const struct view *v, con
 	char amount[24], buf[OPCODE_NAME_SIZE];
 	int err;
 
-	report_amount(report, amount, row->self);
-	report_put_self(report, row->self);
+	report_amount(report, amount, row->sums.self);
+	report_put_self(report, row->sums.self);
 	fprintf(report->out, " %9s  %-20s @%-5d ", amount, opcode_name(f->opcode, buf),
 		2 * f->unit);
 	err = put_label(report->out, v, f);
@@ -213,11 +200,11 @@ static int put_generic(const struct text_report *report, struct opcode_rows *r)
 	int err = 0;
 
 	for (__u32 i = 1; i < v->frame_cnt; i++) {
-		const __u64 self = r->places[i].self;
+		const __u64 self = r->places[i].sums.self;
 
 		if (opcode_form(v->frames[i].opcode) == OPCODE_GENERIC &&
 		    report_percent(report, self) >= PLACES_MIN_PERCENT)
-			r->places[cnt++] = (struct row){ .covered = i, .self = self };
+			r->places[cnt++] = (struct row){ .covered = i, .sums.self = self };
 	}
 	if (!cnt)
 		return 0;

@@ -16,7 +16,7 @@
 struct row {
 	__u32 name; /* index of names */
 	__u32 covered; /* nodes before this one are descendants of a node of this origin */
-	__u64 self, total;
+	struct view_sums sums;
 };
 
 struct origins {
@@ -24,6 +24,7 @@ struct origins {
 	struct strtab names;
 	struct row *rows; /* by name */
 	__u32 *row_of; /* by frame of the view */
+	bool by_total; /* sort so */
 };
 
 static void origins_free(struct origins *o)
@@ -64,33 +65,23 @@ static void count(struct origins *o)
 
 		if (!i && !n->self)
 			continue;
-		r->self += n->self;
+		r->sums.self += n->self;
 		if (!i || i < r->covered)
 			continue;
-		r->total += n->total;
+		r->sums.total += n->total;
 		r->covered = n->end;
 	}
 }
 
-static int compare(const void *a, const void *b, void *ctx)
+static int compare_rows(const void *a, const void *b, void *ctx)
 {
 	const struct row *x = a, *y = b;
 	const struct origins *o = ctx;
+	int order = view_sums_compare(&x->sums, &y->sums, o->by_total);
 
-	if (x->self != y->self)
-		return x->self > y->self ? -1 : 1;
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
+	if (order)
+		return order;
 	return strcmp(strtab_text(&o->names, x->name), strtab_text(&o->names, y->name));
-}
-
-static int compare_totals(const void *a, const void *b, void *ctx)
-{
-	const struct row *x = a, *y = b;
-
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return compare(a, b, ctx);
 }
 
 static int put_rows(FILE *out, struct origins *o, const struct counts *c,
@@ -105,20 +96,20 @@ static int put_rows(FILE *out, struct origins *o, const struct counts *c,
 		const struct row *r = &o->rows[i];
 
 		/* A mark stands for missing code: it counts only if samples end there. */
-		bool counts = r->self || (r->total && *strtab_text(&o->names, r->name) != '[');
+		bool counts = r->sums.self ||
+			      (r->sums.total && *strtab_text(&o->names, r->name) != '[');
 
-		if (counts && report_percent(&report, r->total) >= options->min_percent)
+		if (counts && report_percent(&report, r->sums.total) >= options->min_percent)
 			o->rows[cnt++] = *r;
 	}
-	qsort_r(o->rows, cnt, sizeof(*o->rows),
-		options->sort == SUMMARY_TOTAL ? compare_totals : compare, o);
+	qsort_r(o->rows, cnt, sizeof(*o->rows), compare_rows, o);
 	shown = options->limit && options->limit < cnt ? options->limit : cnt;
 	fprintf(out, "%s  Self  Total %9s  Origin%s\n", report_color(&report, REPORT_BOLD),
 		report_amount_title(&report), report_color(&report, REPORT_RESET));
 	for (__u32 i = 0; i < shown && !err; i++) {
 		const struct row *r = &o->rows[i];
 
-		report_put_row(&report, r->self, r->total);
+		report_put_row(&report, r->sums.self, r->sums.total);
 		err = put_printable(out, strtab_text(&o->names, r->name));
 		putc('\n', out);
 	}
@@ -130,7 +121,7 @@ static int put_rows(FILE *out, struct origins *o, const struct counts *c,
 int origin_table(FILE *out, const struct counts *c, const struct summary_options *o)
 {
 	const struct view_options options = { .order = VIEW_BY_COUNT };
-	struct origins origins = { 0 };
+	struct origins origins = { .by_total = o->sort == SUMMARY_TOTAL };
 	int err = view__new(&origins.view, c, &options);
 
 	if (!err)

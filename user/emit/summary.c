@@ -131,32 +131,19 @@ static int measure(struct table *t, const __u32 *rows, __u32 cnt)
 	return 0;
 }
 
-static int compare_self(const void *a, const void *b, void *ctx)
+static int compare_rows(const void *a, const void *b, void *ctx)
 {
-	const struct view *v = ctx;
+	const struct table *t = ctx;
+	const struct view *v = t->view;
 	const __u32 x = *(const __u32 *)a, y = *(const __u32 *)b;
-	const struct view_sums *of_x = &v->sums[x], *of_y = &v->sums[y];
+	int order = view_sums_compare(&v->sums[x], &v->sums[y],
+				      t->report.options->sort == SUMMARY_TOTAL);
 
-	if (of_x->self != of_y->self)
-		return of_x->self > of_y->self ? -1 : 1;
-	if (of_x->total != of_y->total)
-		return of_x->total > of_y->total ? -1 : 1;
-	return view_frame_compare(v, &v->frames[x], &v->frames[y]);
-}
-
-static int compare_total(const void *a, const void *b, void *ctx)
-{
-	const struct view *v = ctx;
-	const struct view_sums *of_x = &v->sums[*(const __u32 *)a];
-	const struct view_sums *of_y = &v->sums[*(const __u32 *)b];
-
-	if (of_x->total != of_y->total)
-		return of_x->total > of_y->total ? -1 : 1;
-	return compare_self(a, b, ctx);
+	return order ? order : view_frame_compare(v, &v->frames[x], &v->frames[y]);
 }
 
 /* Picks frames worth a row, sorted; the root and marks only if samples end in them. */
-static int pick_rows(const struct table *t, __u32 **ret, __u32 *ret_cnt)
+static int pick_rows(struct table *t, __u32 **ret, __u32 *ret_cnt)
 {
 	struct view *v = t->view;
 	__u32 *rows = calloc(v->frame_cnt, sizeof(*rows)), cnt = 0, i;
@@ -174,8 +161,7 @@ static int pick_rows(const struct table *t, __u32 **ret, __u32 *ret_cnt)
 		if (report_percent(&t->report, sums->total) >= t->report.options->min_percent)
 			rows[cnt++] = i;
 	}
-	qsort_r(rows, cnt, sizeof(*rows),
-		t->report.options->sort == SUMMARY_TOTAL ? compare_total : compare_self, v);
+	qsort_r(rows, cnt, sizeof(*rows), compare_rows, t);
 	*ret = rows;
 	*ret_cnt = cnt;
 	return 0;

@@ -16,12 +16,8 @@
 static int compare_totals(const void *a, const void *b, void *ctx)
 {
 	const struct view *v = ctx;
-	const struct view_node *x = &v->nodes[*(const __u32 *)a];
-	const struct view_node *y = &v->nodes[*(const __u32 *)b];
 
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return view_frame_compare(v, &v->frames[x->frame], &v->frames[y->frame]);
+	return view_node_compare(v, &v->nodes[*(const __u32 *)a], &v->nodes[*(const __u32 *)b]);
 }
 
 /* A thread names its process unless both have the same name. */

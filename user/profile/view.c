@@ -84,6 +84,13 @@ int view_frame_compare(const struct view *v, const struct profile_frame *a,
 	return c ? c : compare_int(a->tid, b->tid);
 }
 
+int view_node_compare(const struct view *v, const struct view_node *a, const struct view_node *b)
+{
+	if (a->total != b->total)
+		return a->total > b->total ? -1 : 1;
+	return view_frame_compare(v, &v->frames[a->frame], &v->frames[b->frame]);
+}
+
 static bool level_shown(const struct view_options *o, enum frame_kind kind)
 {
 	if (kind == FRAME_PROCESS)

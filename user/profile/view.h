@@ -46,6 +46,19 @@ struct view_sums {
 	__u64 total; /* what has it anywhere on the stack; recursion counts once */
 };
 
+/*
+ * < 0, 0, > 0: the order of a table's rows, the largest self (or with by_total, the largest total)
+ * first, then by the other sum.
+ */
+static inline int view_sums_compare(const struct view_sums *a, const struct view_sums *b,
+				    bool by_total)
+{
+	int self = (a->self < b->self) - (a->self > b->self);
+	int total = (a->total < b->total) - (a->total > b->total);
+
+	return by_total ? (total ? total : self) : (self ? self : total);
+}
+
 struct view_node {
 	__u32 frame; /* view frame; 0 for the root */
 	__u32 parent; /* view node */
@@ -94,5 +107,7 @@ const char *view_file(const struct view *v, const struct profile_frame *f);
  */
 int view_frame_compare(const struct view *v, const struct profile_frame *a,
 		       const struct profile_frame *b);
+/* < 0, 0, > 0: the largest total first, then by frame as above. */
+int view_node_compare(const struct view *v, const struct view_node *a, const struct view_node *b);
 
 #endif /* KRAIT_PROFILE_VIEW_H */
