@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * process_table.h - the table of followed processes, which processes.c owns. process_events.c
- * changes it as the kernel reports events, process_looks.c by the results of looks; due_looks.c
- * says when looks are due.
+ * process_table.h - the table of followed processes, which processes.c owns and asks: what an entry
+ * has, from the first sight of a process to its end. process_events.c changes the table as the
+ * kernel reports events, process_looks.c by the results of looks; due_looks.c says when looks are
+ * due.
  */
 #ifndef KRAIT_FOLLOW_PROCESS_TABLE_H
 #define KRAIT_FOLLOW_PROCESS_TABLE_H
@@ -14,6 +15,14 @@
 #include "follow/refusals.h"
 #include "share.h"
 #include "symbol/look_budget.h"
+
+/*
+ * Budget for looks at a process's code objects, each some round trips to a prober. The kernel
+ * describes nearly all objects itself, so a program needs a few hundred at once; one that keeps
+ * making code objects must not make krait burn a CPU.
+ */
+#define PROCESS_LOOKS_AT_ONCE 4096
+#define PROCESS_LOOKS_PER_SEC 256
 
 /* Somebody is waiting for the look at a process. */
 struct look {
@@ -79,6 +88,8 @@ void entry_forget_image(struct processes *ps, struct entry *e);
 int entry_open(struct processes *ps, struct process *p, const struct process *parent);
 /* It is Python, but excluded by the filter. */
 void entry_leave_alone(struct processes *ps, struct process *p);
+/* Reading the process never returned, so its samples lack some names: notes that for the user. */
+void process_note_unread(struct processes *ps, const struct process *p);
 /* Plans the next look. err: -ENOEXEC or -EINPROGRESS. */
 void entry_plan_retry(struct processes *ps, struct process *p, int err);
 /* For a process whose executable is plain, or while krait delays looks: by then most have exited. */
