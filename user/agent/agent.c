@@ -7,22 +7,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent/budget.h"
 #include "agent/resources.h"
-#include "agent/usage.h"
+#include "agent/spending.h"
 #include "util/clock.h"
 #include "util/log.h"
 
 /* How long a window stays open for samples of its time that are still on their way. */
 #define GRACE_NS (NS_PER_SEC / 10)
-/* Pause between two turns while the budget is used up and process starts cost most: see nap(). */
-#define NAP_NS (NS_PER_SEC / 40)
-#define SPARING_NAP_NS (NS_PER_SEC / 4)
 /* Sinks are called at least this often. */
 #define STEP_NS (NS_PER_SEC / 4)
-/* How often to judge krait's cost within a window, and how often to check it for the hard stop. */
-#define JUDGE_NS NS_PER_SEC
-#define METER_NS (NS_PER_SEC / 10)
 /* How often to free the memory that was needed for processes that have gone. */
 #define TRIM_NS (60 * NS_PER_SEC)
 /* How long parsers must have been idle for their memory to be freed. */
@@ -47,14 +40,8 @@ struct agent {
 	/* since the start, as of the last window's end */
 	struct accounts accounts[KRAIT_MAX_EVENTS];
 	__u32 forget_at; /* nodes */
-	struct budget budget;
-	struct usage usage; /* at the last check, including the programs */
-	__u64 kernel_ns;
-	__u64 window_cpu_ns, window_kernel_ns; /* the same at the last window's end */
-	__u64 burst_hz, burst_until_ns; /* 0: no burst */
+	struct spending spending;
 	__u64 trim_ns; /* when memory is next freed */
-	__u64 judge_ns, meter_ns; /* when cost is next judged and checked */
-	__u64 window_starved_ns, window_unseen, window_put_off; /* as of the last window's end */
 	bool running;
 };
 
@@ -85,132 +72,6 @@ static void on_hangup(void *ctx)
 
 	if (a->config->reload)
 		a->config->reload(a->config->reload_ctx);
-}
-
-/* ---- what it costs ---------------------------------------------------------------------------- */
-
-/* The detail in which it samples now. */
-static struct detail detail_of(const struct agent *a)
-{
-	struct detail d = *budget_detail(&a->budget);
-
-	if (a->burst_until_ns)
-		d = (struct detail){ .frequency = a->burst_hz,
-				     .frames_max = KRAIT_MAX_FRAMES,
-				     .natives = a->budget.levels[0].natives };
-	return d;
-}
-
-static void apply_detail(struct agent *a)
-{
-	const struct detail now = detail_of(a), *d = &now;
-
-	session__set_detail(a->session, d->frequency, d->frames_max, d->natives);
-	log_info("budget", "%llu Hz, %u frames, native frames %s: %.2f%% of a CPU was used",
-		 (unsigned long long)d->frequency, d->frames_max, d->natives ? "on" : "off",
-		 100 * a->budget.share);
-}
-
-static void starve(struct agent *a)
-{
-	session__starve(a->session, a->budget.starving && !a->burst_until_ns);
-}
-
-/* Has it overdrawn its budget? Costs a small part of what judge() does. */
-static void meter(struct agent *a, __u64 now_ns)
-{
-	if (now_ns < a->meter_ns)
-		return;
-	a->meter_ns = now_ns + METER_NS;
-	budget_meter(&a->budget, now_ns, usage_glance(&a->usage) + session__kernel_ns(a->session));
-	starve(a);
-}
-
-/* True: the level has changed. If a lower level saves nothing, process starts are what costs. */
-static bool judge(struct agent *a, bool at_end)
-{
-	__u64 used_ns;
-	bool changed;
-
-	/* Memory is judged only at a window's end. */
-	if (at_end)
-		usage_read(&a->usage);
-	a->kernel_ns = session__kernel_ns(a->session);
-	if (a->burst_until_ns)
-		return false;
-	used_ns = (at_end ? a->usage.cpu_ns : usage_glance(&a->usage)) + a->kernel_ns;
-	changed =
-		budget_judge(&a->budget, clock_monotonic_ns(), used_ns, a->usage.rss_bytes, at_end);
-	session__spare(a->session, a->budget.sparing);
-	starve(a);
-	return changed;
-}
-
-/* What was left undone because of the budget. */
-static void take_left_out(struct agent *a, struct window_price *price)
-{
-	struct session_progress now;
-
-	session__progress(a->session, &now);
-	price->starved_ns = a->budget.starved_ns - a->window_starved_ns;
-	price->unseen = now.unseen - a->window_unseen;
-	price->names_put_off = now.names_put_off - a->window_put_off;
-	a->window_starved_ns = a->budget.starved_ns;
-	a->window_unseen = now.unseen;
-	a->window_put_off = now.names_put_off;
-}
-
-/* Notes the window's price, and then decides how to sample the next one. */
-static void take_price(struct agent *a, struct window *w)
-{
-	const struct detail now = detail_of(a), *d = &now;
-
-	w->price = (struct window_price){ .frequency = d->frequency,
-					  .frames_max = d->frames_max,
-					  .natives = d->natives,
-					  .level = a->budget.level,
-					  .stalled = a->budget.stalled,
-					  .look_delay_ns = session__look_delay_ns(a->session) };
-	if (judge(a, true) && !a->burst_until_ns)
-		apply_detail(a);
-	take_left_out(a, &w->price);
-	w->price.cpu_ns = a->usage.cpu_ns - a->window_cpu_ns;
-	w->price.kernel_ns = a->kernel_ns - a->window_kernel_ns;
-	w->price.rss_bytes = a->usage.rss_bytes;
-	a->window_cpu_ns = a->usage.cpu_ns;
-	a->window_kernel_ns = a->kernel_ns;
-}
-
-/* What a burst cost is not held against the restored level. */
-static void end_burst(struct agent *a)
-{
-	a->burst_until_ns = 0;
-	usage_read(&a->usage);
-	budget_pardon(&a->budget, clock_monotonic_ns(),
-		      a->usage.cpu_ns + session__kernel_ns(a->session));
-	apply_detail(a);
-}
-
-void agent__burst(struct agent *a, __u64 frequency, __u64 ns)
-{
-	a->burst_hz = frequency;
-	a->burst_until_ns = clock_monotonic_ns() + ns;
-	starve(a);
-	apply_detail(a);
-}
-
-static void check_budget(struct agent *a, __u64 now_ns)
-{
-	if (a->burst_until_ns && now_ns >= a->burst_until_ns)
-		end_burst(a);
-	if (a->config->cpu_budget <= 0 || a->burst_until_ns)
-		return;
-	meter(a, now_ns);
-	if (now_ns < a->judge_ns)
-		return;
-	a->judge_ns = now_ns + JUDGE_NS;
-	if (judge(a, false))
-		apply_detail(a);
 }
 
 /* ---- windows ---------------------------------------------------------------------------------- */
@@ -256,7 +117,7 @@ static void forget(struct agent *a)
 static void give_back_memory(struct agent *a)
 {
 	__u64 now_ns = clock_monotonic_ns(), limit = a->config->memory_bytes;
-	bool is_big = limit && a->usage.rss_bytes > limit;
+	bool is_big = limit && a->spending.usage.rss_bytes > limit;
 
 	if (is_big)
 		session__rest(a->session, 0);
@@ -276,7 +137,7 @@ static void end_window(struct agent *a, __u64 to_ns)
 	w->to_ns = to_ns;
 	w->wall_offset_ns = clock_wall_offset_ns();
 	take_accounts(a, w);
-	take_price(a, w);
+	spending_take_price(&a->spending, w);
 	window__sort(w);
 	for (unsigned i = 0; i < a->config->sink_cnt; i++) {
 		const struct agent_sink *sink = &a->config->sinks[i];
@@ -364,8 +225,6 @@ struct agent *agent__new(struct agent_config *config, struct error *err)
 	a->config = config;
 	a->interval_ns = config->interval_ns;
 	a->forget_at = FORGET_NODES;
-	budget = budget_config(a);
-	budget_init(&a->budget, &budget);
 	bound_rows(config);
 	config->session.sampler.measure = true;
 	config->session.collector.on_sample = on_sample;
@@ -377,6 +236,8 @@ struct agent *agent__new(struct agent_config *config, struct error *err)
 		agent__free(a);
 		return NULL;
 	}
+	budget = budget_config(a);
+	spending_begin(&a->spending, a->session, &budget);
 	resources__connect(config->resources, a->session);
 	return a;
 }
@@ -396,18 +257,20 @@ struct session *agent__session(struct agent *a)
 	return a->session;
 }
 
+void agent__burst(struct agent *a, __u64 frequency, __u64 ns)
+{
+	spending_burst(&a->spending, frequency, ns);
+}
+
 void agent__reconfigure(struct agent *a)
 {
 	const struct budget_config budget = budget_config(a);
 	__u64 now_ns = clock_monotonic_ns();
 
 	a->interval_ns = a->config->interval_ns;
-	budget_renew(&a->budget, &budget);
+	spending_renew(&a->spending, &budget, a->running);
 	if (!a->running)
 		return;
-	session__spare(a->session, a->budget.sparing);
-	starve(a);
-	apply_detail(a);
 	/* One that is over waits for its last samples only; what came so far is in the window that runs. */
 	if (a->due_ns <= now_ns)
 		return;
@@ -422,14 +285,13 @@ void agent__reconfigure(struct agent *a)
  */
 static void nap(const struct agent *a, __u64 since_ns)
 {
-	__u64 now_ns = clock_monotonic_ns(), end_ns;
+	__u64 now_ns = clock_monotonic_ns(), nap_ns = spending_nap_ns(&a->spending);
+	__u64 end_ns = since_ns + nap_ns;
 	struct timespec rest = { 0 };
-	bool spares = a->budget.sparing || a->budget.starving;
 
-	end_ns = since_ns + (spares ? SPARING_NAP_NS : NAP_NS);
 	if (end_ns > a->due_ns + GRACE_NS)
 		end_ns = a->due_ns + GRACE_NS;
-	if (!(a->budget.level || spares) || a->burst_until_ns || end_ns <= now_ns)
+	if (!nap_ns || end_ns <= now_ns)
 		return;
 	rest.tv_nsec = (long)(end_ns - now_ns);
 	nanosleep(&rest, NULL);
@@ -458,7 +320,7 @@ int agent__run(struct agent *a, struct error *err)
 			end_window(a, a->due_ns);
 			set_due(a, now_ns);
 		}
-		check_budget(a, now_ns);
+		spending_check(&a->spending, now_ns);
 		step_sinks(a, now_ns);
 		nap(a, last_ns);
 		last_ns = clock_monotonic_ns();
