@@ -236,7 +236,7 @@ static void idle_until(struct replay *r, __u64 end_ns)
 	}
 }
 
-/* As session.c gets it from mmap_events.h. */
+/* As perf_mappings.c gets it from mmap_events.h. */
 static void mapped(struct replay *r, pid_t pid)
 {
 	struct process *p = pid ? processes__find(r->session.processes, pid) : NULL;

@@ -11,7 +11,6 @@
 #include "follow/threads.h"
 #include "proc/modules.h"
 #include "replay/input_writer.h"
-#include "sampler/mmap_events.h"
 #include "session/admission.h"
 #include "session/anchor_thread.h"
 #include "session/child.h"
@@ -19,6 +18,7 @@
 #include "session/descriptors.h"
 #include "session/native_places.h"
 #include "session/parts.h"
+#include "session/perf_mappings.h"
 #include "session/resting.h"
 #include "session/starting.h"
 #include "session/unwinding.h"
@@ -212,7 +212,7 @@ static void log_the_rest(struct session *s)
 		.tables = config->tables,
 		.async = config->collector.async,
 		.greenlets = config->greenlets,
-		.perf_heard = s->mmap_events != NULL,
+		.perf_heard = s->mappings != NULL,
 	};
 
 	input_writer__session(s->inputs, &session);
@@ -351,14 +351,12 @@ static int make_unwinding(struct session *s)
 }
 
 /* If the sampler does not report mappings, perf does. */
-static void make_mmap_events(struct session *s)
+static void make_mappings(struct session *s)
 {
 	if (sampler__reports_mappings(s->sampler) ||
 	    !(s->unwinding || s->config->tables || s->config->greenlets))
 		return;
-	s->mmap_events = mmap_events__new();
-	if (s->mmap_events)
-		processes__hear_perf(s->processes);
+	s->mappings = perf_mappings__new(s->processes, s->unwinding);
 }
 
 static int make_anchors(struct session *s, struct error *err)
@@ -386,7 +384,7 @@ static int build(struct session *s, struct error *err)
 		return -1;
 	if (make_unwinding(s))
 		return out_of_memory(err);
-	make_mmap_events(s);
+	make_mappings(s);
 	if (s->inputs)
 		log_the_rest(s);
 	if (make_anchors(s, err))
@@ -423,7 +421,7 @@ void session__free(struct session *s)
 	pid_starts_free(&s->ended);
 	anchor_thread__free(s->anchors);
 	unwinding__free(s->unwinding);
-	mmap_events__free(s->mmap_events);
+	perf_mappings__free(s->mappings);
 	if (!s->config->prober)
 		prober__free(s->prober);
 	if (s->inputs && s->config->collector.natives.kernel_symbols)

@@ -11,6 +11,7 @@
 #include "session/child.h"
 #include "session/collector.h"
 #include "session/parts.h"
+#include "session/perf_mappings.h"
 #include "session/shortages.h"
 #include "symbol/native_files.h"
 #include "util/clock.h"
@@ -101,7 +102,7 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	collector__task_chains(s->collector, &ret->task_chains, &ret->task_chains_cut,
 			       &ret->task_chains_late);
 	ret->greenlets = *collector__greenlets(s->collector);
-	ret->mappings_ahead = s->mapped_cnt;
+	ret->mappings_ahead = s->mappings ? perf_mappings__cnt(s->mappings) : 0;
 	ret->mappings_reported = processes__mmap_cnt(s->processes);
 	ret->taskless = processes__taskless(s->processes, &ret->taskless_version);
 	if (s->census)

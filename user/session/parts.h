@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * parts.h - what a session consists of: assembly.c makes and frees it, session.c runs it, looks.c
- * queries it for waiting threads, figures.c for what it has counted.
+ * parts.h - what a session consists of: assembly.c makes and frees it, session.c runs it, ending.c
+ * ends it, looks.c queries it for waiting threads, figures.c for what it has counted.
  */
 #ifndef KRAIT_SESSION_PARTS_H
 #define KRAIT_SESSION_PARTS_H
@@ -21,10 +21,10 @@ struct child;
 struct collector;
 struct descriptors;
 struct input_writer;
-struct mmap_events;
 struct modules;
 struct native_files;
 struct native_places;
+struct perf_mappings;
 struct prober;
 struct processes;
 struct resting_memory;
@@ -43,12 +43,7 @@ struct session {
 	struct processes *processes;
 	struct anchor_thread *anchors; /* NULL: not wanted */
 	struct unwinding *unwinding; /* NULL: no native stacks */
-	struct mmap_events *mmap_events; /* NULL: the sampler reports mappings, or nobody does */
-	__u64 mapped_cnt; /* mappings of our processes */
-	/* With native stacks: when to look at them again; the last pause. */
-	__u64 mmap_ns, mmap_pause_ns;
-	__u64 mmap_begun_ns; /* when the newest process was first seen */
-	unsigned mmap_seen_cnt; /* how many had been seen by then */
+	struct perf_mappings *mappings; /* NULL: the sampler reports them, or nobody does */
 	struct input_writer *inputs; /* NULL: not logged */
 	struct pid_starts ended; /* processes, with config->knows_starts */
 	struct child *child;
@@ -78,6 +73,12 @@ struct session {
 struct sampler_handler session_handler(struct session *s) __attribute__((nonnull));
 /* All parts exist: connects them to each other. */
 void session_connect(struct session *s) __attribute__((nonnull));
+
+/*
+ * Stops sampling, takes in what is left and closes the books. For session__close(), and for a
+ * command that cannot start.
+ */
+void session_finish(struct session *s) __attribute__((nonnull));
 
 /* Fills in how many ticks of the event's clock were requested, and how many came. */
 void session_note_ticks(const struct session *s, unsigned event, struct accounts *a)
