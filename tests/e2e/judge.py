@@ -54,12 +54,14 @@ class Oracle:
 
     def __init__(self):
         self.codes, self.hot = [], []
+        self.keys = []  # by code: what is equal for one function in two tries
         self.children = {}  # (node, label of the frame, code) -> node; -1: the parent of the root
         self.node_code, self.by_label = [], {}
 
     def add(self, document):
         base, nodes = len(self.codes), []
         self.codes += document["codes"]
+        self.keys += [json.dumps(code) for code in document["codes"]]
         self.hot += document["hot"]
         for parent, line, code in document["nodes"]:
             parent = nodes[parent] if parent >= 0 else -1
@@ -68,7 +70,7 @@ class Oracle:
     def child(self, parent, line, code):
         by_line = self.children.setdefault(parent, {}).setdefault(line, {})
         # A function that occurs in two tries is one function.
-        key = json.dumps(self.codes[code])
+        key = self.keys[code]
         if key not in by_line:
             by_line[key] = len(self.node_code)
             self.node_code.append(code)

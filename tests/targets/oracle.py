@@ -60,6 +60,8 @@ class Oracle:
     def __init__(self):
         self.codes = {}  # code object -> number
         self.nodes = {}  # (parent node or -1, line of the call in the parent, code) -> number
+        # Of functions that have not returned. What is below them stays as it is until then; not so with generators.
+        self.running = {}  # id of a frame -> (its code, id of its caller, its node)
         self.hot = []  # qualified names that must be seen working
 
     def code(self, code):
@@ -67,18 +69,27 @@ class Oracle:
 
     def note(self, frame):
         """Records the stack of frame; its own line may be any of its code's."""
-        chain = []
+        chain, node, line = [frame], -1, 0
+        frame = frame.f_back
         while frame is not None:
-            chain.append((self.code(frame.f_code), frame.f_lineno))
+            known = self.running.get(id(frame))
+            if known and known[0] is frame.f_code and known[1] == id(frame.f_back):
+                node, line = known[2], frame.f_lineno
+                break
+            chain.append(frame)
             frame = frame.f_back
-        node, line = -1, 0
-        for code, next_line in reversed(chain):
-            node = self.nodes.setdefault((node, line, code), len(self.nodes))
-            line = next_line
+        for frame in reversed(chain):
+            code = frame.f_code
+            node = self.nodes.setdefault((node, line, self.code(code)), len(self.nodes))
+            line = frame.f_lineno
+            if not code.co_flags & SUSPENDS:
+                self.running[id(frame)] = code, id(frame.f_back), node
 
     def trace(self, frame, event, _):
         if event == "call":
             self.note(frame)
+        elif event == "return":
+            self.running.pop(id(frame), None)
 
     def rounds(self, small, big, ready=None):
         """Yields small while stacks are recorded, calls ready, then yields big for ever."""
