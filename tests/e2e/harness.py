@@ -55,6 +55,9 @@ def read_line(stream, deadline):
     return line.decode("utf-8", "surrogateescape")
 
 
+targets = {}  # those that run, by pid
+
+
 class Target:
     """A running target that has printed READY, and before that its oracles."""
 
@@ -63,6 +66,7 @@ class Target:
                                         bufsize=0, env=env)
         self.pid = self.process.pid
         self.oracle = oracle or Oracle()
+        targets[self.pid] = self
         deadline = time.monotonic() + PATIENCE_SECS
         while True:
             line = read_line(self.process.stdout, deadline)
@@ -78,6 +82,7 @@ class Target:
         return self.process.poll() is None
 
     def stop(self):
+        targets.pop(self.pid, None)
         if self.alive():
             self.process.kill()
         self.process.wait()
@@ -206,11 +211,59 @@ def parse_folded(path):
     return stacks
 
 
+# With these it also counts when a target does not work.
+OFF_CPU = ("--off-cpu", "--wall", "--idle", "--tasks", "--state")
+
+
+def watched(args):
+    """Returns the targets that a recording with these arguments is about, if they may be stopped before and after, and its
+    seconds, or None."""
+    if not args[:1] or not args[0].startswith("rec") or "-p" not in args or any(a.startswith(OFF_CPU) for a in args):
+        return [], None
+    pids = args[args.index("-p") + 1].split(",")
+    found = [targets[int(pid)] for pid in pids if pid.isdigit() and int(pid) in targets]
+    time_ = re.fullmatch(r"([0-9.]+)(m?)s", args[args.index("-d") + 1]) if "-d" in args else None
+    return found, time_ and float(time_.group(1)) / (1000 if time_.group(2) else 1)
+
+
 def run_krait(*args, timeout=PATIENCE_SECS, **options):
-    """Runs krait to its end; output as text."""
+    """Runs krait to its end; output as text. Targets that it records with -p are stopped while it begins and ends."""
+    found, seconds = watched(args)
+    if found:
+        return run_watching(args, {*found, *at_rest}, seconds, timeout, options)
     with working() if args and args[0].startswith(("rec", "top")) else contextlib.nullcontext():
         return subprocess.run([KRAIT, *args], capture_output=True, timeout=timeout,
                               encoding="utf-8", errors="surrogateescape", **options)
+
+
+def run_watching(args, found, seconds, timeout, options):
+    send(found, signal.SIGSTOP)
+    with subprocess.Popen([KRAIT, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          encoding="utf-8", errors="surrogateescape", **options) as krait:
+        try:
+            wait_until(lambda: is_sampling(krait), krait)
+            send(found, signal.SIGCONT)
+            try:
+                out, err = krait.communicate(timeout=timeout if seconds is None else min(seconds, timeout))
+            except subprocess.TimeoutExpired:
+                if seconds is None or seconds >= timeout:
+                    raise
+                send(found, signal.SIGSTOP)
+                out, err = krait.communicate(timeout=timeout)
+        except BaseException:
+            krait.kill()
+            raise
+        finally:
+            send(found - {*at_rest}, signal.SIGCONT)
+            send(found & {*at_rest}, signal.SIGSTOP)
+    return subprocess.CompletedProcess(krait.args, krait.returncode, out, err)
+
+
+def send(found, number):
+    """Signals those of the targets that still run."""
+    for target in found:
+        if target.alive():
+            os.kill(target.pid, number)
 
 
 def record(*args, outputs=("x.folded",), lines=True, command=(), timeout=PATIENCE_SECS, **options):
@@ -329,22 +382,23 @@ def signal_all(pids, number):
 
 
 def record_work(pid, seconds, *args, outputs=("x.folded",), lines=True, beside=(), **options):
-    """Like record(), for a process, until it has used so much CPU time: that gives as many samples on a busy machine
-    as on an idle one. The process, and those beside it, are stopped while krait begins and ends."""
-    all_ = (pid, *beside)
+    """Like record(), for a process, or for each of a list, until it has used so much CPU time: that gives as many samples on
+    a busy machine as on an idle one. The processes, and those beside them, are stopped while krait begins and ends."""
+    pids = [pid] if isinstance(pid, int) else list(pid)
+    all_ = (*pids, *beside)
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     folders.append(folder)
     line = [KRAIT, "record", "-q", "--stats", "--max-loss", "100", *PYTHON_ONLY, *(["--lines"] if lines else [])]
     for name in outputs:
         line += ["-o", os.path.join(folder, name)]
     signal_all(all_, signal.SIGSTOP)
-    with subprocess.Popen([*line, "-p", str(pid), *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    with subprocess.Popen([*line, "-p", ",".join(map(str, pids)), *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           encoding="utf-8", errors="surrogateescape", **options) as krait:
         wait_until(lambda: is_sampling(krait), krait)
         try:
-            end = cpu_seconds(pid) + seconds
+            ends = {pid: cpu_seconds(pid) + seconds for pid in pids}
             signal_all(all_, signal.SIGCONT)
-            wait_until(lambda: cpu_seconds(pid) >= end, krait)
+            wait_until(lambda: all(cpu_seconds(pid) >= end for pid, end in ends.items()), krait)
             signal_all(all_, signal.SIGSTOP)
         except OSError:
             pass  # it has ended, so krait will, too
