@@ -190,11 +190,16 @@ def all_profiles(requests):
                     yield Profile(resource, of_scope.get("scope", {}), data, tables)
 
 
+def folded(name):
+    """Returns the name as it is in folded text: programs of others, which are sampled, too, may have any."""
+    return (h.printable(name) or "[unnamed]").replace(";", ":")
+
+
 def leaves(profiles, kind="samples/count"):
-    """Returns how often each function was the leaf."""
+    """Returns how often each function was the leaf, by its folded name."""
     found = collections.Counter()
     for p in profiles:
         if p.type == kind:
             for frames, _, weight in p.samples:
-                found[frames[-1][0] if frames else ""] += weight
+                found[folded(frames[-1][0] if frames else "")] += weight
     return found

@@ -95,7 +95,7 @@ def leaves(bodies):
             continue
         seen.add(p.id)
         for stack, _, times, values in p.samples:
-            found[stack[0][0] if stack else ""] += sum(values) if values else len(times)
+            found[collector.folded(stack[0][0] if stack else "")] += sum(values) if values else len(times)
     return found
 
 

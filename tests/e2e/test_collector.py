@@ -47,7 +47,7 @@ def agent(folder, *args, seconds=None):
     keep = os.path.join(folder, "keep")
     command = [h.KRAIT, "agent", "-i", "1s", "-r", "97", "--cpu-budget", "100%", "--keep", "1h", "--keep-dir", keep, *args]
     if seconds:
-        command += ["-d", "%ds" % seconds]
+        command += ["-d", h.moment(seconds)]
     with open(os.path.join(folder, "agent.log"), "ab") as log:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     process.keep = keep
