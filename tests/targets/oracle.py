@@ -12,6 +12,7 @@ garbage cycles whose finalizers run anywhere (the collector is off).
 Runs inside the target: CPython 3.8 and later, also in a sub-interpreter.
 """
 import dis
+import functools
 import gc
 import inspect
 import json
@@ -103,35 +104,27 @@ class Oracle:
             yield big
 
     def as_json(self):
-        def lines(code):
-            # Up to 3.12, a frame that has not begun has the first line.
-            return sorted({line for line in lines_by_offset(code).values() if line} |
-                          {code.co_firstlineno})
-
-        def suspends(code):
-            return bool(code.co_flags & SUSPENDS)
-
-        def creates(code):
-            """Returns the names of generators that this code may make: their first frame is never traced."""
-            inner = [c.co_name for c in code.co_consts if hasattr(c, "co_name")]
-            return sorted({*code.co_names, *code.co_varnames, *code.co_freevars, *inner})
-
-        codes = [
-            {
-                "name": qualified_name(c),
-                "file": c.co_filename,
-                "lines": lines(c),
-                "loop": loop_lines(c),
-                "suspends": c.co_firstlineno if suspends(c) else 0,
-                "short": c.co_name,
-                "creates": creates(c),
-            }
-            for c in self.codes
-        ]
-        nodes = [list(key) for key in self.nodes]
         # Before 3.11 a function's name is only its last part.
         hot = self.hot if sys.version_info >= (3, 11) else [h.split(".")[-1] for h in self.hot]
-        return {"codes": codes, "nodes": nodes, "hot": hot}
+        return {"codes": [describe(c) for c in self.codes], "nodes": [list(key) for key in self.nodes], "hot": hot}
+
+
+@functools.lru_cache(None)
+def describe(code):
+    """Returns what judges of stacks need to know about a code object, which may be in the oracles of many threads."""
+    lines = {line for line in lines_by_offset(code).values() if line}
+    inner = [c.co_name for c in code.co_consts if hasattr(c, "co_name")]
+    return {
+        "name": qualified_name(code),
+        "file": code.co_filename,
+        # Up to 3.12, a frame that has not begun has the first line.
+        "lines": sorted(lines | {code.co_firstlineno}),
+        "loop": loop_lines(code),
+        "suspends": code.co_firstlineno if code.co_flags & SUSPENDS else 0,
+        "short": code.co_name,
+        # The names of generators that this code may make: their first frame is never traced.
+        "creates": sorted({*code.co_names, *code.co_varnames, *code.co_freevars, *inner}),
+    }
 
 
 def of_frame(frame):
