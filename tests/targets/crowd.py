@@ -5,7 +5,7 @@ import threading
 import time
 
 threads, busy = int(sys.argv[1]), int(sys.argv[2])
-end = threading.Event()
+begin, end = threading.Event(), threading.Event()
 
 
 def wait():
@@ -20,8 +20,15 @@ def worker(number):
     return scope["busy_%d" % number]
 
 
+def after_all(work):
+    """Thread.start() waits for the new thread, which takes long beside many that want the GIL."""
+    begin.wait()
+    work()
+
+
 for n in range(threads):
-    threading.Thread(target=worker(n) if n < busy else wait, daemon=True).start()
+    threading.Thread(target=after_all, args=(worker(n) if n < busy else wait,), daemon=True).start()
+begin.set()
 print("READY", flush=True)
 sys.stdin.read()
 end.set()
