@@ -73,14 +73,15 @@ def check_kill_krait(tap, python):
     h.folders.append(folder)
     held, before = set(), set(os.listdir("/tmp"))
     with h.start(python, "crowd.py", "8", "4") as target:
-        for i in range(scale(12, 100)):
-            krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "-F", "5000", "--anchors", "on",
-                                      "-o", os.path.join(folder, "sudden.folded"),
-                                      *(["-a"] if i % 2 else ["-p", str(target.pid)])],
-                                     stderr=subprocess.DEVNULL)
-            time.sleep(random.random() * 0.6)
-            held |= bpf_objects.held_by(krait.pid)
-            h.end_child(krait)
+        with h.part_time(target):
+            for i in range(scale(12, 100)):
+                krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "-F", "5000", "--anchors", "on",
+                                          "-o", os.path.join(folder, "sudden.folded"),
+                                          *(["-a"] if i % 2 else ["-p", str(target.pid)])],
+                                         stderr=subprocess.DEVNULL)
+                time.sleep(random.random() * 0.6)
+                held |= bpf_objects.held_by(krait.pid)
+                h.end_child(krait)
         tap.ok(target.alive(), name + ": the target lives")
         after = h.record("-p", str(target.pid), "-d", "300ms", lines=False)
         h.check_accounts(tap, name + ", then another one", after, complete=0.98)
