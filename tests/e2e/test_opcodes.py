@@ -5,6 +5,7 @@
 without the option there is nothing. The name tables match the interpreters, for the standard library's code."""
 # run-tests: beside others
 # run-tests: second try: an anchor is there in time only if a prober gets a CPU within the seconds that are recorded
+import functools
 import itertools
 import json
 import os
@@ -168,6 +169,7 @@ def check_deep(tap, python):
            python.name + ": callers below an anchor keep theirs", deltas and deltas[0], callers, list(found)[:20])
 
 
+@functools.lru_cache(None)
 def tables():
     """Returns {minor: {opcode: (name, base, caches)}} as krait has them."""
     found, minor = {}, 0
@@ -209,8 +211,8 @@ for path, folders, files in os.walk(folder):
         except (SyntaxError, ValueError):
             continue
         for code in codes(top):
-            # Of many files what get_instructions() takes its instructions from, which is ten times as fast.
-            places = [i.offset for i in dis.get_instructions(code)] if limit < 1000 else \\
+            # After some thousands what get_instructions() takes its instructions from, which is ten times as fast.
+            places = [i.offset for i in dis.get_instructions(code)] if units < 5000 else \\
                 [i[0] for i in dis._unpack_opargs(code.co_code)]
             want = [(at, names[code.co_code[at]]) for at in places]
             units += len(want)
