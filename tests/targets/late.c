@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A program that becomes Python late: it loads libpython (first argument) long after its start,
- * then calls it from its main thread and from threads not created by Python, each call with a
- * thread state of its own (PyGILState). It has no Python headers, so it looks everything up by
- * name.
+ * then calls it from its main thread, for 300 ms of CPU time, and from threads not created by
+ * Python, as long in all, each call with a thread state of its own (PyGILState). It has no Python
+ * headers, so it looks everything up by name.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -28,7 +28,7 @@ static void *symbol(void *library, const char *name)
 
 static void *foreign(void *arg)
 {
-	for (int i = 0; i < 60; i++) {
+	for (int i = 0; i < 20; i++) {
 		int state = ensure();
 
 		run("foreign_top()");
@@ -43,7 +43,8 @@ int main(int argc, char **argv)
 	pthread_t threads[3];
 	void *library;
 
-	usleep(300000);
+	/* Long for a profiler that looks after 1, 3, 7 ms and so on; the next look is soon. */
+	usleep(180000);
 	library = dlopen(argc > 1 ? argv[1] : "", RTLD_NOW | RTLD_GLOBAL);
 	if (!library) {
 		fprintf(stderr, "%s\n", dlerror());
@@ -55,8 +56,8 @@ int main(int argc, char **argv)
 	((void (*)(int))symbol(library, "Py_InitializeEx"))(0);
 	run("import time\n"
 	    "def work(ms):\n"
-	    "    end = time.monotonic() + ms / 1000\n"
-	    "    while time.monotonic() < end: sum(range(100))\n"
+	    "    end = time.thread_time() + ms / 1000\n"
+	    "    while time.thread_time() < end: sum(range(100))\n"
 	    "def foreign_top(): work(5)\n"
 	    "def main_top(): work(300)\n"
 	    "main_top()\n");
@@ -65,5 +66,7 @@ int main(int argc, char **argv)
 		pthread_create(&threads[i], NULL, foreign, NULL);
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
+	/* Until a profiler has looked, which it does less and less often. */
+	usleep(800000);
 	return 0;
 }
