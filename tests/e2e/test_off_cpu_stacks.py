@@ -63,7 +63,7 @@ def check_target(tap, python, script, rate):
 
 def programs_of(python, *args):
     """Returns the names of a recording's BPF programs."""
-    with h.start(python, "flow.py") as target:
+    with h.start(python, "asleep.py") as target:
         with subprocess.Popen([h.KRAIT, "record", "-q", *args, "-p", str(target.pid), "-f", "folded", "-o", os.devnull],
                               stderr=subprocess.DEVNULL) as krait:
             h.wait_until(lambda: h.is_sampling(krait), krait)
