@@ -87,6 +87,8 @@ static void one_owner_cannot_have_all_numbers(void **state)
 	assert_int_not_equal(unwind_files__hold_made(s.files, ALICE), 0);
 	assert_int_equal(unwind_files__hold_made(s.files, BOB), 0);
 	assert_int_equal(hold(&s, 300, BOB), 0);
+	/* What he is refused has no number, whose rows root would pay for. */
+	assert_int_equal(unwind_files__find(s.files, module_of(&s, 300)), 0);
 	/* What is already known costs no number. */
 	assert_int_not_equal(hold(&s, 1000, BOB), 0);
 	end(&s);
@@ -104,12 +106,26 @@ static void numbers_come_back(void **state)
 		for (unsigned i = 0; i < UNWIND_FILES_MAX; i++) {
 			__u32 number = unwind_files__find(s.files, module_of(&s, 1000 + i));
 
-			/* Those that he was refused have a number, perhaps, but nobody holds it. */
-			if (i < first)
-				unwind_files__release(s.files, number);
+			assert_int_equal(number != 0, i < first);
+			unwind_files__release(s.files, number);
 		}
 		assert_int_equal(flood(&s, BOB), first);
 	}
+	end(&s);
+}
+
+/* Of files that nobody maps any more the rows stay, whatever somebody is refused. */
+static void what_is_refused_costs_nobody_a_number(void **state)
+{
+	struct scene s;
+
+	begin(&s);
+	for (unsigned i = 0; i < 50; i++)
+		unwind_files__release(s.files, hold(&s, i, ALICE));
+	(void)flood(&s, BOB);
+	assert_int_not_equal(unwind_files__refused(s.files), 0);
+	for (unsigned i = 0; i < 50; i++)
+		assert_int_not_equal(unwind_files__find(s.files, module_of(&s, i)), 0);
 	end(&s);
 }
 
@@ -160,6 +176,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_owner_cannot_have_all_numbers),
 		cmocka_unit_test(numbers_come_back),
+		cmocka_unit_test(what_is_refused_costs_nobody_a_number),
 		cmocka_unit_test(what_nobody_maps_makes_room),
 		cmocka_unit_test(who_maps_a_file_pays_and_root_for_several),
 	};

@@ -99,15 +99,26 @@ static __u32 new_number(struct unwind_files *f)
 	return f->cnt < UNWIND_FILES_MAX ? f->cnt++ : find_unused(f);
 }
 
-/* The number's first user pays. False: he has too many. */
-static bool begin(struct unwind_files *f, __u32 number, unsigned owner)
+/* The number that nobody holds becomes the owner's, who has taken one from his quota. */
+static __u32 begin(struct unwind_files *f, __u32 number, unsigned owner)
 {
-	if (!number || quota__take(f->held, owner, 1)) {
+	if (number) {
+		f->holders[number].users = 1;
+		unwind_tables__set_owner(f->tables, number, owner);
+	} else {
+		quota__give(f->held, owner, 1);
 		f->refused++;
-		return false;
 	}
-	unwind_tables__set_owner(f->tables, number, owner);
-	return true;
+	return number;
+}
+
+/* Before a number is given out or taken from another module: who has too many changes nothing. */
+static bool may_begin(struct unwind_files *f, unsigned owner)
+{
+	if (!quota__take(f->held, owner, 1))
+		return true;
+	f->refused++;
+	return false;
 }
 
 /* What several owners use is root's: one of them could make the others' rows go with his own. */
@@ -148,14 +159,11 @@ static __u32 number_of(struct unwind_files *f, const struct module *module)
 
 __u32 unwind_files__hold(struct unwind_files *f, const struct module *module, unsigned owner)
 {
-	__u32 number = number_of(f, module);
+	__u32 number = unwind_files__find(f, module);
 
-	if (!f->holders[number].users) {
-		if (!begin(f, number, owner))
-			return 0;
-	} else {
-		share(f, number, owner);
-	}
+	if (!f->holders[number].users)
+		return may_begin(f, owner) ? begin(f, number_of(f, module), owner) : 0;
+	share(f, number, owner);
 	f->holders[number].users++;
 	return number;
 }
@@ -167,12 +175,7 @@ void unwind_files__share(struct unwind_files *f, __u32 number, unsigned owner)
 
 __u32 unwind_files__hold_made(struct unwind_files *f, unsigned owner)
 {
-	__u32 number = new_number(f);
-
-	if (!begin(f, number, owner))
-		return 0;
-	f->holders[number].users = 1;
-	return number;
+	return may_begin(f, owner) ? begin(f, new_number(f), owner) : 0;
 }
 
 void unwind_files__release(struct unwind_files *f, __u32 number)
