@@ -224,12 +224,17 @@ def perfetto_python():
     folder = os.path.join(h.BUILD, "venv-perfetto")
     python = os.path.join(folder, "bin/python")
     probe = "from perfetto.protos.perfetto.trace import perfetto_trace_pb2"
+    install = ["install", "-q", "--retries", "0", "--no-compile", PERFETTO, "protobuf"]
     try:
         if not os.path.exists(python):
-            subprocess.run([sys.executable, "-m", "venv", folder], check=True, capture_output=True, timeout=120)
+            # To give it a pip takes longer than all the rest.
+            subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, capture_output=True, timeout=120)
         if subprocess.run([python, "-c", probe], capture_output=True, timeout=60).returncode:
-            subprocess.run([python, "-m", "pip", "install", "-q", "--retries", "0", PERFETTO, "protobuf"], check=True,
-                           capture_output=True, timeout=180)
+            pip = [sys.executable, "-m", "pip", "--python", python]
+            if subprocess.run([*pip, "--version"], capture_output=True, timeout=60).returncode:
+                subprocess.run([python, "-m", "ensurepip"], check=True, capture_output=True, timeout=120)
+                pip = [python, "-m", "pip"]
+            subprocess.run([*pip, *install], check=True, capture_output=True, timeout=180)
         subprocess.run([python, "-c", probe], check=True, capture_output=True, timeout=60)
     except (OSError, subprocess.SubprocessError) as error:
         return None, "%s cannot be installed: %s" % (PERFETTO, str(error)[-100:])
