@@ -248,8 +248,8 @@ def check_stdout(tap, python):
     tap.ok("Self" in done.stderr, "the summary is on stderr", done.stderr)
 
 
-def on_terminal(command, columns, seconds, resize=None):
-    """Returns everything it writes to a terminal of that width."""
+def on_terminal(command, columns, resize=None):
+    """Returns everything it writes to a terminal of that width; resize: the width from its first progress line on."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
@@ -257,12 +257,11 @@ def on_terminal(command, columns, seconds, resize=None):
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
-    with h.working(), \
-            subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, preexec_fn=prepare) as process:
+    with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, preexec_fn=prepare) as process:
         os.close(slave)
         text, start = b"", time.monotonic()
         while time.monotonic() - start < h.PATIENCE_SECS:
-            if resize and time.monotonic() - start > seconds / 2:
+            if resize and b"krait: " in text:
                 fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, resize, 0, 0))
             if not select.select([master], [], [], 0.1)[0]:
                 if process.poll() is not None:
@@ -286,21 +285,21 @@ def progress_lines(text):
     return re.findall(r"\r\x1b\[K(krait: [0-9.]+ s  [^\r\n\x1b]*)", text)
 
 
-def check_terminal(tap, target, python):
+def check_terminal(tap, python):
     folder = scratch()
-    args = [h.KRAIT, "record", "-p", str(target.pid), "-d", "1300ms", "-o", os.path.join(folder, "x.html")]
-    wide = progress_lines(on_terminal(args, 200, 1.3))
-    tap.ok(wide and all(re.fullmatch(r"krait: \S+ s  \d+ samples \(\d+/s\)  1 process"
-                                     r"(  lost \d+ \(\S+%\))?  Ctrl-C to stop", line) for line in wide),
-           "the progress line", wide)
-    tap.ok(not any("lost 0" in line for line in wide), "no loss is not said", wide)
-    narrow = progress_lines(on_terminal(args, 40, 1.3))
-    tap.ok(narrow and max(map(len, narrow)) == 39, "it is cut to the width", narrow)
-    resized = progress_lines(on_terminal(args, 100, 1.3, resize=30))
-    tap.ok(resized and len(resized[-1]) == 29 and len(resized[0]) > 29, "and to a new one", resized)
+    with h.start(python, "split.py", "rest") as target:
+        args = [h.KRAIT, "record", "-p", str(target.pid), "-d", "1300ms", "-o", os.path.join(folder, "x.html")]
+        wide = progress_lines(on_terminal(args, 200))
+        tap.ok(wide and all(re.fullmatch(r"krait: \S+ s  \d+ samples \(\d+/s\)  1 process"
+                                         r"(  lost \d+ \(\S+%\))?  Ctrl-C to stop", line) for line in wide),
+               "the progress line", wide)
+        tap.ok(not any("lost 0" in line for line in wide), "no loss is not said", wide)
+        narrow = progress_lines(on_terminal(args, 40, resize=30))
+        tap.ok(narrow and len(narrow[0]) == 39 and max(map(len, narrow)) == 39, "it is cut to the width", narrow)
+        tap.ok(narrow and len(narrow[-1]) == 29, "and to a new one", narrow)
     text = on_terminal([h.KRAIT, "record", "-o", os.path.join(folder, "y.html"), "--",
                         *python.command("-c", "import sys\nprint('Your name? ', end='', flush=True)\n" +
-                                        BUSY % 0.6 + "print('step 1')")], 80, 3)
+                                        BUSY % 0.6 + "print('step 1')")], 80)
     tap.ok("Your name? step 1" in text and not progress_lines(text),
            "a command has its terminal to itself", text)
     with terminal.Terminal(h.KRAIT, "record", "-o", os.path.join(folder, "z.html"), "--",
@@ -403,7 +402,7 @@ def main():
             check_full(tap, target)
             check_reader(tap, target)
             check_limits(tap, target)
-            check_terminal(tap, target, python)
+        check_terminal(tap, python)
         check_stdout(tap, python)
         check_sources(tap, pythons)
     else:
