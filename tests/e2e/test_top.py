@@ -347,7 +347,7 @@ def memory_kib(pid):
 
 CHURN = r"""
 import subprocess, sys, time
-code = "import zlib\ndef f(n):\n    if n: return f(n - 1)\n    e = time.monotonic() + .01\n" \
+code = "import zlib\ndef f(n):\n    if n: return f(n - 1)\n    e = time.monotonic() + .003\n" \
        "    while time.monotonic() < e: pass\nimport time\nf(%d)\n"
 print("READY", flush=True)
 n = 0
@@ -359,7 +359,7 @@ while True:
 
 def check_memory(tap, python):
     """Processes come and go; what krait keeps does not grow."""
-    seconds = 120 if os.environ.get("KRAIT_FULL") == "1" else 6 if h.is_all() else 3
+    seconds = 120 if os.environ.get("KRAIT_FULL") == "1" else 6 if h.is_all() else 2.4
     with h.Target(python.command("-c", CHURN)) as target, \
             subprocess.Popen([h.KRAIT, "top", "-b", *RATE, "-p", str(target.pid), "-i", "200ms"],
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as krait:

@@ -9,7 +9,9 @@ import time
 
 import harness as h
 
-WORK = "import time\ndef work():\n    end = time.time() + 8\n    while time.time() < end: sum(range(1000))\nwork()"
+# A quarter of its time, which gives some tens of samples.
+WORK = "import time\ndef work():\n    end = time.time() + 8\n    while time.time() < end:\n        began = time.thread_time()\n" \
+    "        sum(range(50000))\n        time.sleep(3 * (time.thread_time() - began))\nwork()"
 
 
 class Started:
