@@ -5,6 +5,7 @@ name; what turns out wrong later is counted as such and never shown as a stack. 
 neither crash nor hang nor believe anything."""
 # run-tests: beside others; takes long
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
+import contextlib
 import os
 import shutil
 import subprocess
@@ -110,7 +111,7 @@ def check_refused(tap, compiler):
         program = compiler.build(*options)
         with h.Target([program, "sound"]) as target:
             os.kill(target.pid, h.signal.SIGSTOP)  # it need not run to be looked at
-            done = h.run_krait("record", "-p", str(target.pid), "-d", "100ms", "-o",
+            done = h.run_krait("record", *h.PYTHON_ONLY, "-p", str(target.pid), "-d", "100ms", "-o",
                                os.path.join(compiler.folder, "x.folded"))
             os.kill(target.pid, h.signal.SIGCONT)
             alive = target.alive()
@@ -121,22 +122,38 @@ def check_refused(tap, compiler):
         tap.ok(alive, name + ": the process runs on")
 
 
+def together():
+    """Returns [what is wrong]: those of one reason that are shown, each as a process of its own, in one recording; those of
+    which nothing is shown each in one of their own."""
+    groups = {}
+    for what, (reason, _) in BROKEN.items():
+        groups.setdefault(what if reason.startswith(h.LOST) else reason, []).append(what)
+    return groups.values()
+
+
 def check_broken(tap, compiler):
     program = compiler.build()
     process = os.path.basename(program)[:15]
-    for what, (reason, frames) in BROKEN.items():
-        with h.Target([program, what]) as target:
-            r = h.record_work(target.pid, WORK_SECS, "--label", "command", *h.OWN_STACKS)
-            alive = target.alive()
-        h.check_accounts(tap, what, r)
-        tap.ok(alive and 0 < r.stats.get("interrupts", 0) == r.stats.get(reason),
-               what + ": every interrupt is " + reason, r.err)
+    for group in together():
+        with contextlib.ExitStack() as stack:
+            targets = [stack.enter_context(h.Target([program, what])) for what in group]
+            r = h.record_work([t.pid for t in targets], WORK_SECS, "--label", "pid", *h.OWN_STACKS)
+            alive = [t.alive() for t in targets]
+        names, reason = ", ".join(group), BROKEN[group[0]][0]
+        h.check_accounts(tap, names, r)
+        tap.ok(all(alive) and 0 < r.stats.get("interrupts", 0) == r.stats.get(reason),
+               names + ": every interrupt is " + reason, r.err)
         if reason.startswith(h.LOST):
             tap.ok(r.code == EMPTY and not r.stacks and "lost" in r.err.splitlines()[-1],
-                   what + ": nothing is shown, and krait says that all was lost", r.code, r.err)
-        elif frames:
-            shown = [stack for stack, _ in r.stacks]
-            tap.equal(shown, [[process, *frames]], what + ": nothing else is shown", r.err)
+                   names + ": nothing is shown, and krait says that all was lost", r.code, r.err)
+            continue
+        for what, target in zip(group, targets):
+            frames, label = BROKEN[what][1], "%s_[pid_%d]" % (process, target.pid)
+            shown = [stack for stack, _ in r.stacks if stack[0] == label]
+            if frames:
+                tap.equal(shown, [[label, *frames]], what + ": nothing else is shown", r.err)
+            else:
+                tap.ok(shown, what + ": it is shown", r.err)
 
 
 def check_depth(tap, program):
