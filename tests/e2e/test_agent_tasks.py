@@ -6,6 +6,7 @@ Its options and its configuration's keys can change that."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import contextlib
+import functools
 import gzip
 import http.server
 import os
@@ -33,16 +34,16 @@ def pprof_stacks(body):
     return [[name for i in sample.numbers(1) for name in places[i]][::-1] for sample in m.messages(2)]
 
 
+@functools.cache
+def window_stacks(path, pid):
+    with open(path, "rb") as f:
+        return [[frame for frame, _ in stack][::-1] for p in otlp.Body(f.read()).profiles
+                if p.kind == otlp.TICKS and p.resource.get("process.pid") == pid for stack, _, times, _ in p.samples for _ in times]
+
+
 def otlp_stacks(folder, pid):
-    found = []
-    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-        if name.startswith("."):
-            continue
-        with open(os.path.join(folder, name), "rb") as f:
-            for p in otlp.Body(f.read()).profiles:
-                if p.kind == otlp.TICKS and p.resource.get("process.pid") == pid:
-                    found += [[frame for frame, _ in stack][::-1] for stack, _, times, _ in p.samples for _ in times]
-    return found
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return [stack for name in names if not name.startswith(".") for stack in window_stacks(os.path.join(folder, name), pid)]
 
 
 def folded_stacks(path):
@@ -142,8 +143,9 @@ def check_greenlets(tap):
         return
     python, folder = next((p, f) for p, f in found if "/greenlet1-" not in f)
     python.refresh_targets()
-    with greenlets.start(python, folder) as target:
+    with greenlets.start(python, folder) as target, contextlib.ExitStack() as stack:
         said = greenlets.truth(target)
+        stack.enter_context(h.part_time(target, 0.5))
         leaf = "leaf_nested"
         check_all(tap, python, target.pid, [*said[leaf], leaf], leaf, python.name + ": greenlets")
         stacks = check_option(tap, python.name, target.pid, (config("greenlets = no\n"),),
