@@ -74,9 +74,9 @@ def check(tap, name, run, alive):
 
 def check_many(tap, python):
     """More processes start during the recording than there are processors: it still ends in time."""
-    run = Run(python, STARTS, "-d", "3s")
+    run = Run(python, STARTS, "-d", "2s")
     alive = run.end(60)
-    tap.ok(not alive and run.secs < 6, "-d 3s with 150 started processes", "%.1f s" % run.secs, run.err)
+    tap.ok(not alive and run.secs < 5, "-d 2s with 150 started processes", "%.1f s" % run.secs, run.err)
 
 
 def main():
