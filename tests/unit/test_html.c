@@ -134,7 +134,7 @@ static void a_page_has_time_on_and_off_the_cpu(void **state)
  */
 static int make_huge(void **state)
 {
-	*state = large_profile(1200000);
+	*state = large_profile(1060000);
 	return 0;
 }
 
