@@ -19,7 +19,11 @@ checks what must hold in every scene:
 - krait begins and ends in time by itself, and its memory, and that of each process it started, stays bounded.
 
 A test adds what else must hold (krait's messages, its exit code).
+
+An attacker's CPU time is the whole machine's. Where the attack is what a program has done before it said READY, or its
+files, it "rests": it stands still, except while krait samples.
 """
+import contextlib
 import ctypes
 import json
 import os
@@ -305,6 +309,7 @@ class Scene:
         self.bystander_python = bystanders or python
         self.programs, self.depth, self.host = [], 3, None
         self.mounts, self.uid = [], BYSTANDER_UID
+        self.resting = contextlib.ExitStack()
         self.folder = Folder(python.root if python else "/")
         self.home = self.folder if self.bystander_python == python else \
             Folder(self.bystander_python.root if self.bystander_python else "/")
@@ -319,6 +324,7 @@ class Scene:
             program.process.kill()
         for program in self.programs:
             program.stop()
+        self.resting.close()
         for mount in self.mounts:
             subprocess.run(["umount", "-l", mount], stderr=subprocess.DEVNULL)
         if kind and issubclass(kind, Exception):
@@ -341,19 +347,21 @@ class Scene:
     def ok(self, good, what, *details):
         return self.tap.ok(good, "%s: %s" % (self.name, what), *details)
 
-    def run(self, command, env=None):
+    def run(self, command, env=None, rests=False):
         """Starts a program and waits for its READY."""
         self.programs.append(h.Target([str(c) for c in command], env))
+        if rests:
+            self.resting.enter_context(h.resting(self.programs[-1]))
         return self.programs[-1]
 
-    def attacker(self, script, *args, uid=NOBODY, python=None):
+    def attacker(self, script, *args, uid=NOBODY, python=None, rests=False):
         """Starts a Python program of tests/attack/programs as a user without rights."""
         return self.run(python_line(python or self.python, uid, self.folder.add(script),
-                                    *map(str, args)))
+                                    *map(str, args)), rests=rests)
 
-    def native(self, program, *args, uid=NOBODY, root="/"):
+    def native(self, program, *args, uid=NOBODY, root="/", rests=False):
         """Starts a compiled program; with uid 0 it drops its rights itself."""
-        return self.run([*as_user(uid, root), program, *args] if uid else [program, *args])
+        return self.run([*as_user(uid, root), program, *args] if uid else [program, *args], rests=rests)
 
     def bystander(self, depth=None):
         b = Bystander(self.home, self.bystander_python, self.uid, self.depth if depth is None else depth)
@@ -375,15 +383,16 @@ class Scene:
         truths = {}
         try:
             if began:
-                crowd = early + [self.bystander()]
-                time.sleep(age_secs)
-                for b in crowd:
-                    b.work(work)
-                if during:
-                    during(k)
-                truths = {b: b.tell() for b in crowd}
-                # Leave time for the last samples.
-                time.sleep(0.1)
+                with h.working():
+                    crowd = early + [self.bystander()]
+                    time.sleep(age_secs)
+                    for b in crowd:
+                        b.work(work)
+                    if during:
+                        during(k)
+                    truths = {b: b.tell() for b in crowd}
+                    # Leave time for the last samples.
+                    time.sleep(0.1)
         finally:
             k.seconds = k.interrupt(end_secs)
         self.judge_krait(k, codes, end_secs)

@@ -4,6 +4,7 @@
 process has turned into meanwhile, least of all a setuid one."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
+import signal
 import time
 
 import attack
@@ -50,9 +51,15 @@ def check_rights(tap, python):
         begun = {}
 
         def begin(k):
+            workers = []
             for what in "none", "undumpable", "setuid", "seteuid":
                 begun[what] = scene.attacker("slot.py", what, uid=0 if "set" in what else attack.NOBODY)
-            time.sleep(2)
+                workers += attack.children(begun[what].pid)
+                h.signal_all(workers, signal.SIGSTOP)
+            # They stand still until all are old enough to be written to.
+            time.sleep(1)
+            h.signal_all(workers, signal.SIGCONT)
+            time.sleep(1)
 
         k = scene.record("-a", "--anchors", "on", during=begin)
         for program in begun.values():

@@ -26,9 +26,10 @@ def play(tap, python, name, path, prepare, hidden=True):
         folder = scene.folder_of_host()
         path = path or folder.outside("file")
         prepare(path)
-        hostile = scene.attacker("elsewhere.py", path)
-        k = attack.krait("record", "-p", str(hostile.pid), "-d", "300ms", "-o", "x.data", "-o", "live.html",
-                         timeout=30)
+        hostile = scene.attacker("elsewhere.py", path, rests=True)
+        with attack.h.working():
+            k = attack.krait("record", "-p", str(hostile.pid), "-d", "300ms", "-o", "x.data", "-o", "live.html",
+                             timeout=30)
         scene.ok(k.code == 0 and not k.hung, "it is recorded", k.code, k.words)
         text, packed = page(k.path("live.html"))
         scene.ok(packed == 2 and "elsewhere" in text, "a page is made of it, too", packed)

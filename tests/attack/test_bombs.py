@@ -31,7 +31,7 @@ def play(tap, python, name, make, symbol="library_spin"):
     with attack.Scene(tap, "B4: " + name, python) as scene:
         folder = scene.folder
         path = make(folder)
-        scene.attacker("caller.py", symbol, folder.inside(os.path.basename(path)))
+        scene.attacker("caller.py", symbol, folder.inside(os.path.basename(path)), rests=True)
         scene.record("-a", native=True)
 
 

@@ -27,7 +27,7 @@ def main():
                 shutil.copy(path, scene.folder.outside(name))
             for name in names:
                 os.chown(scene.folder.outside(name), attack.NOBODY, attack.NOBODY)
-            hostile = scene.attacker("caller.py", "cut", size, *[scene.folder.inside(n) for n in names])
+            hostile = scene.attacker("caller.py", "cut", size, *[scene.folder.inside(n) for n in names], rests=True)
             # By then krait has the files open but has not yet asked for all names.
             scene.record("-a", native=True, during=lambda k: hostile.process.stdin.write(b"\n"))
             scene.ok(hostile.alive(), "the attacker has lost nothing")

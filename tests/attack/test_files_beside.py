@@ -46,7 +46,7 @@ def build_id(path):
 
 
 def play(scene, args, *also):
-    scene.attacker("caller.py", *args)
+    scene.attacker("caller.py", *args, rests=True)
     return scene.record("-a", *also, native=True)
 
 
@@ -58,7 +58,7 @@ def check_fifos(tap, python):
             path = library(folder, link)
             os.makedirs(os.path.dirname(folder.outside(name)), exist_ok=True)
             os.mkfifo(folder.outside(name))
-            scene.attacker("caller.py", "spin_1", folder.inside(os.path.basename(path)))
+            scene.attacker("caller.py", "spin_1", folder.inside(os.path.basename(path)), rests=True)
         scene.record("-a", native=True)
 
 
@@ -112,7 +112,7 @@ def check_root(tap, python):
         subprocess.run(["chown", "-R", "65534:65534", root], check=True)
         wire = Tripwire(secret.outside("file"))
         # A user may make the namespace himself; if not allowed, a plain chroot serves as well.
-        scene.run([*attack.as_user(attack.NOBODY, root), "/fake"])
+        scene.run([*attack.as_user(attack.NOBODY, root), "/fake"], rests=True)
         scene.record("-a", native=True)
         attack.krait("list")
         scene.ok(not wire.touched(), "nobody opens a file of this machine")

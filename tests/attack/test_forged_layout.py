@@ -16,7 +16,7 @@ def check(tap, what, *args, depth=400, options=(), minor="3.15", build="exe", sa
         return
     with attack.Scene(tap, name, python) as scene:
         scene.depth = depth
-        pid = scene.attacker("poison.py", *args).pid
+        pid = scene.attacker("poison.py", *args, rests=True).pid
         # krait writes to a thread only once it is a second old.
         k = scene.record("-a", *options, age_secs=1.1 if options else 0,
                          work=2 * attack.WORK_MS if options else attack.WORK_MS, both=False)

@@ -30,7 +30,7 @@ def play(tap, python, name, attackers, options=("--max-loss", "1"), bystander_ui
             scene.uid = bystander_uid
         program = scene.folder_of_host().build("flood.c", "-lpthread")
         for what, uid in attackers:
-            scene.native(program, what, uid=uid)
+            scene.native(program, what, uid=uid, rests=True)
         k = scene.record("-a", *options, codes=(1,), outputs=("x.script", "x.folded"))
         lost = check_accounts(scene, k)
         scene.ok(lost > 0, "something was lost", k.words)

@@ -8,7 +8,7 @@ import os
 import attack
 
 # The limit for a capture of so long of a few processes.
-WORK_MS = 2000 if attack.h.is_all() else 1000
+WORK_MS = 2000 if attack.h.is_all() else 250
 CAPTURE_MIB = 24 * WORK_MS // 1000
 
 
@@ -23,7 +23,7 @@ def main():
             os.makedirs(name)
             with open(name + "/file", "wb") as f:
                 f.write(bytes(1 << 14))
-            scene.native(program, "change", name + "/file", "16000")
+            scene.native(program, "change", name + "/file", "16000", rests=True)
             k = scene.record("-a", outputs=("x.script", "x.data"), native=True, work=WORK_MS)
             size = os.path.getsize(k.path("x.data")) if os.path.exists(k.path("x.data")) else -1
             scene.ok(0 < size < CAPTURE_MIB << 20, "the capture has less than %d MiB" % CAPTURE_MIB,

@@ -35,7 +35,7 @@ def check(tap, python, what, fuse):
         if fuse:
             files = [scene.mount_point() + "/page"]
             scene.run([host.build("stuck_fs.c"), os.path.dirname(files[0])])
-        hostile = scene.native(program, what, *files, uid=0)
+        hostile = scene.native(program, what, *files, uid=0, rests=True)
         # A process whose memory is unreadable from the start is not recognised as Python.
         check_list(scene, *([hostile.pid] if fuse else []))
         k = scene.record("-a")

@@ -8,7 +8,7 @@ import time
 import attack
 
 THREADS = 1200 if attack.FULL else 300
-SECS = 8 if attack.FULL else 2
+SECS = 8 if attack.FULL else 1
 # Beyond the recording itself: for beginning and ending.
 MORE_SECS = 3
 

@@ -16,6 +16,8 @@ SHELL = 'mount --bind "$1" /tmp && shift && exec "$@"'
 # A folder that a file may be made in, and nothing be written to.
 FULL = ('mount -t tmpfs -o size=4k,mode=1777 full /tmp && head -c 4096 /dev/zero > /tmp/full && shift && '
         'exec "$@"')
+# More than are given while a scene plays, even beside other tests.
+NEXT_PIDS = 4000
 
 
 def may_unshare():
@@ -36,7 +38,7 @@ def play(tap, python, name, prepare, shell=SHELL):
         prepare(victim)
         before = state(victim)
         scene.run([*attack.as_user(attack.NOBODY), "unshare", "-Urm", "sh", "-c", shell, "sh", victim,
-                             python.path, "-B", os.path.join(folder, "script_names.py")])
+                             python.path, "-B", os.path.join(folder, "script_names.py")], rests=True)
         k = scene.record("-a", "--perf-map", outputs=("x.script", "x.data"))
         scene.ok(state(victim) == before, "nothing is made in there", before, state(victim))
         scene.ok(os.path.exists(k.path("x.data")), "the capture is there", k.words)
@@ -65,10 +67,14 @@ def root_folder(path):
 
 
 def open_folder(path):
-    # Neither sticky nor root's: anybody can put links there.
+    # Neither sticky nor root's: anybody can put links there, for all process IDs that are given next.
     os.chown(path, attack.NOBODY, attack.NOBODY)
     os.chmod(path, 0o777)
-    for pid in range(2, 32768):
+    with open("/proc/sys/kernel/ns_last_pid", encoding="ascii") as f:
+        last = int(f.read())
+    with open("/proc/sys/kernel/pid_max", encoding="ascii") as f:
+        largest = int(f.read())
+    for pid in {(last + i) % largest for i in range(NEXT_PIDS)}:
         os.symlink("/etc/krait-attack-nobody-made-this", os.path.join(path, "perf-%d.map" % pid))
 
 

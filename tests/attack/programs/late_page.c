@@ -207,7 +207,9 @@ static void become(int faults, char *program, const char *folder)
 	}
 	drop_rights();
 	ready();
-	burn_ms(850, NULL); /* krait writes to no thread younger than a second */
+	/* krait writes to no thread younger than a second */
+	usleep(700000);
+	burn_ms(150, NULL);
 	for (int turn = 0; turn < 60 && !s->waiting; turn++) {
 		page_goes(s, turn);
 		burn_ms(30, &s->waiting);
