@@ -102,7 +102,8 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 $(WARN) -D__TARGET_ARCH_$(B
 
 PKGS := inih ncursesw libbpf libelf libdw liblzma zlib libprotobuf-c libcap libseccomp
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
-PKG_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS))
+# Asked for by the first of hundreds of links.
+PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
 OPT := $(if $(DEBUG),-O0,-O2)
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 WARN_USER := $(WARN) -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wundef
