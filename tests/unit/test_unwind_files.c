@@ -19,6 +19,7 @@
 
 #define ALICE 7
 #define BOB 200
+#define CAROL 33
 
 struct scene {
 	struct modules *modules;
@@ -91,6 +92,23 @@ static void one_owner_cannot_have_all_numbers(void **state)
 	assert_int_equal(unwind_files__find(s.files, module_of(&s, 300)), 0);
 	/* What is already known costs no number. */
 	assert_int_not_equal(hold(&s, 1000, BOB), 0);
+	end(&s);
+}
+
+/* Root pays for what several owners map, but not for all that two of them like to map. */
+static void two_owners_together_cannot_have_all_numbers(void **state)
+{
+	struct scene s;
+
+	begin(&s);
+	for (unsigned i = 0; i < UNWIND_FILES_MAX; i++)
+		if (hold(&s, 1000 + i, BOB))
+			assert_int_not_equal(hold(&s, 1000 + i, CAROL), 0);
+	(void)flood(&s, CAROL);
+	for (unsigned i = 0; i < 25; i++) {
+		assert_int_not_equal(hold(&s, i, ALICE), 0);
+		assert_int_not_equal(hold(&s, 100 + i, OWNER_ROOT), 0);
+	}
 	end(&s);
 }
 
@@ -175,6 +193,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_owner_cannot_have_all_numbers),
+		cmocka_unit_test(two_owners_together_cannot_have_all_numbers),
 		cmocka_unit_test(numbers_come_back),
 		cmocka_unit_test(what_is_refused_costs_nobody_a_number),
 		cmocka_unit_test(what_nobody_maps_makes_room),

@@ -10,8 +10,8 @@
 #include "util/quota.h"
 #include "util/vec.h"
 
-/* One part in so many numbers is for root. */
-#define ROOT_PART 8
+/* So many numbers are for root; it pays for no more of others' that they share. */
+#define ROOT_RESERVE (UNWIND_FILES_MAX / 8)
 
 struct holder {
 	const struct module *module; /* NULL: code without a file, or free */
@@ -38,7 +38,7 @@ struct unwind_files *unwind_files__new(struct unwind_tables *tables)
 		return NULL;
 	f->tables = tables;
 	f->cnt = 1;
-	f->held = quota__new(UNWIND_FILES_MAX - 1, UNWIND_FILES_MAX / ROOT_PART);
+	f->held = quota__new(UNWIND_FILES_MAX - 1, ROOT_RESERVE);
 	if (f->held)
 		return f;
 	free(f);
@@ -121,12 +121,16 @@ static bool may_begin(struct unwind_files *f, unsigned owner)
 	return false;
 }
 
-/* What several owners use is root's: one of them could make the others' rows go with his own. */
+/*
+ * What several owners use is root's: one of them could make the others' rows go with his own. Not without limit: two who
+ * map everything together would pay for nothing, and have all numbers.
+ */
 static void share(struct unwind_files *f, __u32 number, unsigned owner)
 {
 	unsigned payer = unwind_tables__owner(f->tables, number);
 
-	if (payer == owner || payer == OWNER_ROOT)
+	if (payer == owner || payer == OWNER_ROOT ||
+	    quota__held(f->held, OWNER_ROOT) >= ROOT_RESERVE)
 		return;
 	quota__give(f->held, payer, 1);
 	if (!quota__take(f->held, OWNER_ROOT, 1))

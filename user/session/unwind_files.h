@@ -7,8 +7,9 @@
  * another module needs the number. Among modules that nobody maps, the one whose rows were least
  * recently used loses its number first.
  *
- * The owner of the processes that map it pays for a number and its rows; if they have several owners, root does. So whoever
- * maps many files takes no numbers from others (util/quota.h), and has his own rows dropped (unwind/row_shares.h).
+ * The owner of the processes that map it pays for a number and its rows; if they have several owners, root does, as long
+ * as it has no more than its reserve; beyond that the first one. So whoever maps many files takes no numbers from others
+ * (util/quota.h), and has his own rows dropped (unwind/row_shares.h).
  *
  * Must hold: while a number is held it stands for one module; when it passes to another module its
  * rows are gone.
