@@ -14,13 +14,14 @@
 
 #include "py_debug_tables.h"
 #include "support_elf.h"
+#include "support_folder.h"
 #include "support_roles.h"
 #include "target/elf_cache.h"
 
 struct fixture {
 	struct elf_cache *cache;
-	char dir[32];
-	char path[64];
+	char dir[TEST_FOLDER_MAX];
+	char path[TEST_FOLDER_MAX + 8];
 };
 
 static int setup(void **state)
@@ -28,8 +29,7 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	f->cache = elf_cache__new();
-	snprintf(f->dir, sizeof(f->dir), "/tmp/krait-elf-XXXXXX");
-	assert_non_null(mkdtemp(f->dir));
+	test_folder_make(f->dir);
 	snprintf(f->path, sizeof(f->path), "%s/file", f->dir);
 	*state = f;
 	return 0;
@@ -39,8 +39,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	unlink(f->path);
-	rmdir(f->dir);
+	test_folder_remove(f->dir);
 	elf_cache__free(f->cache);
 	free(f);
 	return 0;

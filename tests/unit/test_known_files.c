@@ -13,6 +13,7 @@
 #include "abi.h"
 #include "sampler/known_files.h"
 #include "sampler/layouts.h"
+#include "support_folder.h"
 #include "util/quota.h"
 
 #define GREEDY 7
@@ -21,7 +22,7 @@ struct fixture {
 	struct uprobes uprobes;
 	struct layouts *layouts;
 	struct known_files *files;
-	char dir[32], path[64];
+	char dir[TEST_FOLDER_MAX], path[TEST_FOLDER_MAX + 8];
 };
 
 static int setup(void **state)
@@ -31,8 +32,7 @@ static int setup(void **state)
 	f->uprobes.entries_fd = -1;
 	f->layouts = layouts__new(-1);
 	f->files = known_files__new(-1, &f->uprobes, f->layouts);
-	snprintf(f->dir, sizeof(f->dir), "/tmp/krait-known-XXXXXX");
-	assert_non_null(mkdtemp(f->dir));
+	test_folder_make(f->dir);
 	snprintf(f->path, sizeof(f->path), "%s/file", f->dir);
 	*state = f;
 	return 0;
@@ -42,8 +42,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	unlink(f->path);
-	rmdir(f->dir);
+	test_folder_remove(f->dir);
 	known_files__free(f->files);
 	layouts__free(f->layouts);
 	free(f);

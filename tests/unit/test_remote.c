@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "support_process.h"
 #include "target/remote.h"
 #include "util/memory.h"
 
@@ -35,21 +35,6 @@ static int setup(void **state)
 	return munmap(two_pages + PAGE, PAGE);
 }
 
-/* A process with our memory that waits to be killed. */
-static pid_t sleeper(void)
-{
-	pid_t parent = getpid(), pid = fork();
-
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == parent)
-			pause();
-		_exit(0);
-	}
-	assert_true(pid > 0);
-	return pid;
-}
-
 static void end(pid_t pid)
 {
 	kill(pid, SIGKILL);
@@ -63,7 +48,7 @@ static int read_at(const struct remote *r, const void *addr, void *buf, size_t l
 
 static void what_is_there_is_read_and_no_more(void **state)
 {
-	pid_t pid = sleeper();
+	pid_t pid = process_fork_waiting(0, 0);
 	struct remote *r = remote__open(pid);
 	char buf[2 * PAGE];
 
@@ -98,7 +83,7 @@ static void addresses_that_nobody_has_are_not_there(void **state)
  */
 static void a_process_that_goes_is_gone(void **state)
 {
-	pid_t pid = sleeper();
+	pid_t pid = process_fork_waiting(0, 0);
 	struct remote *r = remote__open(pid);
 	char buf[8];
 
@@ -129,7 +114,7 @@ static void who_may_not_is_told_so(void **state)
 
 	if (geteuid())
 		skip();
-	target = sleeper();
+	target = process_fork_waiting(0, 0);
 	pid = fork();
 	if (!pid)
 		_exit(open_as_nobody(target));
