@@ -59,8 +59,8 @@ struct dso;
 
 /* A run of slots, of a code object or else of a single frame. */
 struct dso_function {
-	__u32 code,
-		frame; /* exactly one is non-zero, except in the first: the placeholder when there is no room */
+	/* Exactly one is not 0, except in the first function: the placeholder when there is no room. */
+	__u32 code, frame;
 	__u32 generation;
 	__u32 offset; /* from the start of that generation's file, and of its mapping */
 	__u32 slot_cnt;

@@ -29,8 +29,8 @@ struct exporter_worker {
 	bool gzip; /* some destination accepts it */
 	bool stopping, disk_was_full;
 	bool dirty; /* there is something to report */
-	__u64 stop_at_ns, sync_at_ns,
-		report_at_ns; /* CLOCK_MONOTONIC; sync_at_ns 0: nothing to sync */
+	/* CLOCK_MONOTONIC; sync_at_ns 0: nothing to sync */
+	__u64 stop_at_ns, sync_at_ns, report_at_ns;
 };
 
 /*

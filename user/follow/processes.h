@@ -65,9 +65,8 @@ struct process {
 	bool remapped; /* it mapped code before it was opened */
 	bool looked; /* it has been looked at since its last exec */
 	bool scanned; /* being scanned with the first look: if it is not Python, drop it */
-	struct plain_key
-		/* the executable and who started it, if the kernel reported it; else inode 0 */
-		exec;
+	/* the executable and who started it, if the kernel reported it; else inode 0 */
+	struct plain_key exec;
 	unsigned plain_looks; /* looks that found no Python in it, not even an uninitialised one */
 	struct probed *probed; /* set for tracked ones */
 	struct symbolizer *symbolizer;
@@ -80,8 +79,8 @@ struct process {
 	__u64 unwind_digest; /* of the mappings that the kernel has (unwinding.h); 0: none */
 	__u32 unwind_space; /* the number of these in the kernel's tables; valid with a digest */
 	__u64 unwind_seen; /* of the space that they were made from */
-	struct space
-		*unwind_ahead; /* the unwinder's: mappings that names do not know yet; NULL: none */
+	/* the unwinder's: mappings that names do not know yet; NULL: none */
+	struct space *unwind_ahead;
 	__u64 unwind_named; /* of the space that names have used since then */
 	/* the unwinder's data about its generated code (session/made_code.h), or NULL */
 	void *made;

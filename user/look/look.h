@@ -49,9 +49,8 @@ struct look_process {
 	/* Set by the caller: */
 	bool locals; /* wanted, for threads at rest */
 	bool pause; /* all threads at the same moment: stops them */
-	struct still
-		/* borrowed; native frames are wanted: needs pause or a core. NULL: not wanted */
-		*still;
+	/* Borrowed: native frames are wanted, which needs pause or a core. NULL: they are not. */
+	struct still *still;
 	const struct filter *filter; /* borrowed; NULL: none */
 	const struct thread_filter *thread; /* which threads; borrowed, NULL: all */
 	bool unwanted; /* excluded by the filter */

@@ -56,8 +56,8 @@ struct window {
 	struct window_sample *list; /* in order of arrival */
 	__u32 cnt, cap;
 	__u64 dropped; /* found no room */
-	struct accounts
-		accounts[KRAIT_MAX_EVENTS]; /* for this window only; the caller fills them in */
+	/* For this window only; the caller fills them in. */
+	struct accounts accounts[KRAIT_MAX_EVENTS];
 	struct window_price price; /* all 0: not measured */
 	struct dict_holder holder;
 };

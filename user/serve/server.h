@@ -45,8 +45,8 @@ struct server_config {
 	unsigned listen_cnt;
 	const struct server_route *routes;
 	unsigned route_cnt;
-	const char *
-		token_file; /* NULL: routes that need one work only on sockets in the file system */
+	/* NULL: routes that need one work only on sockets in the file system */
+	const char *token_file;
 };
 
 struct server_request {

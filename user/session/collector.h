@@ -77,7 +77,10 @@ bool collector__names_later(const struct collector *c);
 
 const struct native_part_stats *collector__native_stats(const struct collector *c);
 const struct stacks_stats *collector__stacks_stats(const struct collector *c);
-/* Samples of asyncio tasks, and those among them that say that tasks or frames are missing. */
+/*
+ * Samples of asyncio tasks; those among them that say that tasks or frames are missing (*ret_cut);
+ * and samples without tasks that may have had some (*ret_late).
+ */
 void collector__task_chains(const struct collector *c, __u64 *ret_all, __u64 *ret_cut,
 			    __u64 *ret_late);
 /* About samples of greenlets. */

@@ -27,7 +27,7 @@ struct naming_memo {
 /* All zeroes initially, except the profile. */
 struct naming {
 	struct profile *profile; /* borrowed */
-	unsigned logged;
+	unsigned logged; /* unknown functions that were logged, up to a limit */
 	struct naming_memo memos[1 << NAMING_MEMO_BITS];
 };
 

@@ -21,7 +21,7 @@ struct unwinding;
 
 /*
  * Call after sampler__end(), with all records taken in: stops the sampler, and passes a sample for each such wait, up to
- * end_ns, to the collector. unwinding: NULL without native frames. event, shortest: of the time off
+ * end_ns, to the collector. unwinding: NULL without native frames. event, threshold_ns: of the time off
  * the CPU, as in switch.h. Returns their number.
  */
 __u64 open_waits_collect(struct collector *c, struct processes *ps, struct sampler *sampler,

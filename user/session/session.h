@@ -52,8 +52,8 @@ struct session_config {
 	bool tables; /* read what processes publish besides their runtimes (follow/tables.h) */
 	FILE *inputs; /* borrowed: the log of everything that comes from outside; NULL: none */
 	const struct priority *priority; /* for a launched command */
-	/* NULL, or: SIGHUP ends nothing but calls this, from a step. */
 	bool knows_starts; /* somebody calls session__start_ticks() */
+	/* NULL, or: SIGHUP ends nothing but calls this, from a step. */
 	void (*on_hangup)(void *ctx);
 	void *on_hangup_ctx;
 };
@@ -62,12 +62,8 @@ struct session_config {
 struct session_progress {
 	__u64 samples, lost; /* lost: as far as known by now */
 	unsigned processes; /* currently present */
-	__u64 late,
-		/*
-		 * processes that a look found to be Python, and the CPU time they had used before:
-		 * not sampled
-		 */
-		late_ns;
+	/* processes that a look found to be Python, and the CPU time that they had used, unsampled */
+	__u64 late, late_ns;
 	/* processes that ended before they could be looked at (processes__unseen()) */
 	__u64 unseen;
 	__u64 names_put_off; /* as native_part_stats */
@@ -90,9 +86,8 @@ struct session_stats {
 	struct switches_cost switches_cost;
 	/* CPU time that no tick found and that the dictionary had no room for */
 	__u64 unsampled_lost_ns;
-	__u64 task_chains,
-		/* samples of asyncio tasks, and those among them that say that some are missing */
-		task_chains_cut;
+	/* samples of asyncio tasks, and those among them that say that some are missing */
+	__u64 task_chains, task_chains_cut;
 	__u64 task_chains_late; /* samples taken before it was known where the tasks are */
 	struct greenlet_chains_stats greenlets;
 	unsigned taskless; /* processes whose Python publishes nothing about its tasks */

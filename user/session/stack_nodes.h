@@ -25,9 +25,8 @@ struct stack_nodes {
 	struct naming naming; /* includes the profile, which is borrowed */
 	struct native_part *natives; /* borrowed; NULL: Python frames only */
 	enum async_mode async;
-	__u64 task_chains,
-		/* samples with tasks, and those among them whose chain may go on */
-		task_chains_cut;
+	/* Samples with tasks, and those among them whose chain may go on. */
+	__u64 task_chains, task_chains_cut;
 	__u64 task_chains_late; /* samples without tasks that may have had some */
 };
 

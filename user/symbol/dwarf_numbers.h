@@ -22,12 +22,8 @@ struct dwarf_numbers {
 	Dwarf_Addr base; /* of the unit: ranges are relative to it */
 	const __u8 *addresses; /* the unit's, borrowed from the program's file; eight bytes each */
 	size_t addresses_size;
-	const __u8 *
-		/*
-		 * version 5: .debug_rnglists.dwo; version 4: the unit's part of .debug_ranges.
-		 * Borrowed
-		 */
-		lists;
+	/* borrowed: .debug_rnglists.dwo in version 5, the unit's part of .debug_ranges in version 4 */
+	const __u8 *lists;
 	size_t lists_size;
 };
 

@@ -112,8 +112,8 @@ struct parser_sources {
 	__u32 names_size;
 	__u64 half_id;
 	__u32 half; /* enum parser_half; only if cnt is 0 */
-	__u32 folder,
-		name; /* offsets in names; PARSER_NO_NAME: unknown, and no name without half */
+	/* Offsets in names. PARSER_NO_NAME: unknown; there is no name without half. */
+	__u32 folder, name;
 	__u32 unused;
 	__u32 ends[PARSER_PLACES_MAX]; /* one past the last frame of each; the first begins at 0 */
 	struct parser_source_frame frames[PARSER_SOURCE_FRAMES];

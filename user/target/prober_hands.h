@@ -26,8 +26,8 @@ struct hand {
 
 struct prober {
 	unsigned hand_max;
-	unsigned own_cnt,
-		*alive_cnt; /* live probers: of all who share the limit; own_cnt: only ours */
+	/* Live probers: ours, and those of all who share the limit. */
+	unsigned own_cnt, *alive_cnt;
 	unsigned pending;
 	__u64 patience_ns[PROBER_LANES];
 	struct calls waiting[PROBER_LANES];
