@@ -112,7 +112,7 @@ static int dwarf_offsets_read(const char *path, const char *root, __u32 version,
 	int r;
 
 	assert_non_null(jobs);
-	if (fd >= 0 && !elf_file_init(&file, fd) && !elf_runtime_identity(&file, &elf)) {
+	if (fd >= 0 && !elf_file_init(&file, fd) && !elf_runtime_build_id(&file, &elf)) {
 		request.build_id = elf.build_id;
 		request.build_id_len = elf.build_id_len;
 	}

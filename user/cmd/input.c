@@ -126,7 +126,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'i':
 		o->path = arg;
-		o->path_given = true;
 		break;
 	case KEY_PID:
 		add_pids(&o->filter, arg, state);

@@ -21,7 +21,6 @@ struct input_options {
 	const char *path; /* NULL: INPUT_DEFAULT; "-": the standard input */
 	struct perf_filter filter;
 	bool may_fold; /* ignore no_native and no_kernel for folded stacks */
-	bool path_given;
 	bool wall; /* time on and off the CPU as one event */
 	char given[128]; /* options that choose samples, as typed: " --pid 12 --comm x" */
 };

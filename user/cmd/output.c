@@ -15,7 +15,8 @@
 #include "util/sudo_user.h"
 #include "util/units.h"
 
-bool output_writes_samples(const struct output *out)
+/* Does it write samples as they come, which cannot be written again? */
+static bool writes_samples(const struct output *out)
 {
 	return out->ops->sample && !out->ops->keeps;
 }
@@ -135,7 +136,7 @@ static bool save_elsewhere(struct output *out, const struct profile *p, unsigned
 /* The reason was reported when it happened. */
 static int explain_rest(const struct output *out, struct error *err)
 {
-	if (output_writes_samples(out) && output_file__is_published(out->file))
+	if (writes_samples(out) && output_file__is_published(out->file))
 		return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s holds what fit", out->path);
 	if (output_file__name(out->file))
 		return error_set(err, -out->err, EXIT_CODE_OUTPUT,
@@ -151,7 +152,7 @@ static int explain(const struct output *out, const char *saved, struct error *er
 	if (saved)
 		return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s: %s; saved as %s", out->path,
 				 why, saved);
-	if (output_writes_samples(out) && output_file__is_published(out->file))
+	if (writes_samples(out) && output_file__is_published(out->file))
 		return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s: %s; it holds what fit",
 				 out->path, why);
 	return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s: %s%s", out->path, why,
@@ -179,7 +180,7 @@ int output_finish(struct output *out, const struct profile *p, unsigned event, b
 		return 0; /* the reader has seen enough */
 	if (!ended_early && out->emitter && out->ops->rescue)
 		out->ops->rescue(out->emitter, p);
-	saved = !output_writes_samples(out) && output_file__name(out->file) &&
+	saved = !writes_samples(out) && output_file__name(out->file) &&
 		save_elsewhere(out, p, event, path);
 	return ended_early && !saved ? explain_rest(out, err) :
 				       explain(out, saved ? path : NULL, err);

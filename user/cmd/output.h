@@ -26,8 +26,6 @@ struct output {
 	int err; /* the first failure */
 };
 
-/* Tells whether it writes samples as they come, which cannot be written again. */
-bool output_writes_samples(const struct output *out) __attribute__((nonnull));
 bool output_is_stdout(const struct output *out) __attribute__((nonnull));
 /* Releases it; unfinished output is discarded. */
 void output_close(struct output *out) __attribute__((nonnull));

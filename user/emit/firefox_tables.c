@@ -234,7 +234,8 @@ void firefox_tables_free(struct firefox_tables *t)
 	free(t->stack_of);
 }
 
-void firefox_put_empty(struct json *j, const char *name, const char *const *columns)
+/* Writes a table that has columns (NULL-terminated) but no rows. */
+static void put_empty(struct json *j, const char *name, const char *const *columns)
 {
 	json_put_object(j, name);
 	for (; *columns; columns++) {
@@ -262,8 +263,8 @@ void firefox_tables_put(struct firefox_tables *t, struct json *j)
 	json_newline(j);
 	put_func_table(t, j);
 	json_newline(j);
-	firefox_put_empty(j, "resourceTable", resource);
-	firefox_put_empty(j, "nativeSymbols", native);
+	put_empty(j, "resourceTable", resource);
+	put_empty(j, "nativeSymbols", native);
 	put_sources(t, j);
 	json_put_array(j, "stringArray");
 	for (__u32 i = 0; i < t->names.cnt; i++) {

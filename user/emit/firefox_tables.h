@@ -50,8 +50,6 @@ void firefox_tables_put(struct firefox_tables *t, struct json *j);
 /* Returns the string index of a state's name. */
 __u32 firefox_state_string(const struct firefox_tables *t, enum state state);
 
-/* Writes a table that has columns (NULL-terminated) but no rows. */
-void firefox_put_empty(struct json *j, const char *name, const char *const *columns);
 /* Writes an index; null for PLACE_NONE. */
 void firefox_put_index(struct json *j, __u32 index);
 

@@ -19,8 +19,6 @@
 #include "profile/window.h"
 #include "util/bytes.h"
 
-/* The version of opentelemetry-proto that otlp.proto follows. */
-#define OTLP_PROTO_VERSION "1.10.0"
 #define OTLP_ID_SIZE 16
 
 enum otlp_value {

@@ -32,7 +32,6 @@ __u32 places_add_string(struct places *x, __u32 string);
  */
 __u32 places_add_frame(struct places *x, const struct profile_frame *frame, bool lines);
 void places_free(struct places *x);
-#define cleanup_places __attribute__((cleanup(places_free)))
 
 /* Returns a name for it: never empty, not yet printable. */
 const char *place_name(const struct dict *dict, const struct profile_frame *place);

@@ -334,12 +334,10 @@ void exporter__stats(const struct exporter *e, struct exporter_stats *ret)
 {
 	*ret = e->own;
 	ret->queued = e->queue.cnt;
-	ret->queued_bytes = e->queue.bytes;
 	ret->queue_dropped = e->queue.dropped;
 	ret->queue_dropped_samples = e->queue.dropped_samples;
 	ret->spool_on_disk = e->files.disk[0] >= 0;
 	ret->spool_limit = ret->spool_on_disk ? e->setup.disk_limit : e->setup.memory_limit;
-	ret->worker_running = e->is_ready;
 	if (e->worker)
 		ret->worker_rss_bytes = resident_bytes(worker__pid(e->worker));
 	export_totals_merge(ret, &e->before, &e->said);

@@ -59,9 +59,8 @@ struct export_batch {
 	__u8 id[EXPORT_ID_SIZE];
 	__u64 from_unix_ns, to_unix_ns;
 	__u64 samples; /* that it represents, for accounting losses */
-	const char *
-		/* of this request's URL, without "?", escaped; NULL: none: name=...&from=... */
-		query;
+	/* of this request's URL, without "?", escaped: name=...&from=...; NULL: none */
+	const char *query;
 	const void *body;
 	size_t len;
 };
@@ -114,12 +113,12 @@ struct exporter_stats {
 	__u64 pushed, pushed_samples;
 	__u64 refused, refused_samples; /* too long, or no memory: never reached the spool */
 	__u64 queue_dropped, queue_dropped_samples; /* the worker took them too slowly */
-	__u64 queued, queued_bytes; /* not yet in the spool */
+	__u64 queued; /* not yet in the spool */
 	__u64 spool_bytes, spool_limit, spool_memory_bytes /* of these, not on disk */;
 	__u64 spool_torn, spool_spoilt; /* records truncated or skipped, at the start and since */
 	__u64 spool_errors; /* failed writes: the disk is full, or broken */
 	__u64 worker_starts, worker_cpu_ns, worker_rss_bytes;
-	bool spool_on_disk, spool_disk_full, worker_running;
+	bool spool_on_disk, spool_disk_full;
 	unsigned destination_cnt;
 	struct exporter_destination_stats destinations[EXPORT_DESTINATIONS_MAX];
 };

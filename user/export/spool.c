@@ -14,7 +14,7 @@
 
 /* ---- the index --------------------------------------------------------------------------------- */
 
-void spool_count_pending(struct spool_cursor *c, const struct spool_entry *e, bool more)
+static void count_pending(struct spool_cursor *c, const struct spool_entry *e, bool more)
 {
 	c->pending += more ? 1 : -1ULL;
 	c->pending_samples += more ? e->samples : -e->samples;
@@ -28,7 +28,7 @@ void spool_drop_entry(struct spool *s, const struct spool_entry *e)
 
 		if (!spool_waits(c, e))
 			continue;
-		spool_count_pending(c, e, false);
+		count_pending(c, e, false);
 		c->dropped++;
 		c->dropped_samples += e->samples;
 	}
@@ -125,7 +125,7 @@ int spool__cursor(struct spool *s, __u64 key, enum export_kind kind, const __u64
 	c->pending = c->pending_samples = c->pending_bytes = 0;
 	for (size_t n = entry_from(s, c->next_seq); n < s->entry_cnt; n++)
 		if (spool_waits(c, &s->entries[n]))
-			spool_count_pending(c, &s->entries[n], true);
+			count_pending(c, &s->entries[n], true);
 	return i;
 }
 
@@ -152,7 +152,7 @@ void spool__done(struct spool *s, int cursor, const struct spool_entry *e)
 	if (e->seq < c->next_seq)
 		return;
 	if (at < s->entry_cnt && s->entries[at].seq == e->seq) {
-		spool_count_pending(c, e, false);
+		count_pending(c, e, false);
 	} else {
 		/* It was dropped while it was being sent: it is not lost after all. */
 		c->dropped--;
@@ -168,7 +168,7 @@ void spool__spoilt(struct spool *s, int cursor, const struct spool_entry *e)
 	if (!spool_waits(c, e))
 		return;
 	s->counts.spoilt++;
-	spool_count_pending(c, e, false);
+	count_pending(c, e, false);
 	c->dropped++;
 	c->dropped_samples += e->samples;
 	move_on(s, cursor, e);
@@ -256,7 +256,7 @@ static void count_appended(struct spool *s, const struct spool_record_header *h,
 
 	for (unsigned i = 0; i < SPOOL_CURSORS_MAX; i++)
 		if (spool_waits(spool_cursor_of(s, i), &e))
-			spool_count_pending(spool_cursor_of(s, i), &e, true);
+			count_pending(spool_cursor_of(s, i), &e, true);
 	if (!held)
 		spool_drop_entry(s, &e);
 }

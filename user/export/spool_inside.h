@@ -58,7 +58,6 @@ static inline struct spool_group *spool_group_of(struct spool *s, unsigned segme
 	return segment < SPOOL_SEGMENTS ? &s->disk : &s->memory;
 }
 
-void spool_count_pending(struct spool_cursor *c, const struct spool_entry *e, bool more);
 /* Counts it as dropped for all cursors that wait for it. */
 void spool_drop_entry(struct spool *s, const struct spool_entry *e);
 void spool_remember_id(struct spool *s, const __u8 *id);

@@ -28,7 +28,8 @@
 /* How long others wait for a look; a slow one continues without them. */
 #define LOOK_PATIENCE_NS 20000000ULL
 
-unsigned entry_owner_now(const struct processes *ps, pid_t pid)
+/* Who pays for it until it has been looked at. */
+static unsigned owner_now(const struct processes *ps, pid_t pid)
 {
 	uid_t uid = proc_owner(pid);
 
@@ -57,7 +58,7 @@ static void watch(struct processes *ps, struct process *p)
 	if (ps->config.all || p->watched)
 		return;
 	p->watched = true;
-	p->owner = entry_owner_now(ps, p->pid);
+	p->owner = owner_now(ps, p->pid);
 	if (!p->start_ns && !entry_start_ticks(ps, p->pid, &ticks))
 		p->start_ns = ticks * KRAIT_NS_PER_TICK;
 	p->told = p->told || p->start_ns;
@@ -255,7 +256,7 @@ static int scan_one(pid_t pid, void *ctx)
 	if (pid == getpid() || prober__is_ours(ps->config.prober, pid) || entry_find(ps, pid))
 		return 0;
 	input_writer__fact(ps->config.inputs, QUESTION_SCAN, pid, 0, 0);
-	e = entry_add(ps, pid, 0, entry_owner_now(ps, pid));
+	e = entry_add(ps, pid, 0, owner_now(ps, pid));
 	if (!e)
 		return 0;
 	e->process.scanned = true;
@@ -288,7 +289,7 @@ int processes__follow(struct processes *ps, pid_t pid, const char **ret_why)
 
 	input_writer__fact(ps->config.inputs, QUESTION_FOLLOW, pid, 0, 0);
 	if (!e)
-		e = entry_add(ps, pid, 0, entry_owner_now(ps, pid));
+		e = entry_add(ps, pid, 0, owner_now(ps, pid));
 	else
 		forks_open(ps, e);
 	if (!e || e->process.state == PROCESS_PENDING)

@@ -77,8 +77,6 @@ struct entry *entry_find(struct processes *ps, pid_t pid);
  * out of memory, or the owner has too many.
  */
 struct entry *entry_add(struct processes *ps, pid_t pid, __u64 start_ns, unsigned owner);
-/* Who pays for it until it has been looked at. */
-unsigned entry_owner_now(const struct processes *ps, pid_t pid);
 /* As process_start_ticks(). A replay needs such facts from /proc in addition to answers. */
 int entry_start_ticks(const struct processes *ps, pid_t pid, __u64 *ret);
 void entry_remove(struct processes *ps, struct entry *e);

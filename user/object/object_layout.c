@@ -48,12 +48,10 @@ void object_layout_of(struct object_layout *ret, const struct py_offsets *offset
 		.values_header = minor >= 13 ? 8 : 0,
 	};
 	if (minor <= 10) {
-		ret->code_count = 28;
 		ret->code_varnames = 72;
 		ret->frame_locals = minor == 10 ? 352 : 360;
 		return;
 	}
-	ret->code_count = (minor == 11 ? 76 : 72) + more;
 	ret->code_names = 96 + more;
 	ret->code_kinds = 104 + more;
 	/* 3.11 has the member, but krait's table for it does not. */

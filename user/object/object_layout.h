@@ -35,7 +35,6 @@ struct object_layout {
 	__u32 values_header; /* bytes before PyDictValues.values */
 	/* up to 3.10; co_freevars and co_cellvars follow; 0 in newer versions */
 	__u32 code_varnames;
-	__u32 code_count; /* co_nlocals to 3.10, co_nlocalsplus from 3.11 on */
 	__u32 code_names, code_kinds; /* co_localsplusnames, co_localspluskinds (3.11+) */
 	__u32 frame_locals; /* f_localsplus, localsplus */
 };

@@ -56,9 +56,6 @@ enum perf_user_record {
 	PERF_USER_COMPRESSED2 = 83,
 };
 
-/* Missing in the headers of Debian 12. */
-#define PERF_CALLCHAIN_USER_DEFERRED ((__u64)-640)
-
 /* One event of a file: PERF_ATTR_SIZE bytes of its attribute, and the ids that refer to it. */
 struct perf_raw_event {
 	struct perf_event_attr attr;

@@ -21,7 +21,8 @@ static const struct parts_entry *find(const struct parts *p, __u32 frame)
 	return NULL;
 }
 
-int parts_set(struct parts *p, __u32 frame, const __u32 *frames, __u32 cnt)
+/* The frame consists of these frames. Returns 0 or -ENOMEM. */
+static int set(struct parts *p, __u32 frame, const __u32 *frames, __u32 cnt)
 {
 	if (!frame || find(p, frame))
 		return 0;
@@ -97,8 +98,7 @@ int parts_add(struct dict *d, __u32 frame, const struct native_place *place,
 		if (!list[i])
 			return -ENOMEM;
 	}
-	return parts_set(dict__parts(d), frame, list,
-			 cnt < SOURCE_FRAMES_MAX ? cnt : SOURCE_FRAMES_MAX);
+	return set(dict__parts(d), frame, list, cnt < SOURCE_FRAMES_MAX ? cnt : SOURCE_FRAMES_MAX);
 }
 
 /* ---- stacks ------------------------------------------------------------------------------------ */

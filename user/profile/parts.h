@@ -33,9 +33,6 @@ struct parts {
 	__u32 node_cnt;
 };
 
-/* The frame consists of these frames. Returns 0 or -ENOMEM. */
-int parts_set(struct parts *p, __u32 frame, const __u32 *frames, __u32 cnt)
-	__attribute__((warn_unused_result, nonnull));
 /* *ret_cnt is 0 if nothing is known. */
 const __u32 *parts_of(const struct parts *p, __u32 frame, __u32 *ret_cnt) __attribute__((nonnull));
 /* NULL: out of memory. */

@@ -42,9 +42,8 @@ enum state {
 #define STATE_EXCEPTION (1U << 10) /* it handles or raises an exception */
 #define STATE_STILL_WAITS                                                                          \
 	(1U << 11) /* in a wait for the GIL: the thread's next wait continues it */
-/* The number of the GIL within its process; 0: unknown or none. */
+/* From here on the number of the GIL within its process; 0: unknown or none. */
 #define STATE_GIL_SHIFT 16
-#define STATE_GIL_MAX 0xffff
 
 /* "gil"; "": none. */
 const char *state_name(enum state state);

@@ -123,7 +123,7 @@ void dwo_file_close(struct dwo_file *f)
 	*f = (struct dwo_file){ .fd = -1 };
 }
 
-bool dwo_file_is_package(const struct dwo_file *f)
+static bool is_package(const struct dwo_file *f)
 {
 	return f->sections[DWO_CU_INDEX].size > 0;
 }
@@ -256,7 +256,7 @@ int dwo_file_pieces(const struct dwo_file *f, __u64 id, struct dwo_piece ret[DWO
 
 	for (unsigned i = 0; i < DWO_SECTION_CNT; i++)
 		ret[i] = (struct dwo_piece){ 0, f->sections[i].size };
-	if (!dwo_file_is_package(f))
+	if (!is_package(f))
 		return 0;
 	err = read_index(f, 0, &x, sizeof(x));
 	if (err)

@@ -48,7 +48,6 @@ struct dwo_file {
  */
 int dwo_file_open(struct dwo_file *ret, int fd) __attribute__((warn_unused_result, nonnull));
 void dwo_file_close(struct dwo_file *f) __attribute__((nonnull));
-bool dwo_file_is_package(const struct dwo_file *f) __attribute__((nonnull));
 
 /*
  * The unit's parts: in a package according to the index, otherwise all of each section. Returns 0,

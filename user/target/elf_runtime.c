@@ -16,15 +16,6 @@
 /* The build ID is among the first notes. */
 #define NOTES_MAX 1024
 
-static __u64 fnv1a(__u64 h, const void *data, size_t len)
-{
-	const __u8 *p = data;
-
-	while (len--)
-		h = (h ^ *p++) * 0x100000001b3ULL;
-	return h;
-}
-
 /* Searches len bytes of notes for the build ID. */
 static void build_id_note(const __u8 *notes, size_t len, struct elf_runtime *ret)
 {
@@ -51,14 +42,11 @@ static void build_id_note(const __u8 *notes, size_t len, struct elf_runtime *ret
 	}
 }
 
-int elf_runtime_identity(struct elf_file *f, struct elf_runtime *ret)
+int elf_runtime_build_id(struct elf_file *f, struct elf_runtime *ret)
 {
 	__u8 notes[NOTES_MAX];
-	__u64 h = 0xcbf29ce484222325ULL;
 
-	*ret = (struct elf_runtime){ .file_size = f->size };
-	h = fnv1a(h, &f->ehdr, sizeof(f->ehdr));
-	ret->headers_hash = fnv1a(h, f->phdrs, f->phdr_cnt * sizeof(f->phdrs[0]));
+	*ret = (struct elf_runtime){ 0 };
 	for (unsigned i = 0; i < f->phdr_cnt && !ret->build_id_len; i++) {
 		const Elf64_Phdr *p = &f->phdrs[i];
 		size_t len = p->p_filesz < sizeof(notes) ? (size_t)p->p_filesz : sizeof(notes);
@@ -113,7 +101,7 @@ static int find_vaddr(struct elf_file *f, __u64 *ret_vaddr)
 	return r;
 }
 
-int elf_runtime_find(struct elf_file *f, struct elf_runtime *ret)
+static int find_runtime(struct elf_file *f, struct elf_runtime *ret)
 {
 	Elf64_Sym total;
 	__u64 len;
@@ -149,6 +137,6 @@ int elf_runtime_read(int fd, struct elf_runtime *ret)
 	int r = elf_file_init(&f, fd);
 
 	if (!r)
-		r = elf_runtime_identity(&f, ret);
-	return r ? r : elf_runtime_find(&f, ret);
+		r = elf_runtime_build_id(&f, ret);
+	return r ? r : find_runtime(&f, ret);
 }

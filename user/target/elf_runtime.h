@@ -28,8 +28,6 @@ struct elf_runtime {
 	__u64 load_vaddr; /* link-time address of file offset 0 */
 	__u64 code_vaddr; /* corresponds to mm->start_code: the lowest executable segment */
 	__u64 table_off; /* of the table, in the file */
-	__u64 file_size;
-	__u64 headers_hash; /* of the ELF and program headers */
 	__u32 entry_cnt; /* of entries: functions that start a library's interpreter */
 	struct elf_entry entries[ELF_ENTRIES_MAX];
 	__u32 py_version; /* PY_VERSION_HEX (elf_version.h), 0 unknown; only if there is no table */
@@ -45,20 +43,17 @@ struct elf_runtime {
 
 struct elf_file;
 
-/*
- * Two steps, so that a cache can come between: _identity fills file_size, headers_hash and the
- * build ID, _find the rest.
- *  0         *ret is filled
- *  -ENOEXEC  not an acceptable ELF file
- *  -ENOENT   no runtime in it (_find)
- *  -ENODATA  malformed; or -errno
- */
-int elf_runtime_identity(struct elf_file *f, struct elf_runtime *ret)
-	__attribute__((warn_unused_result, nonnull));
-int elf_runtime_find(struct elf_file *f, struct elf_runtime *ret)
+/* Fills in only the build ID, if there is one. Returns 0 or -errno. */
+int elf_runtime_build_id(struct elf_file *f, struct elf_runtime *ret)
 	__attribute__((warn_unused_result, nonnull));
 
-/* Both steps, from a descriptor, which stays open. *ret is undefined on failure. */
+/*
+ * Reads all from a descriptor, which stays open. *ret is undefined on failure.
+ *  0         *ret is filled
+ *  -ENOEXEC  not an acceptable ELF file
+ *  -ENOENT   no runtime in it
+ *  -ENODATA  malformed; or -errno
+ */
 int elf_runtime_read(int fd, struct elf_runtime *ret) __attribute__((warn_unused_result, nonnull));
 
 /* The address of the runtime if file offset 0 is mapped at base_addr. */

@@ -30,7 +30,8 @@ struct copy {
 	const struct elf_runtime *elf; /* from the file; NULL: known only from memory */
 };
 
-const struct memory *identify_memory(struct identify *s)
+/* The memory, opened on first use; NULL and errno on failure. */
+static const struct memory *memory_of(struct identify *s)
 {
 	if (!s->remote)
 		s->remote = remote__open_at(s->dir, s->found->dumpable);
@@ -39,7 +40,7 @@ const struct memory *identify_memory(struct identify *s)
 
 static int live_read(struct identify *s, __u64 addr, void *buf, size_t len)
 {
-	const struct memory *memory = identify_memory(s);
+	const struct memory *memory = memory_of(s);
 
 	return memory ? memory_read(memory, addr, buf, len) : -errno;
 }
@@ -116,7 +117,7 @@ static void inspect_unpublished(struct identify *s, const struct copy *copy,
 	};
 	int r;
 
-	u.memory = identify_memory(s);
+	u.memory = memory_of(s);
 	if (!u.memory) {
 		if (errno == EACCES)
 			propose(s, -EACCES, false, copy, NULL, "");

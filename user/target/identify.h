@@ -61,7 +61,4 @@ void identify_mapped(struct identify *s, const struct maps_line *m, const struct
  */
 int identify_scan(struct identify *s) __attribute__((warn_unused_result, nonnull));
 
-/* The memory, opened on first use; NULL and errno on failure. */
-const struct memory *identify_memory(struct identify *s) __attribute__((nonnull));
-
 #endif /* KRAIT_TARGET_IDENTIFY_H */

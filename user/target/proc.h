@@ -88,9 +88,6 @@ bool proc_has_our_root(int dir) __attribute__((warn_unused_result));
 /* Parses len bytes of such a file. Returns 0 or -EINVAL. */
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 	__attribute__((warn_unused_result, nonnull));
-/* Parses a status file. Returns -EINVAL if it has no ids. */
-int proc_ids_parse(const char *text, struct proc_ids *ret)
-	__attribute__((warn_unused_result, nonnull));
 /* The rest of the first line that begins with key; NULL: there is none. */
 const char *proc_line_of(const char *text, const char *key) __attribute__((nonnull(2)));
 /* The last number of the line NSpid: in the content of status, the innermost one; 0: none. */

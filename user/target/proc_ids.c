@@ -74,7 +74,8 @@ static __u64 digest_of(const char *text)
 	return digest ? digest : 1;
 }
 
-int proc_ids_parse(const char *text, struct proc_ids *ret)
+/* Parses a status file. Returns 0, or -EINVAL if it has no ids. */
+static int parse_ids(const char *text, struct proc_ids *ret)
 {
 	const char *uids = proc_line_of(text, "Uid:"), *gids = proc_line_of(text, "Gid:"),
 		   *groups = proc_line_of(text, "Groups:");
@@ -105,7 +106,7 @@ int proc_ids_at(int dir, struct proc_ids *ret)
 			return -ENOMEM;
 		n = proc_read(dir, "status", text, STATUS_MAX);
 	}
-	r = n < 0 ? (int)n : n == 0 ? -ESRCH : proc_ids_parse(text, ret);
+	r = n < 0 ? (int)n : n == 0 ? -ESRCH : parse_ids(text, ret);
 	if (text != few)
 		free(text);
 	return r;

@@ -13,8 +13,6 @@
 
 #include "abi.h"
 
-#define PY_BUILTIN_OLDEST_MINOR 8
-
 /* Without version, which is 0. NULL: none for 3.minor. */
 const struct py_offsets *py_builtin_offsets_find(unsigned minor);
 

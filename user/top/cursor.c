@@ -8,7 +8,8 @@ const struct rows *ui_rows(const struct ui *ui)
 	return ui->callees && ui->model->callees ? ui->model->callees : ui->model->rows;
 }
 
-const struct order *ui_order(const struct ui *ui)
+/* The rows to choose from, in their order. */
+static const struct order *order_of(const struct ui *ui)
 {
 	return ui->callees && ui->model->callees ? &ui->model->order_callees : &ui->model->order;
 }
@@ -18,21 +19,21 @@ bool ui_is_source(const struct ui *ui)
 	return ui->model->rows->spec.view == ROWS_SOURCE;
 }
 
-bool ui_has_text(const struct ui *ui)
+static bool has_text(const struct ui *ui)
 {
 	return ui_is_source(ui) && ui->model->source && ui->model->source->cnt;
 }
 
 __u32 ui_line_cnt(const struct ui *ui)
 {
-	return ui_has_text(ui) ? ui->model->source->cnt : ui_order(ui)->cnt;
+	return has_text(ui) ? ui->model->source->cnt : order_of(ui)->cnt;
 }
 
 __u32 ui_row(const struct ui *ui)
 {
-	const struct order *o = ui_order(ui);
+	const struct order *o = order_of(ui);
 
-	return !ui_has_text(ui) && ui->cursor < o->cnt ? o->list[ui->cursor] : 0;
+	return !has_text(ui) && ui->cursor < o->cnt ? o->list[ui->cursor] : 0;
 }
 
 /* From now on the cursor follows its row; only the first line means "stay at the top". */
@@ -51,7 +52,7 @@ void ui_move_to(struct ui *ui, long line)
 
 static void follow_row(struct ui *ui)
 {
-	const struct order *o = ui_order(ui);
+	const struct order *o = order_of(ui);
 	const struct row_key *key = &model_place(ui->model)->cursor;
 	__u32 row;
 
@@ -76,7 +77,7 @@ static void go_to_hottest(struct ui *ui)
 	int line = m->rows->spec.focus.line;
 
 	ui->anew = false;
-	if (!ui_has_text(ui))
+	if (!has_text(ui))
 		return;
 	if (line <= 0)
 		line = m->rows->spec.focus.first_line;
@@ -95,7 +96,7 @@ void ui_settle(struct ui *ui, unsigned page)
 		ui->callees = false;
 	if (ui->anew)
 		go_to_hottest(ui);
-	if (!ui_has_text(ui))
+	if (!has_text(ui))
 		follow_row(ui);
 	if (ui->cursor >= cnt)
 		ui->cursor = cnt ? cnt - 1 : 0;
@@ -120,7 +121,7 @@ void ui_next_hot_line(struct ui *ui)
 	const struct rows *rows = ui->model->rows;
 	__u32 best = 0, first = 0;
 
-	for (__u32 i = 1; ui_has_text(ui) && i < rows->cnt; i++) {
+	for (__u32 i = 1; has_text(ui) && i < rows->cnt; i++) {
 		__u32 line = (__u32)rows->list[i].key.line;
 
 		if (!sum_of(rows->list[i].all.self, ui->model->options.measures))

@@ -10,14 +10,12 @@
 #include "top/ui.h"
 
 /* The rows to choose from. */
-const struct order *ui_order(const struct ui *ui);
 const struct rows *ui_rows(const struct ui *ui);
 /* The cursor's row; 0: none. */
 __u32 ui_row(const struct ui *ui);
 
-/* Tells whether source lines are shown and their text is there. */
+/* Are source lines shown? Their text may be missing. */
 bool ui_is_source(const struct ui *ui);
-bool ui_has_text(const struct ui *ui);
 /* The number of rows or source lines to move over. */
 __u32 ui_line_cnt(const struct ui *ui);
 

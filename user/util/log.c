@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "util/log.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -47,7 +48,8 @@ static void put_json(enum log_level level, const char *module, const char *text)
 		fwrite(line, 1, size, stderr);
 }
 
-void log_vline(enum log_level level, const char *module, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static void put_line(enum log_level level, const char *module,
+							   const char *fmt, va_list ap)
 {
 	cleanup_free char *raw = NULL, *text = NULL;
 
@@ -73,6 +75,6 @@ void log_line(enum log_level level, const char *module, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	log_vline(level, module, fmt, ap);
+	put_line(level, module, fmt, ap);
 	va_end(ap);
 }

@@ -12,7 +12,6 @@
 #ifndef KRAIT_UTIL_LOG_H
 #define KRAIT_UTIL_LOG_H
 
-#include <stdarg.h>
 #include <stdbool.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
@@ -22,8 +21,6 @@ void log_set_level(enum log_level level);
 void log_as_json(bool json);
 void log_line(enum log_level level, const char *module, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-void log_vline(enum log_level level, const char *module, const char *fmt, va_list ap)
-	__attribute__((format(printf, 3, 0)));
 
 #define log_error(module, ...) log_line(LOG_LEVEL_ERROR, module, __VA_ARGS__)
 #define log_warn(module, ...) log_line(LOG_LEVEL_WARN, module, __VA_ARGS__)

@@ -36,10 +36,4 @@ void worker__abandon(struct worker *w);
 /* Returns how many abandoned workers have not ended yet. */
 unsigned worker__dying(void);
 
-static inline void cleanup_worker_(struct worker **w)
-{
-	worker__abandon(*w);
-}
-#define cleanup_worker __attribute__((cleanup(cleanup_worker_)))
-
 #endif /* KRAIT_WORKER_WORKER_H */
