@@ -37,8 +37,10 @@ def play(tap, python, name, prepare, shell=SHELL):
         os.mkdir(victim, 0o755)
         prepare(victim)
         before = state(victim)
-        scene.run([*attack.as_user(attack.NOBODY), "unshare", "-Urm", "sh", "-c", shell, "sh", victim,
+        hostile = scene.run([*attack.as_user(attack.NOBODY), "unshare", "-Urm", "sh", "-c", shell, "sh", victim,
                              python.path, "-B", os.path.join(folder, "script_names.py")], rests=True)
+        if prepare == open_folder:
+            scene.ok("perf-%d.map" % hostile.pid in before, "there is a link for its process ID", hostile.pid)
         k = scene.record("-a", "--perf-map", outputs=("x.script", "x.data"))
         scene.ok(state(victim) == before, "nothing is made in there", before, state(victim))
         scene.ok(os.path.exists(k.path("x.data")), "the capture is there", k.words)
