@@ -189,6 +189,46 @@ static void who_maps_a_file_pays_and_root_for_several(void **state)
 	end(&s);
 }
 
+/* Two users map copies of a library together, and each of them the other's; what they cost is theirs. */
+static void who_owns_a_file_pays_whoever_maps_it(void **state)
+{
+	unsigned cnt = 0;
+	struct scene s;
+	__u32 number;
+
+	begin(&s);
+	for (unsigned i = 0; i < UNWIND_FILES_MAX; i++) {
+		number = hold(&s, 1000 + i, ALICE);
+		cnt += number != 0;
+		if (!number)
+			continue;
+		unwind_files__set_payer(s.files, number, ALICE);
+		assert_int_equal(hold(&s, 1000 + i, BOB), number);
+		assert_int_equal(unwind_tables__owner(s.tables, number), ALICE);
+	}
+	assert_in_range(cnt, UNWIND_FILES_MAX / 2, UNWIND_FILES_MAX - 100);
+	assert_int_not_equal(hold(&s, 1, BOB), 0);
+	assert_int_not_equal(hold(&s, 2, OWNER_ROOT), 0);
+	/* What her quota has no room for is paid for as before. */
+	number = hold(&s, 3, BOB);
+	unwind_files__set_payer(s.files, number, ALICE);
+	assert_int_equal(unwind_tables__owner(s.tables, number), BOB);
+	/* They remain hers while nobody maps them, and when somebody else begins. */
+	for (unsigned i = 0; i < UNWIND_FILES_MAX; i++) {
+		number = unwind_files__find(s.files, module_of(&s, 1000 + i));
+		unwind_files__release(s.files, number);
+		unwind_files__release(s.files, number);
+	}
+	assert_true(hold(&s, 1000, BOB) != 0);
+	assert_int_equal(unwind_tables__owner(s.tables,
+					      unwind_files__find(s.files, module_of(&s, 1000))),
+			 ALICE);
+	unwind_files__release(s.files, unwind_files__find(s.files, module_of(&s, 1000)));
+	/* Given back as often as taken: there is room for as many again, but for the others' three. */
+	assert_in_range(flood(&s, ALICE), cnt - 3, cnt);
+	end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +238,7 @@ int main(void)
 		cmocka_unit_test(what_is_refused_costs_nobody_a_number),
 		cmocka_unit_test(what_nobody_maps_makes_room),
 		cmocka_unit_test(who_maps_a_file_pays_and_root_for_several),
+		cmocka_unit_test(who_owns_a_file_pays_whoever_maps_it),
 	};
 
 	return cmocka_run_group_tests_name("files of the unwinder", tests, NULL, NULL);

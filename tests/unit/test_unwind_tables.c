@@ -340,6 +340,23 @@ static void root_keeps_its_reserve(void **state)
 	free_tables(t);
 }
 
+/* Its large files do not go, either, if that leaves it with less than its reserve. */
+static void root_keeps_large_files_in_its_reserve(void **state)
+{
+	struct unwind_tables *t = make_tables(4 << 20);
+
+	/* 480 KiB, of 512 that are root's. */
+	assert_int_equal(put_file(t, 1, 29, 4096, 1), 0);
+	unwind_tables__set_owner(t, 1, OWNER_ROOT);
+	assert_int_equal(put_owned(t, OWNER_ROOT, 2, 1), 0);
+	for (__u32 i = 0; i < 100; i++)
+		(void)!put_owned(t, 1 + i, 10 + i, 100 + i);
+	/* It had more than its reserve and than anybody else; but without either of them it would have less. */
+	assert_true(unwind_tables__is_settled(t, 1));
+	assert_true(unwind_tables__is_settled(t, 2));
+	free_tables(t);
+}
+
 /* When it turns out that others use a file, too, its words are no longer its first owner's. */
 static void words_pass_to_another_owner(void **state)
 {
@@ -495,6 +512,7 @@ int main(void)
 		cmocka_unit_test(whoever_has_most_pays_for_what_does_not_fit),
 		cmocka_unit_test(a_newcomer_takes_his_part_from_the_largest),
 		cmocka_unit_test(root_keeps_its_reserve),
+		cmocka_unit_test(root_keeps_large_files_in_its_reserve),
 		cmocka_unit_test(words_pass_to_another_owner),
 		cmocka_unit_test(small_files_stay),
 		cmocka_unit_test(mappings_take_no_rows_of_others),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "session/unwind_files.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 struct holder {
 	const struct module *module; /* NULL: code without a file, or free */
 	__u32 users;
+	bool owned; /* whose the file is pays, not who maps it */
 };
 
 struct unwind_files {
@@ -129,7 +131,7 @@ static void share(struct unwind_files *f, __u32 number, unsigned owner)
 {
 	unsigned payer = unwind_tables__owner(f->tables, number);
 
-	if (payer == owner || payer == OWNER_ROOT ||
+	if (f->holders[number].owned || payer == owner || payer == OWNER_ROOT ||
 	    quota__held(f->held, OWNER_ROOT) >= ROOT_RESERVE)
 		return;
 	quota__give(f->held, payer, 1);
@@ -161,15 +163,44 @@ static __u32 number_of(struct unwind_files *f, const struct module *module)
 	return number;
 }
 
+/* Does it begin again at the expense of whose file it is? If he has too many others, who maps it pays. */
+static bool begin_owned(struct unwind_files *f, __u32 number)
+{
+	struct holder *h = &f->holders[number];
+
+	if (!h->owned)
+		return false;
+	h->owned = !quota__take(f->held, unwind_tables__owner(f->tables, number), 1);
+	h->users = h->owned;
+	return h->owned;
+}
+
 __u32 unwind_files__hold(struct unwind_files *f, const struct module *module, unsigned owner)
 {
 	__u32 number = unwind_files__find(f, module);
 
-	if (!f->holders[number].users)
+	if (!f->holders[number].users) {
+		if (begin_owned(f, number))
+			return number;
 		return may_begin(f, owner) ? begin(f, number_of(f, module), owner) : 0;
+	}
 	share(f, number, owner);
 	f->holders[number].users++;
 	return number;
+}
+
+void unwind_files__set_payer(struct unwind_files *f, __u32 number, unsigned owner)
+{
+	struct holder *h = &f->holders[number];
+	unsigned payer = unwind_tables__owner(f->tables, number);
+
+	if (!h->users || h->owned || (payer != owner && quota__take(f->held, owner, 1)))
+		return;
+	h->owned = true;
+	if (payer == owner)
+		return;
+	quota__give(f->held, payer, 1);
+	unwind_tables__set_owner(f->tables, number, owner);
 }
 
 void unwind_files__share(struct unwind_files *f, __u32 number, unsigned owner)

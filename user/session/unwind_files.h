@@ -7,9 +7,10 @@
  * another module needs the number. Among modules that nobody maps, the one whose rows were least
  * recently used loses its number first.
  *
- * The owner of the processes that map it pays for a number and its rows; if they have several owners, root does, as long
- * as it has no more than its reserve; beyond that the first one. So whoever maps many files takes no numbers from others
- * (util/quota.h), and has his own rows dropped (unwind/row_shares.h).
+ * Whose the file on disk is pays for its number and its rows. For root's files, and until somebody has opened it, the owner
+ * of the processes that map it does, or root if they have several owners, as long as it has no more than its reserve; beyond
+ * that the first one. So whoever maps many files takes no numbers from others (util/quota.h), and has his own rows dropped
+ * (unwind/row_shares.h); two who map copies together do not make root pay for them.
  *
  * Must hold: while a number is held it stands for one module; when it passes to another module its
  * rows are gone.
@@ -31,6 +32,8 @@ void unwind_files__free(struct unwind_files *f);
 __u32 unwind_files__hold(struct unwind_files *f, const struct module *module, unsigned owner);
 /* A process of that owner, too, maps what a held number stands for. */
 void unwind_files__share(struct unwind_files *f, __u32 number, unsigned owner);
+/* The file of a held number is that owner's, who is not root. If he has too many, nothing changes. */
+void unwind_files__set_payer(struct unwind_files *f, __u32 number, unsigned owner);
 /* A number for code without a file; release it once. 0 as above. */
 __u32 unwind_files__hold_made(struct unwind_files *f, unsigned owner);
 /* Drops a reference. Rows of code without a file go with it. 0: nothing to do. */

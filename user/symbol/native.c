@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "proc/modules.h"
+#include "symbol/symbol_reader.h"
 #include "target/debug_file.h"
 #include "target/maps.h"
 #include "target/probed.h"
@@ -391,10 +392,24 @@ bool native__may_expose(struct native *n, __u64 ip)
 	return has_role(n, ip, ROLE_EXPOSER);
 }
 
-int native__rows(struct native *n, const struct mapping *m, __u64 now_ns, struct unwind_rows *ret)
+static void want_file(struct native *n, const struct mapping *m, __u64 now_ns)
 {
 	if (native_files__wants_file(n->files, m->module))
 		open_file(n, m, now_ns);
+}
+
+uid_t native__file_owner(struct native *n, const struct mapping *m, __u64 now_ns)
+{
+	const struct symbol_file *file;
+
+	want_file(n, m, now_ns);
+	file = native_files__symbol_file(n->files, m->module);
+	return file ? file->owner : 0;
+}
+
+int native__rows(struct native *n, const struct mapping *m, __u64 now_ns, struct unwind_rows *ret)
+{
+	want_file(n, m, now_ns);
 	if (native_files__wants_file(n->files, m->module))
 		return -EAGAIN;
 	return native_files__rows(n->files, m->module, ret);

@@ -23,13 +23,13 @@ struct row_shares {
 	__u64 root_reserve;
 };
 
-/* May rows of that owner go, so that another one, or the same, gets so many words more? */
-static inline bool row_shares_may_take(const struct row_shares *s, unsigned from, unsigned to,
-				       __u64 words)
+/* May a file of that owner, of so many words, go, so that another one, or the same, gets so many more? */
+static inline bool row_shares_may_take(const struct row_shares *s, unsigned from, __u64 file_words,
+				       unsigned to, __u64 words)
 {
 	if (from == to)
 		return true;
-	if (from == OWNER_ROOT && s->held[from] <= s->root_reserve)
+	if (from == OWNER_ROOT && s->held[from] < s->root_reserve + file_words)
 		return false;
 	return s->held[from] > s->held[to] + words;
 }

@@ -172,7 +172,8 @@ static bool drop_one(struct unwind_tables *t, unsigned owner, __u32 words, __u32
 
 	for (__u32 i = 1; i < t->file_cnt; i++) {
 		if (i != keep && t->files[i].runs &&
-		    row_shares_may_take(&t->shares, t->file_owners[i], owner, words) &&
+		    row_shares_may_take(&t->shares, t->file_owners[i], t->files[i].words, owner,
+					words) &&
 		    (!first || goes_before(t, i, first)))
 			first = i;
 	}
