@@ -8,10 +8,11 @@
  * its line table leave as a snapshot, which user space parses with the same code that parses live
  * memory.
  *
- * Two direct-mapped tables of single words make this cheap. One holds the fingerprint by (process,
- * address, code_object_generation), so an object is read once per generation. The other holds which
- * (process, address, fingerprint) have been described. They need no locks: a word is read and
- * written whole, a collision only costs a repeat, and a superfluous snapshot does no harm.
+ * A direct-mapped table by (process, address) makes this cheap. One word of an entry holds the
+ * fingerprint for a code_object_generation, so an object is read once per generation. The other says
+ * which fingerprint has been described. There is no lock: each word is read and written whole and
+ * says by itself to what it belongs, a collision only costs a repeat, and a superfluous snapshot does
+ * no harm.
  *
  * Must hold: at most max_definitions snapshots per sample and CODE_BYTES_MAX bytes per process and
  * second, each of bounded size and with bounded reads. An object that does not fit is left out
@@ -127,9 +128,15 @@ static __always_inline int snapshot_code(struct record_code *record, const struc
 	return 0;
 }
 
+/* What is known about the code objects at one place of the table. */
+struct code_entry {
+	__u64 fingerprint; /* with the upper half of code_key() for the generation */
+	__u64 described; /* code_key() for the fingerprint of the one described last */
+};
+
 /* State while one sample's frames are described; in per-CPU memory. */
 struct describer {
-	__u64 process; /* identifies the process for good: from pid and start */
+	__u64 process; /* identifies the process for good: a hash of pid and start */
 	__u64 generation; /* 0 if the layout has none */
 	__u32 index; /* of the frame that is next */
 	__u32 frame_cnt;
@@ -138,9 +145,16 @@ struct describer {
 	__u8 window[WINDOW_SIZE(CODE_WINDOW_MASK + 1)];
 };
 
-static __always_inline __u64 describer_key(const struct describer *d, __u64 code_addr, __u64 more)
+/* Identifies what lies at that address of the process. */
+static __always_inline __u64 describer_place(const struct describer *d, __u64 code_addr)
 {
-	return fingerprint_mix(fingerprint_mix(fingerprint_mix(0, d->process), code_addr), more);
+	return fingerprint_mix(d->process, code_addr);
+}
+
+/* Identifies what lies at the place at some time. */
+static __always_inline __u64 code_key(__u64 place, __u64 time)
+{
+	return fingerprint_mix(place, time);
 }
 
 /* Bytes of snapshots that the process may send by now. */
@@ -154,7 +168,7 @@ static __always_inline __u32 describe_budget(const struct proc_info *proc, __u64
 static __always_inline void describe_begin(struct describer *d, __u64 process, __u64 generation,
 					   __u32 frame_cnt, __u32 max_definitions)
 {
-	d->process = process;
+	d->process = fingerprint_mix(0, process);
 	d->generation = generation;
 	d->index = 0;
 	d->frame_cnt = frame_cnt;
@@ -168,7 +182,7 @@ static __always_inline int describe_read(struct describer *d, const struct py_of
 	return read_user(d->window, PYOFF_CODE_WINDOW(off), code_addr);
 }
 
-/* word: the table's entry for this object's fingerprint. Returns 0 if the object cannot be read. */
+/* word: the entry's, for this object's fingerprint. Returns 0 if the object cannot be read. */
 static __always_inline __u32 describe_fingerprint(struct describer *d, const struct py_offsets *off,
 						  __u64 code_addr, __u64 key, __u64 *word)
 {

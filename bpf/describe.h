@@ -9,11 +9,11 @@
 #ifndef KRAIT_DESCRIBE_H
 #define KRAIT_DESCRIBE_H
 
-static __always_inline __u64 *code_word(void *table, __u64 key)
+static __always_inline struct code_entry *code_entry(__u64 place)
 {
-	__u32 index = key & (CODE_TABLE_SIZE - 1);
+	__u32 index = place & (CODE_TABLE_SIZE - 1);
 
-	return bpf_map_lookup_elem(table, &index);
+	return bpf_map_lookup_elem(&codes, &index);
 }
 
 /* Sends the snapshot if there is room. The remaining budget never goes below 0. */
@@ -41,24 +41,16 @@ static __always_inline int send_code(struct scratch *s)
 	return 0;
 }
 
-/* Sends a snapshot of the frame's code object, unless one was sent before. */
-static __always_inline void define_code(struct scratch *s, const struct py_offsets *off,
-					const struct frame *f)
+/* Sends a snapshot of the frame's code object. Returns 0, or 1 if it must be tried again. */
+static __always_inline int define_code(struct scratch *s, const struct py_offsets *off,
+				       const struct frame *f)
 {
-	struct describer *d = &s->describer;
-	__u64 key = describer_key(d, f->code_addr, f->fingerprint | 1ULL << 32);
-	__u64 *word = code_word(&described, key);
-
-	if (!word || *word == key)
-		return;
-	d->left--;
-	*word = key;
-	if (describe_snapshot(d, off, f, &s->code))
-		return;
+	s->describer.left--;
+	if (describe_snapshot(&s->describer, off, f, &s->code))
+		return 0;
 	s->code.pid = s->record.pid;
 	s->code.owner = s->record.owner;
-	if (send_code(s))
-		*word = 0;
+	return send_code(s);
 }
 
 /* Takes the fingerprint of a frame's code object, and sends a snapshot if the object is new. */
@@ -66,18 +58,24 @@ static __always_inline void describe_frame(struct scratch *s, const struct py_of
 					   struct frame *f)
 {
 	struct describer *d = &s->describer;
-	__u64 key, *word;
+	struct code_entry *e;
+	__u64 place, key;
 
 	if (!f->code_addr || task_part_is_name(f))
 		return;
-	if (!f->fingerprint) {
-		key = describer_key(d, f->code_addr, d->generation);
-		word = code_word(&fingerprints, key);
-		if (word)
-			f->fingerprint = describe_fingerprint(d, off, f->code_addr, key, word);
-	}
-	if (f->fingerprint && d->left && d->bytes)
-		define_code(s, off, f);
+	place = describer_place(d, f->code_addr);
+	e = code_entry(place);
+	if (!e)
+		return;
+	if (!f->fingerprint)
+		f->fingerprint = describe_fingerprint(
+			d, off, f->code_addr, code_key(place, d->generation), &e->fingerprint);
+	key = code_key(place, f->fingerprint | 1ULL << 32);
+	if (e->described == key || !f->fingerprint || !d->left || !d->bytes)
+		return;
+	e->described = key;
+	if (define_code(s, off, f))
+		e->described = 0;
 }
 
 /* Handles one frame of the sample. Returns 1 when all are done. */

@@ -5,7 +5,7 @@
  *
  * Must hold: a sampling program never inserts into or deletes from a hash: no allocation and no
  * bucket lock in an interrupt. It writes only what belongs to this CPU and context or to this
- * thread, and whole words of the two tables below, and adds to counters.
+ * thread, and whole words of the table of code objects below, and adds to counters.
  */
 #ifndef KRAIT_MAPS_H
 #define KRAIT_MAPS_H
@@ -40,14 +40,14 @@ struct {
 	__type(value, struct anchor);
 } anchors SEC(".maps") __weak;
 
-/* Direct-mapped tables of codedef.h: 1 MiB each. */
+/* Direct-mapped table of codedef.h: 2 MiB. */
 #define CODE_TABLE_SIZE (1 << 17)
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, CODE_TABLE_SIZE);
 	__type(key, __u32);
-	__type(value, __u64);
-} fingerprints SEC(".maps") __weak, described SEC(".maps") __weak;
+	__type(value, struct code_entry);
+} codes SEC(".maps") __weak;
 
 /* Indexed by perf event. */
 struct {

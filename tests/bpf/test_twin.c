@@ -291,11 +291,12 @@ static void a_process_without_budget_sends_no_snapshots(void **state)
 	struct twin_test *t = *state;
 	struct timespec now;
 	int codes = t->codes;
-	__u64 none = 0, refilled;
+	const __u64 none[2] = { 0 };
+	__u64 refilled;
 
 	/* Forget what earlier tests have described at these addresses. */
-	for (__u32 i = 0; i < bpf_map__max_entries(t->skel->maps.described); i++)
-		own_put(t->skel->maps.described, i, &none);
+	for (__u32 i = 0; i < bpf_map__max_entries(t->skel->maps.codes); i++)
+		own_put(t->skel->maps.codes, i, none);
 	begin_with_thread(t, 1);
 	push_frames(t, 40);
 	clock_gettime(CLOCK_MONOTONIC, &now);
