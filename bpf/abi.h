@@ -83,11 +83,9 @@
 
 static inline int same_start(__u64 a, __u64 b)
 {
-	if (a == b)
-		return 1;
-	if (a % KRAIT_NS_PER_TICK && b % KRAIT_NS_PER_TICK)
-		return 0;
-	return a / KRAIT_NS_PER_TICK == b / KRAIT_NS_PER_TICK;
+	__u64 whole = a < b ? a : b, within = a < b ? b - a : a - b;
+
+	return !within || (within < KRAIT_NS_PER_TICK && whole % KRAIT_NS_PER_TICK == 0);
 }
 
 /* Compares two processes with one pid: < 0 if a started earlier, 0 if they are the same process. */
