@@ -190,7 +190,7 @@ static __always_inline __u32 take_python(struct scratch *s, struct proc_info *pr
 	    walk_is_finalizing(&s->walker, c.off, s->search.runtime_addr, s->frames))
 		reason = REASON_FINALIZING;
 	if (!s->record.no_anchors && s->walker.frame_cnt >= KRAIT_ANCHOR_WORTH &&
-	    task_is_dumpable((struct task_struct *)bpf_get_current_task()))
+	    current_is_dumpable(has_task_regs))
 		s->record.flags |= SAMPLE_DUMPABLE;
 	return reason;
 }

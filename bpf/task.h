@@ -28,17 +28,23 @@ struct mm_struct___bitmap {
  * asked not to be traced. /proc shows this by the owner of its files, but for root's processes they
  * look the same in both cases.
  */
-static __always_inline bool task_is_dumpable(struct task_struct *task)
+static __always_inline bool current_is_dumpable(bool in_place)
 {
-	struct mm_struct *mm = BPF_CORE_READ(task, mm);
-	const struct mm_struct___bitmap *bitmap = (const void *)mm;
-	const struct mm_struct___word *word = (const void *)mm;
+	const struct mm_struct___bitmap *bitmap;
+	const struct mm_struct___word *word;
 	unsigned long flags = 0;
 
+	if (in_place)
+		bitmap = (const void *)bpf_get_current_task_btf()->mm;
+	else
+		bitmap = (const void *)BPF_CORE_READ((struct task_struct *)bpf_get_current_task(),
+						     mm);
+	word = (const void *)bitmap;
 	if (bpf_core_field_exists(bitmap->flags))
-		bpf_core_read(&flags, sizeof(flags), &bitmap->flags);
+		flags = in_place ? bitmap->flags.__mm_flags[0] :
+				   BPF_CORE_READ(bitmap, flags.__mm_flags[0]);
 	else if (bpf_core_field_exists(word->flags))
-		bpf_core_read(&flags, sizeof(flags), &word->flags);
+		flags = in_place ? word->flags : BPF_CORE_READ(word, flags);
 	return (flags & MM_DUMPABLE_MASK) == MM_DUMPABLE_USER;
 }
 
