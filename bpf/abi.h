@@ -256,8 +256,10 @@ struct thread_slot {
 	__u32 frame_cnt; /* frames in the previous walk */
 	__u16 native; /* that list has no state of this thread */
 	__u16 taken; /* a program is using the slot and the anchor */
+	/* where its thread states point to the running task, when tasks_known had that value; 0: nowhere */
+	__u32 running_task, tasks_known;
 };
-_Static_assert(sizeof(struct thread_slot) == 80, "struct thread_slot is shared with BPF");
+_Static_assert(sizeof(struct thread_slot) == 88, "struct thread_slot is shared with BPF");
 
 /*
  * A thread's time on and off the CPU. Only switches and ticks write it: one CPU at a time, in the

@@ -67,30 +67,55 @@ static __always_inline bool greenlets_begin(struct scratch *s, const struct py_o
 	return true;
 }
 
-static __always_inline void take_greenlets(const struct trigger *t, struct scratch *s,
-					   struct proc_info *proc)
+static __always_inline int walk_parents(__u32 memory, __u32 layout, bool has_loop)
 {
-	__u32 pid = s->record.pid, layout = proc->layout;
-	const struct greenlet_place *l = bpf_map_lookup_elem(&greenlet_places, &pid);
-	struct loop_ctx c = { .s = s };
+	const struct greenlet_place *l;
+	struct proc_info *proc;
+	struct loop_ctx c;
+	struct scratch *s;
 	__u64 *part;
+	__u32 pid;
 
-	if (!l || !s->record.tstate_addr || !same_start(l->start_ns, proc->start_ns))
-		return;
-	c.off = bpf_map_lookup_elem(&layouts, &layout);
-	if (!c.off || !greenlets_begin(s, c.off, l))
-		return;
-	walk_greenlets(&c, layout, t->has_loop);
+	if (!loop_ctx_of(&c, memory, layout))
+		return 1;
+	s = c.s;
+	pid = s->record.pid;
+	l = bpf_map_lookup_elem(&greenlet_places, &pid);
+	proc = bpf_map_lookup_elem(&procs, &pid);
+	if (!l || !proc || !s->record.tstate_addr || !same_start(l->start_ns, proc->start_ns) ||
+	    !greenlets_begin(s, c.off, l))
+		return 1;
+	walk_greenlets(&c, layout, has_loop);
 	if (!s->greenlets.cnt)
-		return;
+		return 0;
 	greenlet_walk_stop(&s->greenlets);
 	part = section_room(s, FRAME_WORDS * s->greenlets.at, FRAME_WORDS);
 	if (part)
 		greenlet_settle(&s->greenlets, (struct frame *)part);
-	describe_parts(&c, proc, s->greenlets.cnt, t->has_loop);
+	describe_parts(s, layout, s->greenlets.cnt, has_loop);
 	section_append(&s->record, SECTION_GREENLETS,
 		       s->greenlets.cnt < KRAIT_MAX_GREENLET_PARTS ? s->greenlets.cnt :
 								     KRAIT_MAX_GREENLET_PARTS);
+	return 0;
+}
+
+__weak __noinline int walk_parents_loop(__u32 memory, __u32 layout)
+{
+	return walk_parents(memory, layout, true);
+}
+
+__weak __noinline int walk_parents_bounded(__u32 memory, __u32 layout)
+{
+	return walk_parents(memory, layout, false);
+}
+
+static __always_inline void take_greenlets(const struct trigger *t, struct scratch *s,
+					   const struct proc_info *proc)
+{
+	if (t->has_loop)
+		walk_parents_loop(s->index, proc->layout);
+	else
+		walk_parents_bounded(s->index, proc->layout);
 }
 
 #endif /* KRAIT_GREENLET_CHAIN_H */

@@ -87,14 +87,14 @@ const volatile bool want_opcodes __weak = false;
 const volatile bool want_tasks __weak = true, want_task_names __weak = true;
 
 /*
- * Set by user space once some process has an entry in task_layouts; until then samples look up
- * nothing.
+ * Changed by user space after each entry that it puts into task_layouts; 0: there is none, and
+ * samples look up nothing.
  */
 volatile __u32 tasks_known __weak = 0;
 
 /*
- * Take the parents of the thread's current greenlet. greenlets_known: as tasks_known, for
- * greenlet_places.
+ * Take the parents of the thread's current greenlet. greenlets_known: set by user space
+ * once some process has an entry in greenlet_places.
  */
 const volatile bool want_greenlets __weak = true;
 volatile __u32 greenlets_known __weak = 0;

@@ -3,8 +3,9 @@
  * task_chain.h - the section of a sample with asyncio tasks: the one that the thread runs, and
  * those that await it (tasks.h).
  *
- * Must hold: for a process without an entry the cost is one map lookup, and none if no process has
- * one. A thread without a running task costs one more word of memory.
+ * Must hold: a thread that has a slot costs a map lookup only when some process's entry has changed
+ * since its last sample, and if no process has one, no thread does. A thread without a running task
+ * costs a word of memory if its process has an entry.
  */
 #ifndef KRAIT_TASK_CHAIN_H
 #define KRAIT_TASK_CHAIN_H
@@ -40,23 +41,51 @@ __weak __noinline int bounded_describe_part(__u32 memory, __u32 layout)
 	return loop_ctx_of(&c, memory, layout) ? describe_part(c.s, c.off) : 1;
 }
 
-/* Describes the code objects of the section that comes next. */
-static __always_inline void describe_parts(struct loop_ctx *c, struct proc_info *proc, __u32 cnt,
-					   bool has_loop)
+static __always_inline int describe_all_parts(__u32 memory, __u32 layout, __u32 cnt, bool has_loop)
 {
-	__u32 memory = c->s->index;
+	struct proc_info *proc;
+	struct loop_ctx c;
+	__u32 pid;
 
-	describe_plan(c->s, proc);
-	c->s->describer.frame_cnt = cnt;
+	if (!loop_ctx_of(&c, memory, layout))
+		return 1;
+	pid = c.s->record.pid;
+	proc = bpf_map_lookup_elem(&procs, &pid);
+	if (!proc)
+		return 1;
+	describe_plan(c.s, proc);
+	c.s->describer.frame_cnt = cnt;
 	if (has_loop) {
-		bpf_loop(KRAIT_MAX_TASK_PARTS, describe_part_loop, c, 0);
+		bpf_loop(KRAIT_MAX_TASK_PARTS, describe_part_loop, &c, 0);
 	} else {
 		for (int i = 0; i < KRAIT_MAX_TASK_PARTS; i++) {
-			if (bounded_describe_part(memory, proc->layout))
+			if (bounded_describe_part(memory, layout))
 				break;
 		}
 	}
-	describe_settle(c->s, proc);
+	describe_settle(c.s, proc);
+	return 0;
+}
+
+/* Global functions: the verifier checks them apart from the code that leads here. */
+__weak __noinline int describe_parts_loop(__u32 memory, __u32 layout, __u32 cnt)
+{
+	return describe_all_parts(memory, layout, cnt, true);
+}
+
+__weak __noinline int describe_parts_bounded(__u32 memory, __u32 layout, __u32 cnt)
+{
+	return describe_all_parts(memory, layout, cnt, false);
+}
+
+/* Describes the code objects of the section that comes next. */
+static __always_inline void describe_parts(const struct scratch *s, __u32 layout, __u32 cnt,
+					   bool has_loop)
+{
+	if (has_loop)
+		describe_parts_loop(s->index, layout, cnt);
+	else
+		describe_parts_bounded(s->index, layout, cnt);
 }
 
 /* Settles the part of the chain's last task. */
@@ -69,28 +98,101 @@ static __always_inline void settle_last_task(struct scratch *s)
 		task_settle(&s->tasks, (struct frame *)part);
 }
 
-static __always_inline void take_tasks(const struct trigger *t, struct scratch *s,
-				       struct proc_info *proc)
+/* The process's entry; NULL: it has none. */
+static __always_inline const struct task_layout *task_layout_of(const struct scratch *s,
+								const struct proc_info *proc)
 {
-	__u32 pid = s->record.pid, layout = proc->layout;
+	__u32 pid = s->record.pid;
 	const struct task_layout *l = bpf_map_lookup_elem(&task_layouts, &pid);
-	struct loop_ctx c = { .s = s };
+
+	return l && same_start(l->start_ns, proc->start_ns) ? l : NULL;
+}
+
+/*
+ * Looks where thread states of the process point to the running task; 0: nowhere. The thread's slot
+ * remembers it.
+ */
+__weak __noinline int look_for_tasks(__u32 memory)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	__u32 known = tasks_known, pid, at = 0;
+	const struct task_layout *l;
+	struct thread_slot *slot;
+	struct proc_info *proc;
+
+	if (!s)
+		return 0;
+	pid = s->record.pid;
+	proc = bpf_map_lookup_elem(&procs, &pid);
+	l = proc ? task_layout_of(s, proc) : NULL;
+	if (l)
+		at = l->running_task;
+	slot = slot_of(s);
+	if (slot) {
+		slot->running_task = at;
+		slot->tasks_known = known;
+	}
+	return at;
+}
+
+static __always_inline __u32 running_task_at(const struct scratch *s)
+{
+	const struct thread_slot *slot = slot_of(s);
+
+	if (slot && slot->tasks_known == tasks_known)
+		return slot->running_task;
+	return look_for_tasks(s->index);
+}
+
+static __always_inline int walk_running_task(__u32 memory, __u32 layout, __u64 task_addr,
+					     bool has_loop)
+{
+	const struct task_layout *l;
+	struct proc_info *proc;
+	struct loop_ctx c;
+	__u32 pid, cnt;
+
+	if (!loop_ctx_of(&c, memory, layout))
+		return 1;
+	pid = c.s->record.pid;
+	proc = bpf_map_lookup_elem(&procs, &pid);
+	l = proc ? task_layout_of(c.s, proc) : NULL;
+	if (!l)
+		return 1;
+	task_walk_begin(&c.s->tasks, task_addr, want_task_names);
+	walk_tasks(&c, layout, l, has_loop);
+	cnt = c.s->tasks.cnt;
+	if (!cnt)
+		return 0;
+	settle_last_task(c.s);
+	describe_parts(c.s, layout, cnt, has_loop);
+	section_append(&c.s->record, SECTION_TASKS,
+		       cnt < KRAIT_MAX_TASK_PARTS ? cnt : KRAIT_MAX_TASK_PARTS);
+	return 0;
+}
+
+__weak __noinline int walk_running_task_loop(__u32 memory, __u32 layout, __u64 task_addr)
+{
+	return walk_running_task(memory, layout, task_addr, true);
+}
+
+__weak __noinline int walk_running_task_bounded(__u32 memory, __u32 layout, __u64 task_addr)
+{
+	return walk_running_task(memory, layout, task_addr, false);
+}
+
+static __always_inline void take_tasks(const struct trigger *t, struct scratch *s,
+				       const struct proc_info *proc)
+{
+	__u32 at = s->record.tstate_addr ? running_task_at(s) : 0;
 	__u64 task_addr = 0;
 
-	if (!l || !s->record.tstate_addr || !same_start(l->start_ns, proc->start_ns))
+	if (!at || read_user_u64(&task_addr, s->record.tstate_addr + at) || !task_addr)
 		return;
-	c.off = bpf_map_lookup_elem(&layouts, &layout);
-	if (!c.off || read_user_u64(&task_addr, s->record.tstate_addr + l->running_task) ||
-	    !task_addr)
-		return;
-	task_walk_begin(&s->tasks, task_addr, want_task_names);
-	walk_tasks(&c, layout, l, t->has_loop);
-	if (!s->tasks.cnt)
-		return;
-	settle_last_task(s);
-	describe_parts(&c, proc, s->tasks.cnt, t->has_loop);
-	section_append(&s->record, SECTION_TASKS,
-		       s->tasks.cnt < KRAIT_MAX_TASK_PARTS ? s->tasks.cnt : KRAIT_MAX_TASK_PARTS);
+	if (t->has_loop)
+		walk_running_task_loop(s->index, proc->layout, task_addr);
+	else
+		walk_running_task_bounded(s->index, proc->layout, task_addr);
 }
 
 #endif /* KRAIT_TASK_CHAIN_H */

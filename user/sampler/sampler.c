@@ -408,8 +408,12 @@ int sampler__set_tasks(struct sampler *s, pid_t pid, const struct task_layout *l
 
 	if (!layout)
 		return bpf_map_delete_elem(fd, &pid) ? -errno : 0;
-	s->skel->bss->tasks_known = 1;
-	return bpf_map_update_elem(fd, &pid, layout, BPF_ANY) ? -errno : 0;
+	if (bpf_map_update_elem(fd, &pid, layout, BPF_ANY))
+		return -errno;
+	/* Only after the entry, and never 0 again: threads remember what they found at that value. */
+	__atomic_store_n(&s->skel->bss->tasks_known, s->skel->bss->tasks_known + 1 ?: 1,
+			 __ATOMIC_RELEASE);
+	return 0;
 }
 
 int sampler__set_greenlets(struct sampler *s, pid_t pid, const struct greenlet_place *place)
