@@ -23,7 +23,16 @@
 
 #define FRAME_WORDS (sizeof(struct frame) / sizeof(__u64))
 
+/*
+ * What every sample uses lies together, between large arrays: after a millisecond of other work each
+ * page and line is one that the CPU has to fetch again.
+ */
 struct scratch {
+	__u64 regs[TASK_REGS_WORDS]; /* of the thread, user mode */
+	struct walker walker;
+	struct thread_search search;
+	struct anchor_plan plan;
+	struct describer describer;
 	__u32 taken;
 	__u32 index; /* index of this memory in the map */
 	/*
@@ -31,18 +40,9 @@ struct scratch {
 	 * KRAIT_NO_SLOT, KRAIT_NO_ANCHOR.
 	 */
 	__u32 slot_index, anchor_index;
-	struct thread_search search;
-	struct walker walker;
-	struct anchor_plan plan;
-	struct describer describer;
-	struct record_code code;
-	struct native_walk native;
-	struct task_walk tasks;
-	struct greenlet_walk greenlets;
-	__u64 regs[TASK_REGS_WORDS]; /* of the thread, user mode */
-	__u64 state_addr; /* for nogil_is_parked(), in a free-threaded thread; else 0 */
-	__u32 waits; /* enum wait_flag, of a free-threaded interpreter */
 	__u32 expected; /* expected number of Python frames, from the thread's previous walk */
+	__u32 waits; /* enum wait_flag, of a free-threaded interpreter */
+	__u64 state_addr; /* for nogil_is_parked(), in a free-threaded thread; else 0 */
 	/* of the sample, kept until the sections before it are written */
 	struct interp_facts interp;
 	struct record_sample record;
@@ -52,6 +52,10 @@ struct scratch {
 	__u64 room[2 * KRAIT_MAX_NATIVE + KRAIT_MAX_KERNEL + sizeof(struct wait_facts) / 8 +
 		   sizeof(struct interp_facts) / 8 +
 		   FRAME_WORDS * (KRAIT_MAX_TASK_PARTS + KRAIT_MAX_GREENLET_PARTS)];
+	struct native_walk native;
+	struct task_walk tasks;
+	struct greenlet_walk greenlets;
+	struct record_code code;
 };
 
 /*

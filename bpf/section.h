@@ -13,7 +13,8 @@
 
 /* Room for sections, in words. */
 #define BODY_WORDS                                                                                 \
-	((sizeof(struct scratch) - __builtin_offsetof(struct scratch, frames)) / sizeof(__u64))
+	((sizeof(((struct scratch *)0)->frames) + sizeof(((struct scratch *)0)->room)) /           \
+	 sizeof(__u64))
 
 /* Keeps the compiler from checking one register's bound and using another register. */
 #define keep_bound(var) asm volatile("" : "+r"(var))

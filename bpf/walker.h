@@ -40,6 +40,7 @@ enum exposed {
 
 /* Loop state and windows of one walk; in per-CPU memory, as the BPF stack is too small. */
 struct walker {
+	__u64 chain[KRAIT_ANCHOR_FRAMES]; /* the mark, its caller ... to the first entry frame */
 	READ_MEMBER
 	__u64 next_addr; /* frame to visit next, 0 at the end of the chain */
 	__u64 last_addr; /* frame visited last */
@@ -64,7 +65,6 @@ struct walker {
 	__u32 chain_open; /* chain still collects the mark's callers */
 	__u32 chain_cnt;
 	__u32 opcodes; /* read each frame's opcode; in the kernel a knob of the program decides */
-	__u64 chain[KRAIT_ANCHOR_FRAMES]; /* the mark, its caller ... to the first entry frame */
 	__u8 frame_head[FRAME_HEAD]; /* what precedes a frame that is part of its generator: tasks.h */
 	__u8 frame_window[WINDOW_SIZE(FRAME_WINDOW_MASK + 1)];
 	__u8 code_window[WINDOW_SIZE(CODE_WINDOW_MASK + 1)];
