@@ -381,9 +381,11 @@ class Scene:
         began = k.recording(start_secs)
         self.ok(began, "krait begins to sample", k.words, stuck(k))
         truths = {}
-        try:
-            if began:
-                with h.working():
+        # Attackers also work while krait ends.
+        with contextlib.ExitStack() as at_work:
+            try:
+                if began:
+                    at_work.enter_context(h.working())
                     crowd = early + [self.bystander()]
                     time.sleep(age_secs)
                     for b in crowd:
@@ -393,8 +395,8 @@ class Scene:
                     truths = {b: b.tell() for b in crowd}
                     # Leave time for the last samples.
                     time.sleep(0.1)
-        finally:
-            k.seconds = k.interrupt(end_secs)
+            finally:
+                k.seconds = k.interrupt(end_secs)
         self.judge_krait(k, codes, end_secs)
         if began:
             self.judge_bystanders(k, truths)

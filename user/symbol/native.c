@@ -402,6 +402,8 @@ uid_t native__file_owner(struct native *n, const struct mapping *m, __u64 now_ns
 {
 	const struct symbol_file *file;
 
+	if (native_files__starves(n->files, m->module))
+		return 0;
 	want_file(n, m, now_ns);
 	file = native_files__symbol_file(n->files, m->module);
 	return file ? file->owner : 0;
