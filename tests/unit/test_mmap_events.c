@@ -76,6 +76,19 @@ static void map_on(int cpu)
 	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
+/* What is mapped on that CPU is seen, nothing is lost, and a look at an unchanged list changes nothing. */
+static void assert_heard(struct mmap_events *e, int cpu)
+{
+	struct seen seen;
+
+	map_on(cpu);
+	seen = read_all(e);
+	assert_true(seen.own > 0);
+	assert_int_equal(seen.lost, 0);
+	mmap_events__follow_cpus(e);
+	assert_int_equal(read_all(e).lost, 0);
+}
+
 static void cpus_that_come_and_go_are_followed(void **state)
 {
 	struct mmap_events *e = mmap_events__new();
@@ -106,13 +119,7 @@ static void cpus_that_come_and_go_are_followed(void **state)
 	/* It is back: anything may have been mapped meanwhile, and later events are seen. */
 	mmap_events__set_cpus(e, cpus, cnt);
 	assert_int_equal(read_all(e).lost, 1);
-	map_on(cpus[1]);
-	seen = read_all(e);
-	assert_true(seen.own > 0);
-	assert_int_equal(seen.lost, 0);
-	/* The list is unchanged. */
-	mmap_events__follow_cpus(e);
-	assert_int_equal(read_all(e).lost, 0);
+	assert_heard(e, cpus[1]);
 	mmap_events__free(e);
 }
 
@@ -176,8 +183,6 @@ static void a_cpu_that_cannot_have_its_event_yet_gets_it_later(void **state)
 		skip();
 	}
 	for (unsigned i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-		struct seen seen;
-
 		mmap_events__set_cpus(e, cpus, 1);
 		refused_cpu = cpus[1];
 		refusal = errors[i];
@@ -192,12 +197,7 @@ static void a_cpu_that_cannot_have_its_event_yet_gets_it_later(void **state)
 		refusal = 0;
 		mmap_events__follow_cpus(e);
 		assert_true(read_all(e).lost > 0);
-		map_on(cpus[1]);
-		seen = read_all(e);
-		assert_true(seen.own > 0);
-		assert_int_equal(seen.lost, 0);
-		mmap_events__follow_cpus(e);
-		assert_int_equal(read_all(e).lost, 0);
+		assert_heard(e, cpus[1]);
 	}
 	mmap_events__free(e);
 }

@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "support_folder.h"
 #include "support_roles.h"
 #include "proc/modules.h"
 #include "proc/space.h"
@@ -211,9 +212,9 @@ static void a_name_that_does_not_come_now_comes_later(void **state)
 /* As many other files as may be open, so that the rest is closed. */
 static void open_others(struct native_files *of)
 {
-	char path[] = "/tmp/krait-unit-XXXXXX", file[64];
+	char path[TEST_FOLDER_MAX], file[TEST_FOLDER_MAX + 16];
 
-	assert_non_null(mkdtemp(path));
+	test_folder_make(path);
 	for (int i = 0; i < NATIVE_FILES_OPEN; i++) {
 		struct module *m;
 		int fd;
@@ -224,9 +225,8 @@ static void open_others(struct native_files *of)
 		m = modules__get(native_files__modules(of), file, file, 0);
 		assert_non_null(m);
 		native_files__open_fd(of, m, fd, false);
-		unlink(file);
 	}
-	rmdir(path);
+	test_folder_remove(path);
 }
 
 /* Nobody reads a file again for a name that it has said, whichever process it is for. */

@@ -42,7 +42,7 @@ enum state {
 #define STATE_EXCEPTION (1U << 10) /* it handles or raises an exception */
 #define STATE_STILL_WAITS                                                                          \
 	(1U << 11) /* in a wait for the GIL: the thread's next wait continues it */
-/* From here on the number of the GIL within its process; 0: unknown or none. */
+/* The bits from this one on are the number of the GIL within its process; 0: unknown or none. */
 #define STATE_GIL_SHIFT 16
 
 /* "gil"; "": none. */

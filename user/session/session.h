@@ -76,7 +76,7 @@ struct session_stats {
 	unsigned unwanted; /* other Python processes, which the filter excludes */
 	__u64 samples; /* of all events */
 	__u64 mappings_reported; /* by the kernel, instead of being looked up */
-	__u64 mappings_ahead; /* likewise, for unwinding only: mmap_events.h */
+	__u64 mappings_ahead; /* likewise, for unwinding only: sampler/mmap_events.h */
 	__u64 thread_steps; /* thread states that the kernel side visited to find threads */
 	/*
 	 * About time off the CPU: threads that found no room; ns of samples that could not be taken
