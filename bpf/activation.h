@@ -71,12 +71,10 @@ static __always_inline int walk_activation(__u32 memory, __u32 layout, bool has_
 	struct thread_top top = {};
 	struct proc_info *proc;
 	struct loop_ctx c;
-	__u32 pid;
 
 	if (!loop_ctx_of(&c, memory, layout))
 		return REASON_BAD_FRAME;
-	pid = c.s->record.pid;
-	proc = bpf_map_lookup_elem(&procs, &pid);
+	proc = sampled_process(c.s);
 	if (!proc || activation_before(c.s, c.off, &top))
 		return REASON_BAD_FRAME;
 	walk_begin(&c.s->walker, top.frame_addr, 0, proc->flags & PROC_FINGERPRINT);

@@ -81,7 +81,7 @@ static __always_inline int walk_parents(__u32 memory, __u32 layout, bool has_loo
 	s = c.s;
 	pid = s->record.pid;
 	l = bpf_map_lookup_elem(&greenlet_places, &pid);
-	proc = bpf_map_lookup_elem(&procs, &pid);
+	proc = sampled_process(s);
 	if (!l || !proc || !s->record.tstate_addr || !same_start(l->start_ns, proc->start_ns) ||
 	    !greenlets_begin(s, c.off, l))
 		return 1;

@@ -161,6 +161,14 @@ static __always_inline int loop_ctx_of(struct loop_ctx *c, __u32 memory, __u32 l
 	return c->s && c->off;
 }
 
+/* The sample's process, in a global function, whose parameters cannot be pointers. NULL: it has gone. */
+static __always_inline struct proc_info *sampled_process(const struct scratch *s)
+{
+	__u32 pid = s->record.pid;
+
+	return bpf_map_lookup_elem(&procs, &pid);
+}
+
 /* Takes one step along a greenlet's parents and appends it to the record. Returns 1 at the end. */
 static __always_inline int greenlets_next(struct scratch *s, const struct py_offsets *off,
 					  const struct greenlet_place *l)
@@ -305,14 +313,12 @@ static __always_inline int search_thread(__u32 memory, __u32 layout, __u32 index
 	struct proc_info *proc;
 	struct loop_ctx c;
 	__u64 now_ns;
-	__u32 pid;
 
 	if (!loop_ctx_of(&c, memory, layout))
 		return REASON_NO_LAYOUT;
 	t = &c.s->search;
 	now_ns = c.s->record.time_ns;
-	pid = c.s->record.pid;
-	proc = bpf_map_lookup_elem(&procs, &pid);
+	proc = sampled_process(c.s);
 	if (!proc)
 		return REASON_NO_LAYOUT;
 	if (slot && thread_still_native(t, c.off, slot))

@@ -45,12 +45,10 @@ static __always_inline int describe_all_parts(__u32 memory, __u32 layout, __u32 
 {
 	struct proc_info *proc;
 	struct loop_ctx c;
-	__u32 pid;
 
 	if (!loop_ctx_of(&c, memory, layout))
 		return 1;
-	pid = c.s->record.pid;
-	proc = bpf_map_lookup_elem(&procs, &pid);
+	proc = sampled_process(c.s);
 	if (!proc)
 		return 1;
 	describe_plan(c.s, proc);
@@ -115,15 +113,14 @@ static __always_inline const struct task_layout *task_layout_of(const struct scr
 __weak __noinline int look_for_tasks(__u32 memory)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
-	__u32 known = tasks_known, pid, at = 0;
+	__u32 known = tasks_known, at = 0;
 	const struct task_layout *l;
 	struct thread_slot *slot;
 	struct proc_info *proc;
 
 	if (!s)
 		return 0;
-	pid = s->record.pid;
-	proc = bpf_map_lookup_elem(&procs, &pid);
+	proc = sampled_process(s);
 	l = proc ? task_layout_of(s, proc) : NULL;
 	if (l)
 		at = l->running_task;
@@ -150,12 +147,11 @@ static __always_inline int walk_running_task(__u32 memory, __u32 layout, __u64 t
 	const struct task_layout *l;
 	struct proc_info *proc;
 	struct loop_ctx c;
-	__u32 pid, cnt;
+	__u32 cnt;
 
 	if (!loop_ctx_of(&c, memory, layout))
 		return 1;
-	pid = c.s->record.pid;
-	proc = bpf_map_lookup_elem(&procs, &pid);
+	proc = sampled_process(c.s);
 	l = proc ? task_layout_of(c.s, proc) : NULL;
 	if (!l)
 		return 1;
