@@ -20,12 +20,17 @@
 #ifndef KRAIT_EXPOSED_H
 #define KRAIT_EXPOSED_H
 
-/* Called at the end of the chain: 1 if it must be walked again because the last frame was a Python frame. */
+/*
+ * Called at the end of the chain: 1 if it must be walked again because the last frame was a Python frame. A generator
+ * without any caller is just being left: what its frame object holds says nothing, since CPython writes _f_frame_data only
+ * when a frame object takes its frame over (take_ownership(), Python/frame.c, 3.12).
+ */
 static __always_inline int exposed_again(struct walker *w, const struct py_offsets *off,
 					 const struct frame *frames)
 {
 	if (w->exposed != EXPOSED_NOT_ASKED || !w->frame_cnt || w->last_owner > OWNER_GENERATOR ||
-	    off->frame_kind != PY_FRAME_OWNER || !frames[0].frame_addr)
+	    off->frame_kind != PY_FRAME_OWNER || !frames[0].frame_addr ||
+	    (w->frame_cnt == 1 && w->last_owner == OWNER_GENERATOR))
 		return 0;
 	walk_rewind(w, frames[0].frame_addr, EXPOSED_SO_FAR);
 	return 1;

@@ -142,6 +142,24 @@ static void a_chain_without_what_greenlet_keeps_is_truncated(void **state)
 	}
 }
 
+/* Its frame object may hold anything where greenlet would have kept a frame. */
+static void a_generator_that_is_just_being_left_is_truncated(void **state)
+{
+	struct walk_fixture *x = *state;
+
+	for_each_version(v)
+	{
+		walk_fixture_begin(x, v);
+		usual_stack(x);
+		expose(x, v, 0, 0);
+		walk_now(x);
+		assert_int_equal(x->result.reason, REASON_SWITCHING);
+		fake_put_u8(x->fake, MEMBER(x, 0, owner), FAKE_GENERATOR);
+		walk_now(x);
+		assert_walk(&x->result, &x->stack, REASON_NO_BASE, 1);
+	}
+}
+
 static void an_owner_that_is_none_ends_the_walk(void **state)
 {
 	struct walk_fixture *x = *state;
@@ -285,6 +303,7 @@ int main(void)
 		cmocka_unit_test(entry_frames_that_greenlet_has_taken_out_are_put_back),
 		cmocka_unit_test(a_chain_without_what_greenlet_keeps_is_truncated),
 		cmocka_unit_test(an_entry_frame_ends_a_stack_before_3_15),
+		cmocka_unit_test(a_generator_that_is_just_being_left_is_truncated),
 		cmocka_unit_test(an_owner_that_is_none_ends_the_walk),
 		cmocka_unit_test(a_compiled_frame_may_be_the_last_before_3_15),
 		cmocka_unit_test(a_frame_beside_its_frame_object_is_not_compiled),
