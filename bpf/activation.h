@@ -45,45 +45,73 @@ static __always_inline bool activation_is_there(struct thread_search *t,
 		ret->cframe_previous_addr - t->tstate_addr < KRAIT_CFRAME_THREAD);
 }
 
-/* Finds the activation that called the thread's newest one. Returns 0, or -1 if none is visible. */
-static __always_inline int activation_before(struct scratch *s, const struct py_offsets *off,
-					     struct thread_top *ret)
+struct activation_search {
+	struct loop_ctx c;
+	__u64 found;
+	__u64 end; /* where the last C frame looked at ends */
+	__u64 below; /* how far below the end of its C frame an activation lies */
+	struct thread_top top; /* of the activation that was found */
+};
+
+/* Looks at the C frame with that index, the next one. Returns 1 when the search is over. */
+static __always_inline int activation_step(struct activation_search *a, __u32 index)
 {
-	__u64 end = native_frame_end(s, 0), newest_addr = THREAD_FIELD(&s->search, off, cframe);
-	__u64 below = end - newest_addr;
+	struct scratch *s = a->c.s;
+	__u64 begin = a->end;
 
-	if (below - 1 >= ACTIVATION_LEAF_BYTES)
+	a->end = native_frame_end(s, index);
+	if (a->end <= begin)
+		return 1;
+	if (a->end - begin >= a->below)
+		a->found = activation_is_there(&s->search, a->c.off, a->end - a->below, &a->top);
+	return a->found;
+}
+
+static long activation_loop(__u32 index, void *data)
+{
+	return activation_step(data, index + 1) ? 1 : 0;
+}
+
+/* Finds the activation that called the thread's newest one. Returns 0, or -1 if none is visible. */
+static __always_inline int activation_before(struct activation_search *a, bool has_loop)
+{
+	struct scratch *s = a->c.s;
+
+	a->end = native_frame_end(s, 0);
+	a->below = a->end - THREAD_FIELD(&s->search, a->c.off, cframe);
+	if (a->below - 1 >= ACTIVATION_LEAF_BYTES)
 		return -1;
-	for (__u32 i = 1; i < ACTIVATION_FRAMES; i++) {
-		__u64 begin = end;
-
-		end = native_frame_end(s, i);
-		if (end <= begin)
-			return -1;
-		if (end - begin >= below && activation_is_there(&s->search, off, end - below, ret))
-			return 0;
+	if (has_loop) {
+		bpf_loop(ACTIVATION_FRAMES - 1, activation_loop, a, 0);
+	} else {
+		for (__u32 i = 1; i < ACTIVATION_FRAMES; i++) {
+			if (activation_step(a, i))
+				break;
+		}
 	}
-	return -1;
+	return a->found ? 0 : -1;
 }
 
 static __always_inline int walk_activation(__u32 memory, __u32 layout, bool has_loop)
 {
-	struct thread_top top = {};
+	struct activation_search a = {};
+	const struct thread_top *top = &a.top;
 	struct proc_info *proc;
 	struct loop_ctx c;
 
 	if (!loop_ctx_of(&c, memory, layout))
 		return REASON_BAD_FRAME;
+	a.c = c;
 	proc = sampled_process(c.s);
-	if (!proc || activation_before(c.s, c.off, &top))
+	if (!proc || activation_before(&a, has_loop))
 		return REASON_BAD_FRAME;
-	walk_begin(&c.s->walker, top.frame_addr, 0, proc->flags & PROC_FINGERPRINT);
-	walk_begin_cframe(&c.s->walker, c.s->search.tstate_addr, top.cframe_addr,
-			  top.cframe_previous_addr);
-	walk_frames(&c, layout, has_loop);
+	walk_begin(&c.s->walker, top->frame_addr, 0, proc->flags & PROC_FINGERPRINT);
+	walk_begin_cframe(&c.s->walker, c.s->search.tstate_addr, top->cframe_addr,
+			  top->cframe_previous_addr);
+	walk_frames(c.s, layout, has_loop);
 	if (c.s->walker.reason != REASON_PYTHON)
 		return REASON_BAD_FRAME;
-	describe_frames(&c, proc, has_loop);
+	describe_frames(c.s, layout, has_loop);
 	return REASON_PYTHON;
 }
 

@@ -74,7 +74,7 @@ static long walk_loop(__u32 index, void *data)
 }
 
 /* Frames equal to those of the previous walk that are taken over at once. */
-#define NATIVE_RUN 32
+#define NATIVE_RUN 16
 
 /* Room for a native frame behind the Python frames and the earlier native frames; or NULL. */
 static __always_inline struct native_frame *native_room(struct scratch *s)
@@ -350,37 +350,84 @@ __weak __noinline int search_thread_bounded(__u32 memory, __u32 layout, __u32 in
 	return search_thread(memory, layout, index, false);
 }
 
-static __always_inline void walk_frames(struct loop_ctx *c, __u32 layout, bool has_loop)
+static __always_inline int walk_all_frames(__u32 memory, __u32 layout, bool has_loop)
 {
-	__u32 memory = c->s->index, max = frames_max;
+	__u32 max = frames_max;
+	struct loop_ctx c;
 
-	c->s->walker.reason = REASON_DEPTH;
+	if (!loop_ctx_of(&c, memory, layout))
+		return -1;
+	c.s->walker.reason = REASON_DEPTH;
 	if (has_loop) {
-		bpf_loop(max < KRAIT_MAX_FRAMES ? max + 1 : KRAIT_MAX_FRAMES + 1, walk_loop, c, 0);
-		return;
+		bpf_loop(max < KRAIT_MAX_FRAMES ? max + 1 : KRAIT_MAX_FRAMES + 1, walk_loop, &c, 0);
+		return 0;
 	}
 	for (int i = 0; i <= KRAIT_MAX_FRAMES; i++) {
 		if (bounded_walk_step(memory, layout))
-			return;
+			break;
 	}
+	return 0;
 }
 
-/* Called after the walk, so that only the frames above an anchor need describing. */
-static __always_inline void describe_frames(struct loop_ctx *c, struct proc_info *proc,
-					    bool has_loop)
+static __always_inline int describe_all_frames(__u32 memory, __u32 layout, bool has_loop)
 {
-	__u32 memory = c->s->index;
+	struct proc_info *proc;
+	struct loop_ctx c;
 
-	describe_plan(c->s, proc);
+	if (!loop_ctx_of(&c, memory, layout))
+		return -1;
+	proc = sampled_process(c.s);
+	if (!proc)
+		return -1;
+	describe_plan(c.s, proc);
 	if (has_loop) {
-		bpf_loop(KRAIT_MAX_FRAMES, describe_loop, c, 0);
+		bpf_loop(KRAIT_MAX_FRAMES, describe_loop, &c, 0);
 	} else {
 		for (int i = 0; i < KRAIT_MAX_FRAMES; i++) {
-			if (bounded_describe_step(memory, proc->layout))
+			if (bounded_describe_step(memory, layout))
 				break;
 		}
 	}
-	describe_settle(c->s, proc);
+	describe_settle(c.s, proc);
+	return 0;
+}
+
+/* Global functions: the verifier checks them once, although they are called in several places. */
+__weak __noinline int walk_frames_loop(__u32 memory, __u32 layout)
+{
+	return walk_all_frames(memory, layout, true);
+}
+
+__weak __noinline int walk_frames_bounded(__u32 memory, __u32 layout)
+{
+	return walk_all_frames(memory, layout, false);
+}
+
+__weak __noinline int describe_frames_loop(__u32 memory, __u32 layout)
+{
+	return describe_all_frames(memory, layout, true);
+}
+
+__weak __noinline int describe_frames_bounded(__u32 memory, __u32 layout)
+{
+	return describe_all_frames(memory, layout, false);
+}
+
+static __always_inline void walk_frames(const struct scratch *s, __u32 layout, bool has_loop)
+{
+	if (has_loop)
+		walk_frames_loop(s->index, layout);
+	else
+		walk_frames_bounded(s->index, layout);
+}
+
+/* Called after the walk, so that only the frames above an anchor need describing. */
+static __always_inline void describe_frames(const struct scratch *s, __u32 layout, bool has_loop)
+{
+	if (has_loop)
+		describe_frames_loop(s->index, layout);
+	else
+		describe_frames_bounded(s->index, layout);
 }
 
 static __always_inline void walk_tasks(struct loop_ctx *c, __u32 layout,

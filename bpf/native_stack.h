@@ -34,11 +34,18 @@ static __always_inline int find_regs(const struct trigger *t, struct scratch *s,
  * Code from CPython's JIT keeps the evaluated frame and the thread state in registers (3.14 and
  * 3.15: the arguments of each stencil, by "preserve_none", Tools/jit/template.c), and has no frame
  * pointer on 3.14. These registers tell it from other JITs' code, which is in unnamed memory, too.
+ *
+ * A global function: the verifier follows each comparison once, not for each way that leads here.
  */
-static __always_inline void note_frame_in_regs(struct scratch *s)
+__weak __noinline int note_frame_in_regs(__u32 memory)
 {
-	__u64 tstate_addr = s->record.tstate_addr, frame_addr = s->frames[0].frame_addr;
-	__u64 others = ~0ULL, other_frames = ~0ULL;
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	__u64 others = ~0ULL, other_frames = ~0ULL, tstate_addr, frame_addr;
+
+	if (!s)
+		return -1;
+	tstate_addr = s->record.tstate_addr;
+	frame_addr = s->frames[0].frame_addr;
 
 #pragma unroll
 	for (int i = 0; i < REGS_GENERAL; i++) {
@@ -47,6 +54,7 @@ static __always_inline void note_frame_in_regs(struct scratch *s)
 	}
 	if (!others && !other_frames && tstate_addr && frame_addr)
 		s->record.flags |= SAMPLE_IN_FRAME;
+	return 0;
 }
 
 /*
@@ -70,7 +78,7 @@ static __always_inline int walk_native(const struct trigger *t, struct scratch *
 	if (s->record.flags & SAMPLE_KERNEL && REGS_BEHIND_SYSCALL(s->regs))
 		w->flags &= ~UNWIND_EXACT;
 	if (s->record.cnt[SECTION_FRAMES])
-		note_frame_in_regs(s);
+		note_frame_in_regs(s->index);
 	native_enter(s->index, current_process_start_ns(has_task_regs));
 	walk_native_frames(&c, t->has_loop);
 	native_leave(s->index);

@@ -149,11 +149,11 @@ static __always_inline __u32 walk_thread(struct loop_ctx *c, struct proc_info *p
 	walk_begin_cframe(&c->s->walker, t->tstate_addr, top.cframe_addr, top.cframe_previous_addr);
 	if (has_anchor)
 		plan_anchor(c->s, anchor, off);
-	walk_frames(c, proc->layout, has_loop);
+	walk_frames(c->s, proc->layout, has_loop);
 	if (has_anchor)
 		anchor_shorten(&c->s->plan, &c->s->walker);
 	if (reason_outcome(c->s->walker.reason) != OUTCOME_LOST)
-		describe_frames(c, proc, has_loop);
+		describe_frames(c->s, proc->layout, has_loop);
 	if (has_anchor) {
 		anchor_settle(anchor, &c->s->plan, &c->s->walker);
 		note_anchor(record, c->s);
@@ -161,29 +161,25 @@ static __always_inline __u32 walk_thread(struct loop_ctx *c, struct proc_info *p
 	return c->s->walker.reason;
 }
 
-/* Leaves the Python frames in s->frames and returns the outcome's reason. */
-static __always_inline __u32 take_python(struct scratch *s, struct proc_info *proc,
-					 const struct current_task *now, bool has_loop)
+static __always_inline int take_python_frames(__u32 memory, __u32 layout, __u64 thread_ptr,
+					      bool has_loop)
 {
-	struct loop_ctx c = { .s = s };
-	__u32 layout = proc->layout, reason;
+	struct proc_info *proc;
+	struct loop_ctx c;
+	struct scratch *s;
+	__u32 reason;
 
-	s->slot_index = KRAIT_NO_SLOT;
-	s->anchor_index = KRAIT_NO_ANCHOR;
-	s->expected = KRAIT_MAX_FRAMES;
-	s->walker.frame_cnt = 0;
-	if (now->is_exiting)
-		return REASON_EXITING;
-	if (now->is_execing)
-		return REASON_EXECING;
-	c.off = bpf_map_lookup_elem(&layouts, &layout);
-	if (!c.off)
+	if (!loop_ctx_of(&c, memory, layout))
+		return REASON_NO_LAYOUT;
+	s = c.s;
+	proc = sampled_process(s);
+	if (!proc)
 		return REASON_NO_LAYOUT;
 	s->record.no_anchors = c.off->thread.last_profiled_frame == PYOFF_ABSENT;
 	take_thread_maps(s);
-	s->search.thread_ptr = now->thread_ptr;
+	s->search.thread_ptr = thread_ptr;
 	s->search.runtime_addr = proc->runtime_addr;
-	s->record.thread_ptr = s->search.thread_ptr;
+	s->record.thread_ptr = thread_ptr;
 	reason = find_thread(&c, proc, has_loop);
 	if (reason != REASON_PYTHON)
 		return reason;
@@ -195,6 +191,33 @@ static __always_inline __u32 take_python(struct scratch *s, struct proc_info *pr
 	    current_is_dumpable(has_task_regs))
 		s->record.flags |= SAMPLE_DUMPABLE;
 	return reason;
+}
+
+/* Global functions: the verifier checks them apart from the code that follows. */
+__weak __noinline int take_python_loop(__u32 memory, __u32 layout, __u64 thread_ptr)
+{
+	return take_python_frames(memory, layout, thread_ptr, true);
+}
+
+__weak __noinline int take_python_bounded(__u32 memory, __u32 layout, __u64 thread_ptr)
+{
+	return take_python_frames(memory, layout, thread_ptr, false);
+}
+
+/* Leaves the Python frames in s->frames and returns the outcome's reason. */
+static __always_inline __u32 take_python(struct scratch *s, const struct proc_info *proc,
+					 const struct current_task *now, bool has_loop)
+{
+	s->slot_index = KRAIT_NO_SLOT;
+	s->anchor_index = KRAIT_NO_ANCHOR;
+	s->expected = KRAIT_MAX_FRAMES;
+	s->walker.frame_cnt = 0;
+	if (now->is_exiting)
+		return REASON_EXITING;
+	if (now->is_execing)
+		return REASON_EXECING;
+	return has_loop ? take_python_loop(s->index, proc->layout, now->thread_ptr) :
+			  take_python_bounded(s->index, proc->layout, now->thread_ptr);
 }
 
 #endif /* KRAIT_PYTHON_STACK_H */
