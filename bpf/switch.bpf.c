@@ -96,11 +96,15 @@ static __always_inline struct thread_wait *begin_wait(const struct switch_cpu *c
 	struct proc_info *proc;
 	struct thread_wait *w;
 
-	if (!task->mm || task->flags & PF_EXITING)
+	/*
+	 * Pointers are read by helpers here, where few switches come: for each direct load of one the
+	 * verifier searches all names of the kernel's types.
+	 */
+	if (!BPF_CORE_READ(task, mm) || task->flags & PF_EXITING)
 		return NULL;
 	proc = bpf_map_lookup_elem(&procs, &pid);
 	if (!proc || !(proc->flags & PROC_PYTHON) ||
-	    !same_start(task->group_leader->start_boottime, proc->start_ns))
+	    !same_start(process_start_ns(task), proc->start_ns))
 		return NULL;
 	w = wait_at(task, 0);
 	if (w && w->thread_start_ns)
