@@ -64,12 +64,13 @@ int look_at_threads(struct bpf_iter__task *ctx)
 	struct proc_info *proc;
 	__u32 pid;
 
-	if (!task || !task->mm || task->flags & PF_EXITING)
+	/* Pointers are read by helpers: see begin_wait() in switch.bpf.c. */
+	if (!task || !BPF_CORE_READ(task, mm) || task->flags & PF_EXITING)
 		return 0;
 	pid = task->tgid;
 	proc = bpf_map_lookup_elem(&procs, &pid);
 	if (!proc || !(proc->flags & PROC_PYTHON) ||
-	    !same_start(task->group_leader->start_boottime, proc->start_ns))
+	    !same_start(process_start_ns(task), proc->start_ns))
 		return 0;
 	look_at(task, proc, &look);
 	bpf_seq_write(ctx->meta->seq, &look, sizeof(look));
