@@ -145,7 +145,7 @@ def odd(python, folder):
     """A process whose script and claims are not UTF-8."""
     script = os.path.join(folder, ODD + ".py")
     shutil.copy(python.target("split.py"), script)
-    return h.Target(python.command(script), dict(os.environ, OTEL_SERVICE_NAME=ODD, OTEL_RESOURCE_ATTRIBUTES="team=" + ODD))
+    return h.Target(python.command(script, "nap"), dict(os.environ, OTEL_SERVICE_NAME=ODD, OTEL_RESOURCE_ATTRIBUTES="team=" + ODD))
 
 
 def check_odd(tap, bodies, process):
@@ -168,7 +168,7 @@ def check_one_run(tap, python):
     write(token, "let-me-in\n")
     env = dict(os.environ, OTEL_SERVICE_NAME="billing", SECRET=SECRET,
                OTEL_RESOURCE_ATTRIBUTES="deployment.environment=prod,team=a%2Cb,process.pid=1,service.name=other")
-    with h.start(python, "split.py", env=env) as named, h.start(python, "split.py", "rest") as plain, \
+    with h.start(python, "split.py", "rest", env=env) as named, h.start(python, "split.py", "nap") as plain, \
             odd(python, folder) as strange:
         agent = Agent(folder, "--config", config, "--listen", "unix:" + listener, "--listen-token-file", token)
         try:
@@ -254,7 +254,7 @@ def check_budget(tap, python):
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     token = os.path.join(folder, "token")
     write(token, "let-me-in\n")
-    with h.start(python, "split.py", "rest"):
+    with h.start(python, "split.py", "nap"):
         agent = Agent(folder, "-r", "997", "--native", "--cpu-budget", "0.05%", "--listen", "127.0.0.1:0",
                       "--listen-token-file", token, "--keep", "1h", "--keep-dir", os.path.join(folder, "kept"))
         try:

@@ -143,7 +143,7 @@ def end(tap, name, folder, process, last, lost=None):
 
 def behind_gate(stack, python, folder):
     """Provides, until the stack is left, a process to sample and a Collector behind a gate: (Collector, gate)."""
-    stack.enter_context(h.start(python, "split.py"))
+    stack.enter_context(h.start(python, "split.py", "nap"))
     last = stack.enter_context(collector.Collector(folder, "last"))
     gate = Gate(last.http)
     stack.callback(gate.close)

@@ -42,10 +42,10 @@ def kept(folder, keep):
 
 
 @contextlib.contextmanager
-def agent(folder, *args, seconds=None):
+def agent(folder, *args, seconds=None, rate=97):
     """Starts an agent that samples this machine in windows of a second and keeps the samples."""
     keep = os.path.join(folder, "keep")
-    command = [h.KRAIT, "agent", "-i", "1s", "-r", "97", "--cpu-budget", "100%", "--keep", "1h", "--keep-dir", keep, *args]
+    command = [h.KRAIT, "agent", "-i", "1s", "-r", str(rate), "--cpu-budget", "100%", "--keep", "1h", "--keep-dir", keep, *args]
     if seconds:
         command += ["-d", h.moment(seconds)]
     with open(os.path.join(folder, "agent.log"), "ab") as log:
@@ -80,10 +80,10 @@ def check_all_there(tap, name, folder, keep, requests):
 
 def check_protocol(tap, python, protocol):
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
-    with h.start(python, "split.py") as target, collector.Collector(folder) as c:
+    with h.start(python, "split.py", "rest") as target, collector.Collector(folder) as c:
         port = c.grpc if protocol == "grpc" else c.http
         with agent(folder, "--otlp-endpoint", "http://127.0.0.1:%d" % port, "--export-protocol", protocol,
-                   seconds=4) as process:
+                   seconds=4, rate=397) as process:
             code = process.wait(h.PATIENCE_SECS)
         tap.ok(code == 0, protocol + ": the agent ends by itself", code, log_of(folder))
         c.stop()

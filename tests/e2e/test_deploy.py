@@ -77,7 +77,7 @@ def check_rights(tap, unit, folder):
                "--bounding-set=-all," + ",".join("+" + c for c in caps), os.path.abspath(h.KRAIT), "agent",
                "--keep", "1h", "--keep-dir", os.path.join(state, "memory"), "-i", "1s", "-r", "97", "-d", "2s"]
     python = h.newest([p for p in h.all_interpreters() if p.root == "/" and not p.free_threaded])
-    with h.start(python, "split.py"):
+    with h.start(python, "split.py", "rest"):
         done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=h.PATIENCE_SECS, check=False)
     tap.ok(done.returncode == 0, "unit: the agent runs with its rights", done.stderr)
     made = h.run_krait("agent", "snapshot", "--keep-dir", os.path.join(state, "memory"), "-o", out)

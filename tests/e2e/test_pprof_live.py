@@ -124,8 +124,8 @@ def main():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Ingest)
     server.taken = []
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    with h.start(python, "split.py"):
-        command = [h.KRAIT, "agent", "-i", "1s", "-r", "97", "--cpu-budget", "0", "--listen", "127.0.0.1:%d" % port,
+    with h.start(python, "split.py", "rest"):
+        command = [h.KRAIT, "agent", "-i", "1s", "-r", "397", "--cpu-budget", "0", "--listen", "127.0.0.1:%d" % port,
                    "--listen", "unix:" + name, "--listen-token-file", token, "--pprof-endpoint",
                    "http://127.0.0.1:%d" % server.server_port]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8") as process:

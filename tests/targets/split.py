@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Three quarters of its time in hot(), one in warm(), both called by work(); says READY and works until its
-input ends. With "doze", a thread that sleeps beside; with "rest" it rests three times as long as it works, in no step with
-any clock."""
+input ends. With "doze", a thread that sleeps beside; with "rest" it rests three times as long as it works, with "nap" ten
+times, in no step with any clock."""
 import random
 import sys
 import threading
@@ -34,12 +34,12 @@ def main():
     if "doze" in sys.argv:
         threading.Thread(target=doze, daemon=True).start()
     print("READY", flush=True)
-    rests = "rest" in sys.argv
+    rests = 10 if "nap" in sys.argv else 3 if "rest" in sys.argv else 0
     while not end.is_set():
         began = time.thread_time()
         work(5000)
         if rests:
-            time.sleep((time.thread_time() - began) * random.uniform(1, 5))
+            time.sleep((time.thread_time() - began) * random.uniform(1, 2 * rests - 1))
 
 
 if __name__ == "__main__":

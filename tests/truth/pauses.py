@@ -36,7 +36,7 @@ def stretched(done):
 def outside(samples, spans):
     """Returns the samples, (thread, ns, ...), outside all these spans of (begin, end) in ns."""
     begins, ends = [-math.inf], [-math.inf]
-    for begin, end in sorted(spans):
+    for begin, end in sorted(map(tuple, spans)):
         if begin <= ends[-1]:
             ends[-1] = max(ends[-1], end)
         else:
