@@ -5,6 +5,7 @@
 #   make                  build/krait
 #   make demo             install what is missing, build, profile a small program
 #   make check            every kind of test, on a fresh machine too, in some minutes
+#   make check-asan       unit tests, and parsers of foreign data, under sanitizers
 #   make check-all        the same on every interpreter that is here
 #
 # Knobs:
@@ -116,6 +117,8 @@ ALL_CFLAGS = -std=gnu11 $(OPT) $(DEBUG_INFO) $(WARN_USER) $(SAN_FLAGS) $(PKG_CFL
 	$(CPPFLAGS) $(CFLAGS)
 TEST_CFLAGS := -iquote tests/unit -iquote tests/bpf
 LIBS = $(PKG_LIBS) -lpthread -lm
+# gold links the hundreds of tests in half of bfd's time; without gold we use the default linker.
+FAST_LINK := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -179,7 +182,8 @@ $(O)/user/inject/place_files.o: user/inject/wrapper.py
 $(TEST_OBJ): private DEFINES += $(TEST_CFLAGS)
 $(TEST_OBJ): | $(PROTO_HDR)
 $(filter $(O)/tests/bpf/%,$(TEST_OBJ)): | $(TWIN_SKEL) $(SKEL)
-# TEST_OPT: for sources that only tests use.
+# TEST_OPT: for sources that only tests use. gcc's warnings differ at -Og; only those for the users' build matter.
+TEST_OPT ?= $(if $(DEBUG),,-Og -Wno-format-truncation -Wno-maybe-uninitialized)
 $(TEST_OBJ): override private CFLAGS += $(TEST_OPT)
 # libFuzzer declares their function.
 $(filter $(O)/tests/fuzz/%,$(TEST_OBJ)): override private CFLAGS += -Wno-missing-prototypes
@@ -215,38 +219,36 @@ $(O)/libsupport.a: $(SUPPORT_SRC:%.c=$(O)/%.o)
 
 $(REPLAY_BIN): $(O)/%: $(O)/%.o $(REPLAY_SRC:%.c=$(O)/%.o) $(O)/libsupport.a $(O)/libkrait.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(SAN_FLAGS) $(REPLAY_WRAP) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
+	$(Q)$(CC) $(SAN_FLAGS) $(REPLAY_WRAP) $(FAST_LINK) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
 
 $(filter-out $(REPLAY_BIN),$(UNIT_BIN)) $(BPF_TEST_BIN): $(O)/%: $(O)/%.o $(O)/libsupport.a $(O)/libkrait.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
+	$(Q)$(CC) $(SAN_FLAGS) $(FAST_LINK) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
 
 # ---- test -------------------------------------------------------------------------------------
 
 RUN := O=$(O) V=$(V) T='$(T)' scripts/run-tests
 # A build within make check takes all CPUs, unless make was given a number of jobs.
 BUILD = $(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-# gold links the hundreds of tests in half of bfd's time; without gold we use the default linker.
-FAST_LINK := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 # Sources that no unit test needs: builds for unit tests only omit them. If a test comes to need one, linking fails.
 NO_UNIT = $(wildcard user/doctor/*.c user/look/*.c $(patsubst %,user/cmd/%.c,agent agent_endpoint agent_outputs agent_snapshot \
 	annotate clean convert doctor dump dump_core dump_options dump_print dump_tasks exec exec_options exec_print input list \
 	list_print pager record_report script snapshot_time top top_options top_write))
 # AddressSanitizer sees, too, what null and object-size would report, and these two take a tenth of the build's time.
-# Building at -Og takes three quarters of the time of -O1 (-O2: twice), and tests run as fast. gcc's warnings differ at
-# -Og; only those for the users' build matter. Tests themselves take longer to compile optimised than they would save.
-ASAN = $(BUILD) SAN=address,undefined O=build-asan BPF_O=$(O) OPT=-Og TEST_OPT=-O0 LEFT_OUT='$(NO_UNIT)' LDFLAGS='$(FAST_LINK)' \
+# Building at -Og takes three quarters of the time of -O1 (-O2: twice), and tests run as fast. Tests
+# themselves take longer to compile optimised than they would save.
+ASAN = $(BUILD) SAN=address,undefined O=build-asan BPF_O=$(O) OPT=-Og TEST_OPT=-O0 LEFT_OUT='$(NO_UNIT)' \
 	CFLAGS='-Wno-format-truncation -Wno-maybe-uninitialized -fno-sanitize=null,object-size'
 # Line coverage by clang, whose counters are mapped files from the start: so it includes workers, which may not open
 # files and which are killed.
-COV = $(BUILD) O=build-cov BPF_O=$(O) CC='$(CLANG)' OPT=-O0 LEFT_OUT='$(NO_UNIT)' LDFLAGS='-fprofile-instr-generate $(FAST_LINK)' \
+COV = $(BUILD) O=build-cov BPF_O=$(O) CC='$(CLANG)' OPT=-O0 TEST_OPT= LEFT_OUT='$(NO_UNIT)' LDFLAGS='-fprofile-instr-generate' \
 	CFLAGS='-fprofile-instr-generate=$(CURDIR)/build-cov/counts/%m%c.profraw -fcoverage-mapping \
 	-mllvm -runtime-counter-relocation -Wno-error -Wno-missing-prototypes'
 # Fuzzers are linked with a library instrumented by clang, in a build of its own. It has only code that they reach: not
 # the code that follows and inspects processes, nor commands and screens.
 FUZZED := user/cmd/formats.c user/cmd/roles.c user/sampler/record.c
 NOT_FUZZED = $(filter-out $(FUZZED),$(wildcard $(foreach s,sampler stack follow session look doctor top agent cmd,user/$(s)/*.c)))
-FUZZ = $(BUILD) BPF_O=$(O) CC='$(CLANG)' LEFT_OUT='$(NOT_FUZZED)' SAN=fuzzer-no-link,address,undefined \
+FUZZ = $(BUILD) BPF_O=$(O) CC='$(CLANG)' TEST_OPT= LEFT_OUT='$(NOT_FUZZED)' SAN=fuzzer-no-link,address,undefined \
 	CFLAGS='-Wno-error -Wno-missing-prototypes'
 # FUZZ_LONG: for hours of fuzzing. FUZZ_SHORT: for the second in make check-all; the fastest build to compile.
 FUZZ_LONG = $(FUZZ) O=build-fuzz OPT=-O1
@@ -265,7 +267,7 @@ build-pages: $(O)/tests/unit/test_html
 # First builds what users get and what records. The rest is built while tests that need the machine for themselves run,
 # since they leave a third of it idle (scripts/run-tests).
 check: check-built ## every kind of test, in short: all that depends on the interpreter on one of each class of layout
-	+@$(RUN) --build build-sanitized asan fuzz bpf e2e truth attack
+	+@$(RUN) --build build-tests unit bpf e2e truth attack
 
 # One make after the other, since each also writes to $(O).
 check-all: check-built ## check on every interpreter that is here and on wheels of PyPI, and unit tests as built, too; KRAIT_FULL=1: longer
@@ -285,15 +287,15 @@ check-built:
 interpreters:
 	@scripts/run-tests --interpreters
 
-build-sanitized:
-	+@$(ASAN) build-unit build-feeders build-libfuzzer
+build-tests:
+	+@$(BUILD) build-unit
 
 check-unit: build-unit ## unit tests only: no root, no interpreter
 	@$(RUN) unit
 
-check-asan: ## unit tests under the address and undefined-behaviour sanitizers
-	+@$(ASAN) build-unit
-	@$(RUN) asan
+check-asan: all ## unit tests, and parsers of foreign data, under the address and undefined-behaviour sanitizers
+	+@$(ASAN) build-unit build-feeders build-libfuzzer
+	@$(RUN) asan fuzz
 
 check-fuzz: ## every fuzzer for a second, with libFuzzer
 	+@$(FUZZ_SHORT) build-fuzzers
@@ -343,7 +345,7 @@ $(FEED_BIN): $(O)/tests/fuzz/feed_%: $(O)/tests/fuzz/fuzz_%.o $(FEEDER_SRC:%.c=$
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-# The fuzzer that needs a single source: each make check proves with it that libFuzzer works with our fuzzers.
+# The fuzzer that needs a single source: each make check-asan proves with it that libFuzzer works with our fuzzers.
 $(O)/tests/fuzz/libfuzzer_printable: tests/fuzz/fuzz_printable.c user/util/printable.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
@@ -402,4 +404,4 @@ help: ## this text
 -include $(O)/small/room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 .PHONY: all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
-	coverage lint format build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-sanitized build-attack build-replay build-pages install uninstall dist clean help
+	coverage lint format build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages install uninstall dist clean help

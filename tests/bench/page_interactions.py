@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """What each interaction of the page costs: CPU time of the main thread until its first frame, and until nothing is left to do.
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """Captures in the tools they are made for, with the same numbers in all of them.
 

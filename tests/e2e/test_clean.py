@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """krait clean removes what recordings left in perf's build-id cache, and nothing else."""
 # run-tests: beside others

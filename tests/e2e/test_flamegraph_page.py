@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """The flame graph page in a real browser: numbers, zoom, search, keyboard, no network, no errors.
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """What krait does to files and to a terminal: a failing command changes nothing, an existing file stays until the new
 one is complete, a launched command has its output and its terminal to itself, and krait reports what limits it."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """Every view of the page adds up to the same totals, and a capture of krait 0.1.0 opens in each.
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """What strangers can bring to the page: names, addresses and expressions; and windows with little room.
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """A replay of a recording's input log gives the same stacks: forks, an exec and threads, on interpreters known by
 fingerprints and by generations. On all interpreters (check-all) also with native and kernel frames: those depend

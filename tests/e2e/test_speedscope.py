@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """Folded and perf-script text open in speedscope's own importer, in a real browser."""
 # run-tests: beside others

@@ -1,8 +1,8 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """Every fuzzer, two at a time: that it builds, runs, and finds nothing at once.
 
-In `make check` they are fed thousands of inputs (feeder.c), files that are damaged among them, the same each time, by the
+In `make check-asan` they are fed thousands of inputs (feeder.c), files that are damaged among them, the same each time, by the
 build of the unit tests with sanitizers, and one is run by libFuzzer, which shows that this works. `make check-fuzz` and `make check-all` have libFuzzer, which follows what an input has
 reached, for a second each; hours of each are `make fuzz`. All begin alike, so that chance decides of no merge. What is
 found stays beside the fuzzers, to be run again.

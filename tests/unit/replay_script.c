@@ -45,7 +45,7 @@ void program_drop(struct program *program)
 
 __u64 script_ns(double ms)
 {
-	return BEGIN_NS + (__u64)(ms * 1e6);
+	return BEGIN_NS + (__u64)(__s64)(ms * 1e6);
 }
 
 void script_put(struct script *s, enum input_kind kind, double ms, const void *key, size_t key_size,

@@ -60,9 +60,9 @@ __u64 pid_starts_only(struct pid_starts *s, pid_t pid, __u64 now_ns)
 		return 0;
 	merge(s);
 	i = (unsigned)sorted_below(s->cnt, k, s->list[k].pid < pid);
-	found = &s->list[i];
-	if (i == s->cnt || found->pid != pid)
+	if (i == s->cnt || s->list[i].pid != pid)
 		return now_ns;
+	found = &s->list[i];
 	return now_ns && !same_start(now_ns, found->start_ns) ? 0 : found->start_ns;
 }
 

@@ -20,8 +20,10 @@ struct top_source *top_source__of_text(char *text)
 		return NULL;
 	}
 	s->text = text;
-	for (const char *at = text; at && *at; at = strchr(at, '\n'), at += at ? 1 : 0)
-		cnt++;
+	for (const char *at = text; at && *at; cnt++) {
+		at += strcspn(at, "\n");
+		at += *at == '\n';
+	}
 	s->lines = calloc((size_t)cnt + 1, sizeof(*s->lines));
 	if (!s->lines) {
 		top_source__free(s);
