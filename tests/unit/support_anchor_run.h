@@ -42,6 +42,7 @@ struct without {
 	enum mutant check, second_check;
 	enum writer_mutant writer;
 	bool wrong; /* expects wrong stacks; otherwise they may also be refused */
+	__u64 seed; /* of the first program to try; 0: 1 */
 };
 
 static struct without without;

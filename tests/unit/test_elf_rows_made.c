@@ -24,11 +24,13 @@
 #include "util/cleanup.h"
 
 #define TEXT_SIZE (1U << 20)
-#define FRAME_AT (TEXT_SIZE + 0x1000)
+/* Each run reads all code that has no entry, so there is little of it. */
+#define SPOILED_TEXT_SIZE (1U << 16)
 
-/* An ELF file with 1 MiB of code followed by .eh_frame. */
+/* An ELF file with code followed by .eh_frame. */
 struct image {
 	__u8 *bytes;
+	__u32 frame_at;
 	size_t size, cap;
 };
 
@@ -48,19 +50,25 @@ static void put_u32(struct image *m, __u32 value)
 	put(m, &value, sizeof(value));
 }
 
-static void begin_image(struct image *m)
+static void begin_sized(struct image *m, __u32 text_size)
 {
-	*m = (struct image){ .cap = 2 * FRAME_AT };
+	*m = (struct image){ .frame_at = text_size + 0x1000 };
+	m->size = m->frame_at;
+	m->cap = 2 * m->size;
 	m->bytes = calloc(1, m->cap);
 	assert_non_null(m->bytes);
-	m->size = FRAME_AT;
+}
+
+static void begin_image(struct image *m)
+{
+	begin_sized(m, TEXT_SIZE);
 }
 
 /* Writes its headers. Returns the descriptor of a memory file. */
 static int end_image(struct image *m)
 {
 	static const char names[] = "\0.eh_frame\0.shstrtab";
-	__u64 frame_size = m->size - FRAME_AT, names_at = m->size, headers_at;
+	__u64 frame_size = m->size - m->frame_at, names_at = m->size, headers_at;
 	Elf64_Ehdr e = {
 		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
 		.e_type = ET_DYN,
@@ -71,15 +79,16 @@ static int end_image(struct image *m)
 		.e_shnum = 3,
 		.e_shstrndx = 2,
 	};
-	const Elf64_Phdr p = {
-		.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = FRAME_AT, .p_memsz = FRAME_AT
-	};
+	const Elf64_Phdr p = { .p_type = PT_LOAD,
+			       .p_flags = PF_R | PF_X,
+			       .p_filesz = m->frame_at,
+			       .p_memsz = m->frame_at };
 	Elf64_Shdr s[3] = {
 		{ 0 },
 		{ .sh_name = 1,
 		  .sh_type = SHT_PROGBITS,
-		  .sh_offset = FRAME_AT,
-		  .sh_addr = FRAME_AT },
+		  .sh_offset = m->frame_at,
+		  .sh_addr = m->frame_at },
 		{ .sh_name = 11, .sh_type = SHT_STRTAB, .sh_size = sizeof(names) },
 	};
 	int fd = memfd_create("image", MFD_CLOEXEC);
@@ -114,7 +123,7 @@ static void put_cie(struct image *m)
 static void put_fde(struct image *m, __u32 start, __u32 len, const void *code, size_t code_size)
 {
 	put_u32(m, (__u32)(13 + code_size));
-	put_u32(m, (__u32)(m->size - FRAME_AT));
+	put_u32(m, (__u32)(m->size - m->frame_at));
 	put_u32(m, start);
 	put_u32(m, len);
 	put(m, "", 1);
@@ -296,12 +305,12 @@ static void spoiled_sections_do_no_harm(void **state)
 		struct row_table t;
 		struct image m;
 
-		begin_image(&m);
+		begin_sized(&m, SPOILED_TEXT_SIZE);
 		put_cie(&m);
 		for (__u32 i = 0; i < 16; i++)
 			put_fde(&m, 0x1000 + 64 * i, 64, code, sizeof(code));
 		for (int i = 0; i < 4; i++)
-			m.bytes[FRAME_AT + (size_t)rand() % (m.size - FRAME_AT)] = (__u8)rand();
+			m.bytes[m.frame_at + (size_t)rand() % (m.size - m.frame_at)] = (__u8)rand();
 		if (!rows_of(&m, &t))
 			row_table_free(&t);
 	}

@@ -219,8 +219,11 @@ static void mark_executable(struct space *s)
 	if (!*path && fd < 0)
 		return;
 	for (unsigned i = 0; i < s->list.code_cnt; i++) {
-		if (module__is(s->list.code[i].module, fd, path))
-			module__set_interpreter(s->list.code[i].module);
+		struct module *m = s->list.code[i].module;
+
+		/* Generated code has thousands of mappings of one module: one look at the file is enough. */
+		if ((!i || m != s->list.code[i - 1].module) && module__is(m, fd, path))
+			module__set_interpreter(m);
 	}
 }
 
