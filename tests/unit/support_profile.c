@@ -192,8 +192,13 @@ static unsigned random_below(__u64 *seed, unsigned limit)
 	return (unsigned)((*seed >> 33) % limit);
 }
 
+/* Frames of functions by what chance says of them; 0: not made yet. */
+struct functions {
+	__u32 frames[8][5][15][3];
+};
+
 /* One of 600 functions in own code, packages and the standard library. */
-static __u32 random_function(struct profile *p, __u64 *seed)
+static __u32 random_function(struct profile *p, struct functions *made, __u64 *seed)
 {
 	static const char *const verbs[] = { "parse", "load",	"handle",   "resolve",
 					     "build", "encode", "validate", "merge" };
@@ -210,16 +215,22 @@ static __u32 random_function(struct profile *p, __u64 *seed)
 					     SITE "/numpy/_core/numeric.py" };
 	unsigned verb = random_below(seed, 8), noun = random_below(seed, 5);
 	unsigned file = (verb * 3 + noun * 7) % 10;
+	unsigned number = random_below(seed, 15), line = random_below(seed, 3);
+	__u32 *frame = &made->frames[verb][noun][number][line];
 	char name[64];
 
-	snprintf(name, sizeof(name), "%s.%s_%u", nouns[noun], verbs[verb], random_below(seed, 15));
-	return add_function(p, name, files[file], 10 + (int)(verb * 40 + noun),
-			    12 + (int)(verb * 40 + noun + random_below(seed, 3)));
+	if (*frame)
+		return *frame;
+	snprintf(name, sizeof(name), "%s.%s_%u", nouns[noun], verbs[verb], number);
+	*frame = add_function(p, name, files[file], 10 + (int)(verb * 40 + noun),
+			      12 + (int)(verb * 40 + noun + line));
+	return *frame;
 }
 
 struct profile *large_profile(unsigned nodes)
 {
 	struct profile *p = profile__new();
+	struct functions made = { 0 };
 	__u64 seed = 42;
 	unsigned depth;
 	__u32 node;
@@ -238,7 +249,7 @@ struct profile *large_profile(unsigned nodes)
 			shape = shape * 6364136223846793005ULL + 7;
 			__u64 call = shape;
 
-			node = push(p, node, random_function(p, &call));
+			node = push(p, node, random_function(p, &made, &call));
 		}
 		add_samples(p, node, 1 + random_below(&seed, 9));
 	}

@@ -34,18 +34,30 @@ void add_random_samples(struct profile *p, __u64 cnt)
 	}
 }
 
-static void find_thread(const struct profile *p, struct profile_sample *s)
+/* Of the process and the thread nearest to the root; 0: none. */
+struct owner {
+	int pid, tid;
+};
+
+/* Returns each node's owner; a node's parent comes before it. */
+static struct owner *find_owners(const struct profile *p)
 {
-	s->pid = s->tid = 1;
-	for (__u32 n = s->node; n; n = dict__node_at(p->dict, n)->parent) {
+	const __u32 cnt = dict__node_cnt(p->dict);
+	struct owner *owners = calloc((size_t)cnt + 1, sizeof(*owners));
+
+	assert_non_null(owners);
+	for (__u32 n = 1; n <= cnt; n++) {
 		const struct profile_frame *f =
 			dict__frame_at(p->dict, dict__node_at(p->dict, n)->frame);
+		struct owner *o = &owners[n];
 
-		if (f->kind == FRAME_THREAD)
-			s->tid = f->tid;
-		if (f->kind == FRAME_PROCESS)
-			s->pid = f->pid;
+		*o = owners[dict__node_at(p->dict, n)->parent];
+		if (f->kind == FRAME_THREAD && !o->tid)
+			o->tid = f->tid;
+		if (f->kind == FRAME_PROCESS && !o->pid)
+			o->pid = f->pid;
 	}
+	return owners;
 }
 
 static __u32 *shuffled_nodes(const struct profile *p, __u64 *ret_cnt)
@@ -75,6 +87,7 @@ char *emit_timed(const char *format, const struct profile *p, const struct emit_
 	struct profile_sample s = { .period = PERIOD_NS, .comm = "python3" };
 	__u64 cnt, seed = 3;
 	__u32 *nodes = shuffled_nodes(p, &cnt);
+	struct owner *owners = find_owners(p);
 	struct emitter *e;
 	char *text;
 	size_t size;
@@ -83,7 +96,8 @@ char *emit_timed(const char *format, const struct profile *p, const struct emit_
 	assert_int_equal(ops->open(&e, out, options), 0);
 	for (__u64 i = 0; i < cnt; i++) {
 		s.node = nodes[i];
-		find_thread(p, &s);
+		s.pid = owners[s.node].pid ? owners[s.node].pid : 1;
+		s.tid = owners[s.node].tid ? owners[s.node].tid : 1;
 		/* As many threads (at most 16) as tick at the same time. */
 		s.time_ns = 1000000000ULL + i / 16 * PERIOD_NS + next_random(&seed) % 100000;
 		assert_int_equal(ops->sample(e, p, &s), 0);
@@ -91,6 +105,7 @@ char *emit_timed(const char *format, const struct profile *p, const struct emit_
 	assert_int_equal(ops->finish(e, p, 0), 0);
 	ops->free(e);
 	assert_int_equal(fclose(out), 0);
+	free(owners);
 	free(nodes);
 	return text;
 }
