@@ -23,12 +23,9 @@
 #include <cmocka.h>
 
 #include "support_anchor_sample.h"
+#include "support_sanitized.h"
 
-#ifdef __SANITIZE_ADDRESS__
-#define STEPS 1000000
-#else
-#define STEPS 10000000
-#endif
+#define STEPS (SANITIZED ? 1000000 : is_short() ? 3000000 : 10000000)
 /* A mutant must show itself within so many programs of so many steps. */
 #define MUTANT_RUNS 100
 #define MUTANT_STEPS 100000

@@ -21,7 +21,7 @@
 static const struct emit_options options = { .recording.seconds = 1 };
 
 /* More than are kept individually. */
-#define TOO_MANY ((SANITIZED ? 1 : 2) * HTML_STRIP_MAX)
+#define TOO_MANY ((is_short() ? 1 : 2) * HTML_STRIP_MAX)
 
 enum { TIMES, LOW, MIDDLE, HIGH, CODES, LENGTHS, WEIGHTS, COLUMNS };
 

@@ -216,7 +216,8 @@ static double now_ns(void)
 /* Printed, not asserted: a busy machine is no failure. A linear search would be 100 times slower. */
 static void test_lookup_in_a_large_table_is_fast(void **state)
 {
-	enum { SIZE = 60000, LOOKUPS = TIMES(1000000) };
+	enum { SIZE = 60000 };
+	const int lookups = TIMES(1000000);
 	cleanup_free __u8 *bytes = malloc(SIZE);
 	struct linetable t;
 	__u64 seed = 7;
@@ -231,9 +232,9 @@ static void test_lookup_in_a_large_table_is_fast(void **state)
 	}
 	t = make_table(bytes, SIZE, 1);
 	start = now_ns();
-	for (int i = 0; i < LOOKUPS; i++)
+	for (int i = 0; i < lookups; i++)
 		sum += linetable_lookup(&t, next_random(&seed) % (SIZE / 3 * 4)).line;
-	once = (now_ns() - start) / LOOKUPS;
+	once = (now_ns() - start) / lookups;
 	assert_true(sum > 0);
 	printf("# lookup in a table of %d bytes: %.0f ns\n", SIZE, once);
 	linetable_deinit(&t);

@@ -59,14 +59,15 @@ static void use_many(struct fixture *f, struct many *many)
 
 static void test_number_of_objects_is_bounded_and_the_hot_one_stays(void **state)
 {
-	enum { BOUND = 65536, CNT = SANITIZED ? 80000 : 200000 };
+	enum { BOUND = 65536 };
+	const int cnt = is_short() ? 80000 : 200000;
 	struct fixture *f = *state;
 	struct many many = { 0 };
 	__u64 hot;
 
 	use_many(f, &many);
 	hot = serial_of(f, query_at(f, 5));
-	for (int i = 0; i < CNT; i++) {
+	for (int i = 0; i < cnt; i++) {
 		struct code_query q = query_at(f, 5);
 
 		q.code_addr = MANY_ADDR + (__u64)i * 256;
@@ -74,25 +75,26 @@ static void test_number_of_objects_is_bounded_and_the_hot_one_stays(void **state
 		if (i % 1000 == 0)
 			assert_int_equal(serial_of(f, query_at(f, 5)), hot);
 	}
-	assert_int_equal(symbolizer__stats(f->s).reads, CNT + 1);
-	assert_int_equal(symbolizer__stats(f->s).evictions, CNT + 1 - BOUND);
+	assert_int_equal(symbolizer__stats(f->s).reads, cnt + 1);
+	assert_int_equal(symbolizer__stats(f->s).evictions, cnt + 1 - BOUND);
 }
 
 static void test_bytes_of_line_tables_are_bounded(void **state)
 {
-	enum { FIT = 32, CNT = SANITIZED ? 18 : 2 * FIT };
+	enum { FIT = 32 };
+	const int cnt = is_short() ? 18 : 2 * FIT;
 	struct fixture *f = *state;
 	struct many many = { .table_size = LINETABLE_MAX_SZ };
 
 	use_many(f, &many);
-	for (int i = 0; i < CNT; i++) {
+	for (int i = 0; i < cnt; i++) {
 		struct code_query q = query_at(f, 5);
 
 		q.code_addr = MANY_ADDR + (__u64)i * 256;
 		serial_of(f, q);
 	}
 	/* 4 MiB, and as much for marks, out of 128 MiB: without the marks, FIT of them would fit. */
-	assert_in_range(symbolizer__stats(f->s).evictions, CNT > FIT ? CNT - FIT + 1 : 1, CNT - 8);
+	assert_in_range(symbolizer__stats(f->s).evictions, cnt > FIT ? cnt - FIT + 1 : 1, cnt - 8);
 }
 
 static double now_ns(void)
@@ -106,7 +108,7 @@ static double now_ns(void)
 /* Printed, not asserted: a busy machine is no failure. Times under sanitizers mean nothing. */
 static void test_cost_of_a_hit(void **state)
 {
-	enum { ROUNDS = SANITIZED ? 4 : 2000 };
+	const int rounds = is_short() ? 100 : 2000;
 	static const int counts[] = { 20, 2000 };
 	struct fixture *f = *state;
 	struct many many = { 0 };
@@ -117,7 +119,7 @@ static void test_cost_of_a_hit(void **state)
 	for (size_t c = 0; c < 2; c++) {
 		double start = 0;
 
-		for (int round = 0; round < ROUNDS; round++) {
+		for (int round = 0; round < rounds; round++) {
 			if (round == 1)
 				start = now_ns();
 			for (int i = 0; i < counts[c]; i++) {
@@ -128,7 +130,7 @@ static void test_cost_of_a_hit(void **state)
 			}
 		}
 		printf("# hit, %d code objects: %.0f ns\n", counts[c],
-		       (now_ns() - start) / (ROUNDS - 1) / counts[c]);
+		       (now_ns() - start) / (rounds - 1) / counts[c]);
 	}
 }
 

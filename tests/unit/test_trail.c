@@ -216,7 +216,7 @@ static void compare_walks(__u64 *ret_frames, __u64 *ret_by_trail)
 	space = unwind_tables__set_space(t, 0, &m, 1, OWNER_ROOT);
 	for (__u32 i = 0; i < STACK_WORDS; i++)
 		change_word(i);
-	for (int i = 0; i < TIMES(WALKS); i++) {
+	for (int i = TIMES(WALKS); i; i--) {
 		if (!roll(3))
 			regs = (struct native_regs){ random_ip(),
 						     STACK + 16ULL * roll(STACK_WORDS / 4),
