@@ -5,6 +5,7 @@ be at the end of one chain, however the tasks await each other. At 10 kHz no sam
 agrees with the recording; on request the event loop's own frames appear."""
 # run-tests: beside others
 # run-tests: second try: at 10 kHz, what is judged are shares of some tenths of a second while others use the machine
+import concurrent.futures
 import contextlib
 import re
 import subprocess
@@ -136,10 +137,14 @@ def check_modes(tap, python):
 
 
 def check_top(tap, python):
-    """krait top shows the same stacks as soon as it knows the tasks."""
-    with h.start(python, "tasks.py", "60", "plain") as target:
-        for args in ((), ("--no-async",)):
-            r = h.run_krait("top", "--batch", "-n", "4", "-i", "500ms", "-r", "997", "--view", "tree", "-l", "0", *args, "-p", str(target.pid))
+    """krait top shows the same stacks as soon as it knows the tasks. Two look at one target at once."""
+    def show(args):
+        return h.run_krait("top", "--batch", "-n", "4", "-i", "500ms", "-r", "997", "--view", "tree", "-l", "0", *args, "-p",
+                           str(target.pid))
+
+    cases = ((), ("--no-async",))
+    with h.start(python, "tasks.py", "60", "plain") as target, concurrent.futures.ThreadPoolExecutor(len(cases)) as pool:
+        for args, r in zip(cases, pool.map(show, cases)):
             rows = re.findall(r"^[ .\d]* [ +-]*([\w.]+) +(?:tasks|asyncio/events)\.py:", r.stdout, re.M)
             chain = ["main", "plain", "work", "step", "leaf_plain"]
             found = any(rows[i:i + len(chain)] == chain for i in range(len(rows)))
