@@ -281,7 +281,7 @@ check-all: check-built ## check on every interpreter that is here and on wheels 
 check-built:
 	@scripts/run-tests --prepare
 	@echo 'krait: check: building krait and its tests'
-	+@$(BUILD) interpreters all build-bpf-tests build-attack build-replay build-pages $(O)/tests/bpf/verifier_stats
+	+@$(BUILD) interpreters all build-bpf-tests build-attack build-replay build-pages $(O)/tests/bpf/verifier_stats $(O)/tests/run/contain
 
 # Fetches what is missing while compilers run.
 interpreters:
@@ -344,6 +344,12 @@ bench: all ## krait beside other profilers: samples, truth, cost (20 min); B='--
 $(FEED_BIN): $(O)/tests/fuzz/feed_%: $(O)/tests/fuzz/fuzz_%.o $(FEEDER_SRC:%.c=$(O)/%.o) $(O)/libkrait.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+# Runs each test (scripts/run-tests).
+$(O)/tests/run/contain: tests/run/contain.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O1 -g1 $(WARN_USER) -D_GNU_SOURCE $< -o $@
 
 # The fuzzer that needs a single source: each make check-asan proves with it that libFuzzer works with our fuzzers.
 $(O)/tests/fuzz/libfuzzer_printable: tests/fuzz/fuzz_printable.c user/util/printable.c

@@ -19,8 +19,10 @@ def check_mappings(tap, python):
         program = folder.build("maps.c", "-lpthread")
         with open(folder.outside("file"), "wb") as f:
             f.write(bytes(1 << 14))
-        for _ in range(PROCESSES):
-            scene.native(program, "many", folder.outside("file"), str(MAPPINGS))
+        first = scene.native(program, "many", folder.outside("file"), str(MAPPINGS), str(PROCESSES))
+        pids = [first.pid, *attack.children(first.pid)]
+        mapped = [sum(1 for _ in open("/proc/%d/maps" % pid, "rb")) for pid in (pids[0], pids[-1])]
+        scene.ok(len(pids) == PROCESSES and min(mapped) >= MAPPINGS, "they are there", pids, mapped)
         k = attack.krait("list", timeout=60)
         scene.ok(k.code == 0 and k.seconds < LIST_SECS, "krait list takes less than %d s" % LIST_SECS,
                  "%s after %.1f s" % (k.code, k.seconds), k.words)

@@ -2,24 +2,15 @@
 """axe-core, from npm: checks for what hinders people who use a page with a screen reader, with keys only, or with
 weak eyes."""
 import os
-import shutil
-import subprocess
+
+import npm
 
 VERSION = "4.10.2"
 
 
 def find(build):
-    """Returns its script from the build folder, installed there if npm can; None: not available."""
-    folder = os.path.join(build, "npm-axe")
-    script = os.path.join(folder, "node_modules/axe-core/axe.min.js")
-    if not os.path.exists(script) and shutil.which("npm"):
-        os.makedirs(folder, exist_ok=True)
-        try:
-            subprocess.run(["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts",
-                            "--fetch-retries=0", f"axe-core@{VERSION}"], timeout=120,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        except subprocess.TimeoutExpired:
-            pass
+    """Returns its script, fetched if npm can; None: not available."""
+    script = os.path.join(npm.modules(build, f"axe-core@{VERSION}"), "axe-core/axe.min.js")
     return script if os.path.exists(script) else None
 
 

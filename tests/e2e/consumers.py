@@ -20,6 +20,7 @@ import time
 import urllib.request
 
 import harness
+import npm
 
 CACHE = os.environ.get("KRAIT_CACHE", "/var/cache/krait")
 OWN, SID = os.path.join(CACHE, "consumers/own"), os.path.join(CACHE, "consumers/sid")
@@ -244,17 +245,10 @@ def samply_counts(command, path):
 
 
 def firefox():
-    """Returns [node, script] for the Firefox Profiler's command line, installed once by npm."""
-    folder = os.path.join(harness.BUILD, "npm-firefox")
-    node = os.path.join(folder, "node_modules/node/bin/node")
-    script = os.path.join(folder, "node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js")
-    if not (os.path.exists(node) and os.path.exists(script)) and shutil.which("npm"):
-        os.makedirs(folder, exist_ok=True)
-        try:
-            run("npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--fetch-retries=0",
-                "node@24", "@firefox-devtools/profiler-cli@0.10.0", timeout=120)
-        except subprocess.TimeoutExpired:
-            pass
+    """Returns [node, script] for the Firefox Profiler's command line, fetched if npm can; None: not available."""
+    modules = npm.modules(harness.BUILD, "node@24", "@firefox-devtools/profiler-cli@0.10.0", scripts=True)
+    node = os.path.join(modules, "node/bin/node")
+    script = os.path.join(modules, "@firefox-devtools/profiler-cli/dist/profiler-cli.js")
     return [node, script] if os.path.exists(node) and os.path.exists(script) else None
 
 

@@ -4,28 +4,18 @@ import base64
 import collections
 import os
 import re
-import shutil
-import subprocess
 import time
 
 import chromium
+import npm
 
 VERSION = "1.25.0"
 UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def find(build):
-    """Returns its page from the build folder, installed there if npm can; None: not available."""
-    folder = os.path.join(build, "npm")
-    page = os.path.join(folder, "node_modules/speedscope/dist/release/index.html")
-    if not os.path.exists(page) and shutil.which("npm"):
-        os.makedirs(folder, exist_ok=True)
-        try:
-            subprocess.run(["npm", "install", "--prefix", folder, "--no-audit", "--no-fund",
-                            "--ignore-scripts", "--fetch-retries=0", f"speedscope@{VERSION}"], timeout=120,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        except subprocess.TimeoutExpired:
-            pass
+    """Returns its page, fetched if npm can; None: not available."""
+    page = os.path.join(npm.modules(build, f"speedscope@{VERSION}"), "speedscope/dist/release/index.html")
     return page if os.path.exists(page) else None
 
 

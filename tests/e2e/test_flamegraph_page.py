@@ -6,7 +6,7 @@ tests/unit/test_html makes the pages, which needs no recording and no root. KRAI
 each page for inspection.
 
 """
-# run-tests: beside others; takes long
+# run-tests: in spare time; takes long
 # run-tests: second try: a browser that gets no CPU in time answers late
 import base64
 import csv
@@ -258,48 +258,6 @@ def deep_page(browser, folder):
     equal([browser.run("krait.boxes()[0].total"), browser.run(SUMS)], [all_of, True], "which has all of it")
     browser.key("r")
     page.clean("deep")
-
-
-def large_pages(browser, folder):
-    page = Page(browser, folder, "large")
-    check("3.0" in page.text("loss") and not browser.run("document.getElementById('loss').hidden"),
-          "a loss of 3 % is an alarm", page.text("loss"))
-    page.clean("large")
-    browser.size(420, 760)
-    page.press("table-button")
-    equal(browser.run("['stage', 'panel'].map(id => document.getElementById(id)).every(e => "
-                      "e.clientHeight > 60 && e.getBoundingClientRect().bottom <= "
-                      "document.querySelector('footer').getBoundingClientRect().top + 1)"), True,
-          "graph and table share a narrow window")
-    browser.size(1280, 720)
-    page = Page(browser, folder, "huge")
-    check(re.search(r"frames too narrow to draw", page.text("hidden")),
-          "what is too narrow is folded and counted", page.text("hidden"))
-    spent = browser.run("""(async () => {
-        const start = performance.now();
-        document.getElementById('search').value = 'encode';
-        document.getElementById('search').dispatchEvent(new Event('input'));
-        await new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
-        return performance.now() - start;
-    })()""")
-    check(spent < 1000, f"a search in 300,000 nodes shows within a second ({spent:.0f} ms)")
-    for view in ("bottom-up", "callers", "callees"):
-        spent = browser.run("""(async () => {
-            const start = performance.now();
-            document.getElementById('view').value = '%s';
-            document.getElementById('view').dispatchEvent(new Event('change'));
-            await new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
-            return performance.now() - start;
-        })()""" % view)
-        check(spent < 4000, f"{view} of 300,000 nodes within 4 s, on a busy machine, too ({spent:.0f} ms)")
-    page.choose("view", "stacks")
-    page.clean("huge")
-    page = Page(browser, folder, "empty")
-    page.focus()
-    for key in ("ArrowDown", "ArrowRight", "Enter", "Escape", "n"):
-        browser.key(key)
-    check("0 samples" in page.text("meta"), "an empty recording is shown as such")
-    page.clean("empty")
 
 
 # Each box has at least what those below it have; the rest is its self.
@@ -841,7 +799,9 @@ def paper(browser, folder):
         page.clean(name + ", printed")
 
 
-def screenshots(browser, folder, target):
+def screenshots(browser, folder):
+    target = os.environ["KRAIT_SHOTS"]
+    os.makedirs(target, exist_ok=True)
     for name in ("small", "hostile", "deep", "large", "huge", "timed", "many", "sources", "waits", "diff", "empty"):
         for width, height in ((1280, 720), (420, 760)):
             for dark in (False, True):
@@ -851,30 +811,34 @@ def screenshots(browser, folder, target):
                 browser.screenshot(f"{target}/{name}-{width}-{'dark' if dark else 'light'}.png")
 
 
-def main():
+def run_parts(*parts, huge=True):
+    """Runs each with a browser and a folder of pages; huge: of very many nodes, too. Returns an exit code."""
     path = chromium.find()
     if not path:
         print("1..0 # SKIP no Chromium (Debian package chromium-headless-shell)")
         return 0
     with tempfile.TemporaryDirectory(prefix="krait-pages-") as folder:
-        make_pages(folder)
+        make_pages(folder, huge)
         browser = chromium.Browser(path)
         try:
             browser.size(1280, 720)
             browser.dark(False)
-            for part in (small_page, views_page, search_page, narrow_matches, hostile_page, deep_page, large_pages, exports, diff_page, waits_page, many_page, programs_on_phones, long_texts, strip_page, source_page,
-                         colors_apart, accessible_pages, paper):
+            for part in parts:
                 try:
                     part(browser, folder)
                 except Exception as error:  # one failing page must not hide the others
                     check(False, part.__name__, repr(error))
-            if target := os.environ.get("KRAIT_SHOTS"):
-                os.makedirs(target, exist_ok=True)
-                screenshots(browser, folder, target)
         finally:
             browser.close()
     tap.done()
     return 0
+
+
+def main():
+    shots = [screenshots] if os.environ.get("KRAIT_SHOTS") else []
+    return run_parts(small_page, views_page, search_page, narrow_matches, hostile_page, deep_page, exports, diff_page, waits_page,
+                     many_page, programs_on_phones, long_texts, strip_page, source_page, colors_apart, accessible_pages, paper,
+                     *shots, huge=bool(shots))
 
 
 if __name__ == "__main__":

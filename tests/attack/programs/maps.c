@@ -3,14 +3,17 @@
  * A program that claims to be CPython 3.15 (tests/targets/fake_runtime.c) and has very many
  * mappings.
  *
- *   maps many FILE COUNT      of one file, executable; then sleeps
- *   maps change FILE COUNT    likewise, and changes one of them all the time while it works
+ *   maps many FILE COUNT PROCESSES   of one file, executable; then sleeps, as so many processes: a
+ *                                    fork copies mappings in a tenth of the time that making them takes
+ *   maps change FILE COUNT           likewise, alone, and changes one of them all the time while it works
  */
 #define main fake_main
 #include "../../targets/fake_runtime.c"
 #undef main
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +24,31 @@ static char *map_one(int fd, char *at, int index)
 	/* Neighbours never merge: each maps a different place of the file than the one before. */
 	return mmap(at, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | (at ? MAP_FIXED : 0), fd,
 		    index % 2 ? 0 : (off_t)(2 * PAGE));
+}
+
+static void ready(void)
+{
+	puts("READY");
+	fflush(stdout);
+}
+
+/* Does not return. */
+static void sleep_as(int processes)
+{
+	pid_t child = 1;
+
+	for (int i = 1; i < processes && child > 0; i++)
+		child = fork();
+	if (child < 0) {
+		perror("fork");
+		_exit(2);
+	}
+	if (child)
+		ready();
+	else
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		pause();
 }
 
 int main(int argc, char **argv)
@@ -38,11 +66,9 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	puts("READY");
-	fflush(stdout);
 	if (!strcmp(argv[1], "many"))
-		for (;;)
-			pause();
+		sleep_as(argc > 4 ? atoi(argv[4]) : 1);
+	ready();
 	for (int i = 0;; i++) {
 		char *at = area + PAGE * (unsigned long)cnt;
 
