@@ -27,15 +27,16 @@ def names_of(programs):
     """Returns the names of those of these programs (numbers as text) that are loaded."""
     out = subprocess.run(["bpftool", "-j", "prog"], capture_output=True, encoding="utf-8",
                          env=dict(os.environ, PATH=os.environ["PATH"] + ":/usr/sbin"))
-    return {entry.get("name", "") for entry in json.loads(out.stdout or "[]") if str(entry["id"]) in programs}
+    return {entry.get("name", "") for entry in json.loads(out.stdout or "[]") if str(entry.get("id")) in programs}
 
 
 def loaded():
+    """An object that goes while bpftool looks at it may have no id in its list: it counts as gone."""
     found = set()
     for kind in ("prog", "map", "link"):
         out = subprocess.run(["bpftool", "-j", kind], capture_output=True, encoding="utf-8",
                              env=dict(os.environ, PATH=os.environ["PATH"] + ":/usr/sbin"))
-        found |= {(kind, str(entry["id"])) for entry in json.loads(out.stdout or "[]")}
+        found |= {(kind, str(entry["id"])) for entry in json.loads(out.stdout or "[]") if "id" in entry}
     return found
 
 

@@ -74,9 +74,9 @@ def check(tap, name, run, alive):
 
 def check_many(tap, python):
     """More processes start during the recording than there are processors: it still ends in time."""
-    run = Run(python, STARTS, "-d", "2s")
+    run = Run(python, STARTS, "-d", "1s")
     alive = run.end(60)
-    tap.ok(not alive and run.secs < 5, "-d 2s with 150 started processes", "%.1f s" % run.secs, run.err)
+    tap.ok(not alive and run.secs < 4, "-d 1s with 150 started processes", "%.1f s" % run.secs, run.err)
 
 
 def main():
@@ -84,16 +84,16 @@ def main():
     tap = h.Tap()
     python = h.newest(h.interpreters(tap))
     if python:
-        check(tap, "-d", Run(python, "", "-d", h.moment(0.5)), False)
+        check(tap, "-d", Run(python, "", "-d", h.moment(0.3)), False)
         check(tap, "-d, a command of another user",
-              Run(python, OTHER, "-d", h.moment(0.5)), False)
-        check(tap, "-d, a command that ignores SIGTERM", Run(python, IGNORES, "-d", h.moment(0.5)), True)
+              Run(python, OTHER, "-d", h.moment(0.3)), False)
+        check(tap, "-d, a command that ignores SIGTERM", Run(python, IGNORES, "-d", h.moment(0.3)), True)
         run = Run(python, "")
-        time.sleep(0.5)
+        time.sleep(0.35)
         run.krait.send_signal(signal.SIGTERM)
         check(tap, "SIGTERM to krait alone", run, False)
         run = Run(python, SAYS)
-        time.sleep(0.5)
+        time.sleep(0.35)
         run.krait.send_signal(signal.SIGINT)
         check(tap, "SIGINT to krait alone", run, False)
         tap.equal(run.out, "interrupted\n", "SIGINT to krait alone: the command gets it, too")

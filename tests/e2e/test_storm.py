@@ -37,7 +37,7 @@ def share(part, whole):
 
 def check_storm(tap, python):
     """Each lives for 30 to 100 ms: all are sampled, complete and named."""
-    count = scale(40, 2000, 80)
+    count = scale(26, 2000, 80)
     name = "%s: %d short processes" % (python.name, count)
     commands = [python.command("-S", python.target("flash.py"), str(10 + i % 8 * 8))
                 for i in range(count + 2)]
@@ -79,7 +79,7 @@ def record_storm(seconds, commands):
 def check_ends(tap, python):
     """krait ends in time however many processes start: at most ENDS_SECS later than without any. Other load on the
     machine delays both."""
-    seconds, count = scale(3, 20), scale(200, 300, 300)
+    seconds, count = scale(2, 20), scale(120, 300, 300)
     name = "%s: -d %ds while %d processes start" % (python.name, seconds, count)
     short = python.command("-I", "-S", python.target("flash.py"), "2")
     # The time to begin and end does not depend on the recording's length.
@@ -98,7 +98,7 @@ def check_ends(tap, python):
 
 def check_many(tap, python):
     """Processes that live all the time and work now and then."""
-    count = scale(40, 300, 60)
+    count = scale(30, 300, 60)
     name = "%s: %d live processes" % (python.name, count)
     script = "import time\ndef tick():\n    t = time.monotonic() + 0.002\n" \
              "    while time.monotonic() < t: pass\nwhile True:\n    tick()\n    time.sleep(1)\n"
@@ -132,7 +132,7 @@ def check_reuse(tap, python):
     names, base, used = ("alpha", "beta"), 0, {}
     krait = Krait("-a", "-F", "997")
     try:
-        for i in range(scale(40, 400)):
+        for i in range(scale(26, 400)):
             if base:
                 next_pid(base)
             which = names[i % 2]

@@ -52,6 +52,8 @@ static void guessed_callers(void **state)
 		  "2 x6 4 5 x4 x3 7 x1 9 11 12 ! x0", NULL, 0, false, true },
 		{ "in the interpreter", "E5 E35 m", "i40~ i50 c0", "2 !", "c2 i1 2 ! i0", 0, false,
 		  true },
+		{ "on both sides of a frame that is left out", "E5 E35 m", "x10~ i20 i28~ i40 c0",
+		  "2 ! x0", "c4 i3 2 ! i2 i1 ! x0", 0, false, true },
 		{ "at the root", "E5 E35 m", "i40 x50~ c60 c0", "! x1 2", NULL, 0, false, true },
 	};
 

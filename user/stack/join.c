@@ -48,10 +48,13 @@ static bool is_guessed(const struct joiner *j, __u32 i)
 	return j->in->guessed && j->in->guessed[i];
 }
 
-/* Puts one mark after a run of guesses: before the next frame that is certain. */
+/*
+ * Puts one mark after a run of guesses: before the next frame that is certain. Between two runs
+ * there may be only frames that are left out: then the one mark stands for both.
+ */
 static void put_due_mark(struct joiner *j)
 {
-	if (j->due)
+	if (j->due && !(j->out->cnt && j->out->items->kind == JOIN_TRUNCATED))
 		put(j, JOIN_TRUNCATED, 0);
 	j->due = false;
 }
