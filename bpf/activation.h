@@ -92,38 +92,32 @@ static __always_inline int activation_before(struct activation_search *a, bool h
 	return a->found ? 0 : -1;
 }
 
-static __always_inline int walk_activation(__u32 memory, __u32 layout, bool has_loop)
+/* Prepares the walk from there. Returns 0, or -1. */
+static __always_inline int begin_activation(__u32 memory, __u32 layout, bool has_loop)
 {
 	struct activation_search a = {};
-	const struct thread_top *top = &a.top;
 	struct proc_info *proc;
-	struct loop_ctx c;
 
-	if (!loop_ctx_of(&c, memory, layout))
-		return REASON_BAD_FRAME;
-	a.c = c;
-	proc = sampled_process(c.s);
+	if (!loop_ctx_of(&a.c, memory, layout))
+		return -1;
+	proc = sampled_process(a.c.s);
 	if (!proc || activation_before(&a, has_loop))
-		return REASON_BAD_FRAME;
-	walk_begin(&c.s->walker, top->frame_addr, 0, proc->flags & PROC_FINGERPRINT);
-	walk_begin_cframe(&c.s->walker, c.s->search.tstate_addr, top->cframe_addr,
-			  top->cframe_previous_addr);
-	walk_frames(c.s, layout, has_loop);
-	if (c.s->walker.reason != REASON_PYTHON)
-		return REASON_BAD_FRAME;
-	describe_frames(c.s, layout, has_loop);
-	return REASON_PYTHON;
+		return -1;
+	walk_begin(&a.c.s->walker, a.top.frame_addr, 0, proc->flags & PROC_FINGERPRINT);
+	walk_begin_cframe(&a.c.s->walker, a.c.s->search.tstate_addr, a.top.cframe_addr,
+			  a.top.cframe_previous_addr);
+	return 0;
 }
 
 /* Global functions: the verifier checks them apart from the code that follows. */
-__weak __noinline int walk_activation_loop(__u32 memory, __u32 layout)
+__weak __noinline int begin_activation_loop(__u32 memory, __u32 layout)
 {
-	return walk_activation(memory, layout, true);
+	return begin_activation(memory, layout, true);
 }
 
-__weak __noinline int walk_activation_bounded(__u32 memory, __u32 layout)
+__weak __noinline int begin_activation_bounded(__u32 memory, __u32 layout)
 {
-	return walk_activation(memory, layout, false);
+	return begin_activation(memory, layout, false);
 }
 
 /*
@@ -140,8 +134,14 @@ static __always_inline __u32 take_activation_before(const struct trigger *t, str
 	if (!want_native || !natives_on || !off || !(off->flags & PYOFF_CFRAME) ||
 	    walk_native(t, s, task))
 		return REASON_BAD_FRAME;
-	return t->has_loop ? walk_activation_loop(s->index, layout) :
-			     walk_activation_bounded(s->index, layout);
+	if (t->has_loop ? begin_activation_loop(s->index, layout) :
+			  begin_activation_bounded(s->index, layout))
+		return REASON_BAD_FRAME;
+	walk_frames(s, layout, t->has_loop);
+	if (s->walker.reason != REASON_PYTHON)
+		return REASON_BAD_FRAME;
+	describe_frames(s, layout, t->has_loop);
+	return REASON_PYTHON;
 }
 
 #endif /* KRAIT_ACTIVATION_H */

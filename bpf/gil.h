@@ -69,28 +69,4 @@ static __always_inline __u64 collecting_frame(const struct gil *gil, const struc
 	return frame_addr;
 }
 
-#ifdef __bpf__
-/*
- * Does the record's thread hold the GIL? A free-threaded build has one only if a module made the
- * interpreter enable it.
- */
-static __always_inline void take_gil(struct scratch *s, const struct proc_info *proc,
-				     const struct py_offsets *off, struct gil *ret)
-{
-	struct record_sample *record = &s->record;
-
-	ret->addr = 0;
-	if (find_gil(off, proc->runtime_addr, record->interp_addr, ret)) {
-		ret->addr = 0;
-		return;
-	}
-	record->flags |= SAMPLE_GIL_KNOWN;
-	if (!gil_is_held_by(ret, record->tstate_addr))
-		return;
-	record->flags |= SAMPLE_GIL;
-	if (is_collecting(ret, off, proc->runtime_addr, record->interp_addr))
-		record->flags |= SAMPLE_GC;
-}
-#endif
-
 #endif /* KRAIT_GIL_H */

@@ -125,13 +125,18 @@ static __always_inline void note_anchor(struct record_sample *record, const stru
 	record->anchor_index = s->walker.mark_index;
 }
 
-static __always_inline __u32 walk_thread(struct loop_ctx *c, struct proc_info *proc, bool has_loop)
+static __always_inline bool has_anchor(const struct anchor *anchor, const struct py_offsets *off)
+{
+	return anchor && off->thread.last_profiled_frame != PYOFF_ABSENT;
+}
+
+/* Reads where the thread's frames begin, and prepares the walk. */
+static __always_inline __u32 begin_walk(struct loop_ctx *c, const struct proc_info *proc)
 {
 	struct anchor *anchor = anchor_of(c->s);
 	struct thread_search *t = &c->s->search;
 	struct record_sample *record = &c->s->record;
 	const struct py_offsets *off = c->off;
-	bool has_anchor = anchor && off->thread.last_profiled_frame != PYOFF_ABSENT;
 	struct thread_top top = {};
 	__u64 base_addr = 0;
 
@@ -147,22 +152,12 @@ static __always_inline __u32 walk_thread(struct loop_ctx *c, struct proc_info *p
 		return REASON_THREAD_FAULT;
 	walk_begin(&c->s->walker, top.frame_addr, base_addr, proc->flags & PROC_FINGERPRINT);
 	walk_begin_cframe(&c->s->walker, t->tstate_addr, top.cframe_addr, top.cframe_previous_addr);
-	if (has_anchor)
+	if (has_anchor(anchor, off))
 		plan_anchor(c->s, anchor, off);
-	walk_frames(c->s, proc->layout, has_loop);
-	if (has_anchor)
-		anchor_shorten(&c->s->plan, &c->s->walker);
-	if (reason_outcome(c->s->walker.reason) != OUTCOME_LOST)
-		describe_frames(c->s, proc->layout, has_loop);
-	if (has_anchor) {
-		anchor_settle(anchor, &c->s->plan, &c->s->walker);
-		note_anchor(record, c->s);
-	}
-	return c->s->walker.reason;
+	return REASON_PYTHON;
 }
 
-static __always_inline int take_python_frames(__u32 memory, __u32 layout, __u64 thread_ptr,
-					      bool has_loop)
+static __always_inline int begin_python(__u32 memory, __u32 layout, __u64 thread_ptr, bool has_loop)
 {
 	struct proc_info *proc;
 	struct loop_ctx c;
@@ -181,9 +176,31 @@ static __always_inline int take_python_frames(__u32 memory, __u32 layout, __u64 
 	s->search.runtime_addr = proc->runtime_addr;
 	s->record.thread_ptr = thread_ptr;
 	reason = find_thread(&c, proc, has_loop);
-	if (reason != REASON_PYTHON)
-		return reason;
-	reason = walk_thread(&c, proc, has_loop);
+	return reason == REASON_PYTHON ? begin_walk(&c, proc) : reason;
+}
+
+/* After the walk; returns the outcome's reason. */
+static __always_inline int end_python(__u32 memory, __u32 layout, bool has_loop)
+{
+	struct anchor *anchor;
+	struct loop_ctx c;
+	struct scratch *s;
+	__u32 reason;
+
+	if (!loop_ctx_of(&c, memory, layout))
+		return REASON_NO_LAYOUT;
+	s = c.s;
+	anchor = anchor_of(s);
+	if (has_anchor(anchor, c.off))
+		anchor_shorten(&s->plan, &s->walker);
+	reason = s->walker.reason;
+	if (reason_outcome(reason) != OUTCOME_LOST)
+		describe_frames(s, layout, has_loop);
+	if (has_anchor(anchor, c.off)) {
+		anchor_settle(anchor, &s->plan, &s->walker);
+		note_anchor(&s->record, s);
+	}
+	reason = s->walker.reason;
 	if (reason == REASON_PYTHON &&
 	    walk_is_finalizing(&s->walker, c.off, s->search.runtime_addr, s->frames))
 		reason = REASON_FINALIZING;
@@ -193,21 +210,36 @@ static __always_inline int take_python_frames(__u32 memory, __u32 layout, __u64 
 	return reason;
 }
 
-/* Global functions: the verifier checks them apart from the code that follows. */
-__weak __noinline int take_python_loop(__u32 memory, __u32 layout, __u64 thread_ptr)
+/*
+ * Global functions: the verifier checks them apart from the code that follows. The walk is between
+ * them, and not within one, because the kernel bounds the sum of the stacks of nested calls.
+ */
+__weak __noinline int begin_python_loop(__u32 memory, __u32 layout, __u64 thread_ptr)
 {
-	return take_python_frames(memory, layout, thread_ptr, true);
+	return begin_python(memory, layout, thread_ptr, true);
 }
 
-__weak __noinline int take_python_bounded(__u32 memory, __u32 layout, __u64 thread_ptr)
+__weak __noinline int begin_python_bounded(__u32 memory, __u32 layout, __u64 thread_ptr)
 {
-	return take_python_frames(memory, layout, thread_ptr, false);
+	return begin_python(memory, layout, thread_ptr, false);
+}
+
+__weak __noinline int end_python_loop(__u32 memory, __u32 layout)
+{
+	return end_python(memory, layout, true);
+}
+
+__weak __noinline int end_python_bounded(__u32 memory, __u32 layout)
+{
+	return end_python(memory, layout, false);
 }
 
 /* Leaves the Python frames in s->frames and returns the outcome's reason. */
 static __always_inline __u32 take_python(struct scratch *s, const struct proc_info *proc,
 					 const struct current_task *now, bool has_loop)
 {
+	__u32 layout = proc->layout, reason;
+
 	s->slot_index = KRAIT_NO_SLOT;
 	s->anchor_index = KRAIT_NO_ANCHOR;
 	s->expected = KRAIT_MAX_FRAMES;
@@ -216,8 +248,12 @@ static __always_inline __u32 take_python(struct scratch *s, const struct proc_in
 		return REASON_EXITING;
 	if (now->is_execing)
 		return REASON_EXECING;
-	return has_loop ? take_python_loop(s->index, proc->layout, now->thread_ptr) :
-			  take_python_bounded(s->index, proc->layout, now->thread_ptr);
+	reason = has_loop ? begin_python_loop(s->index, layout, now->thread_ptr) :
+			    begin_python_bounded(s->index, layout, now->thread_ptr);
+	if (reason != REASON_PYTHON)
+		return reason;
+	walk_frames(s, layout, has_loop);
+	return has_loop ? end_python_loop(s->index, layout) : end_python_bounded(s->index, layout);
 }
 
 #endif /* KRAIT_PYTHON_STACK_H */

@@ -30,6 +30,7 @@
 #include "procs.h"
 #include "room.h"
 #include "maps.h"
+#include "gil.h"
 #include "scratch.h"
 #include "section.h"
 #include "describe.h"
@@ -64,7 +65,6 @@ struct trigger {
 #include "python_stack.h"
 #include "native_stack.h"
 #include "activation.h"
-#include "gil.h"
 #include "exception.h"
 #include "nogil.h"
 #include "wait.h"
@@ -195,18 +195,52 @@ static __always_inline struct proc_info *tracked_process(void)
 }
 
 /*
- * Records what the thread was doing, apart from its stack. In free-threaded builds this is
- * everything but the GIL.
+ * Does the record's thread hold the GIL? A free-threaded build has one only if a module made the
+ * interpreter enable it.
  */
-static __always_inline void take_state(struct scratch *s, const struct proc_info *proc,
-				       struct gil *gil)
+static __always_inline void take_gil(struct scratch *s, const struct proc_info *proc,
+				     const struct py_offsets *off, struct gil *ret)
 {
 	struct record_sample *record = &s->record;
-	__u32 layout = proc->layout;
-	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
 
-	if (!off)
+	ret->addr = 0;
+	if (find_gil(off, proc->runtime_addr, record->interp_addr, ret)) {
+		ret->addr = 0;
 		return;
+	}
+	record->flags |= SAMPLE_GIL_KNOWN;
+	if (!gil_is_held_by(ret, record->tstate_addr))
+		return;
+	record->flags |= SAMPLE_GIL;
+	if (is_collecting(ret, off, proc->runtime_addr, record->interp_addr))
+		record->flags |= SAMPLE_GC;
+}
+
+/*
+ * Records what the thread was doing, apart from its stack. In free-threaded builds this is
+ * everything but the GIL. A global function: the verifier checks it apart from the code that
+ * follows, and its variables are not on the stack of what is called later (5.10 counts both).
+ */
+__weak __noinline int take_state(__u32 memory)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	const struct py_offsets *off;
+	struct record_sample *record;
+	struct proc_info *proc;
+	struct gil *gil;
+	__u32 layout;
+
+	if (!s)
+		return -1;
+	proc = sampled_process(s);
+	if (!proc)
+		return -1;
+	layout = proc->layout;
+	off = bpf_map_lookup_elem(&layouts, &layout);
+	if (!off)
+		return -1;
+	record = &s->record;
+	gil = &s->gil;
 	take_gil(s, proc, off, gil);
 	s->interp.gil_addr = gil->addr;
 	s->interp.gc_frame_addr =
@@ -216,6 +250,7 @@ static __always_inline void take_state(struct scratch *s, const struct proc_info
 	s->waits = nogil_wait(gil, off, record->tstate_addr);
 	if (off->flags & PYOFF_FREE_THREADED && record->tstate_addr)
 		s->state_addr = record->tstate_addr + NOGIL_STATE(off);
+	return 0;
 }
 
 /* Appends the section, behind the others. */
@@ -237,7 +272,6 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	__u32 event = t->event;
 	struct event_counts *counts = bpf_map_lookup_elem(&event_counts, &event);
 	struct current_task now;
-	struct gil gil = {};
 	struct scratch *s;
 	__u32 reason;
 
@@ -266,11 +300,12 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 		s->interp = (struct interp_facts){};
 		s->waits = 0;
 		s->state_addr = 0;
+		s->gil = (struct gil){};
 		if (reason_outcome(s->record.reason) != OUTCOME_LOST)
-			take_state(s, proc, &gil);
+			take_state(s->index);
 	}
 	if (t->has_wait)
-		take_wait(t->wait, s, task, &gil);
+		take_wait(t->wait, s, task, &s->gil);
 	if (want_states)
 		put_interp(s);
 	if (want_tasks && tasks_known && reason_outcome(s->record.reason) != OUTCOME_LOST)

@@ -42,6 +42,7 @@ struct scratch {
 	__u32 slot_index, anchor_index;
 	__u32 expected; /* expected number of Python frames, from the thread's previous walk */
 	__u32 waits; /* enum wait_flag, of a free-threaded interpreter */
+	struct gil gil; /* of the thread's interpreter, valid if states are wanted */
 	__u64 state_addr; /* for nogil_is_parked(), in a free-threaded thread; else 0 */
 	/* of the sample, kept until the sections before it are written */
 	struct interp_facts interp;
