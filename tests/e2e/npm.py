@@ -31,6 +31,8 @@ def install(folder, packages, options):
     except (OSError, subprocess.TimeoutExpired):
         return
     if done.returncode == 0:
+        # What is left of one from which somebody has removed files.
+        shutil.rmtree(folder, ignore_errors=True)
         os.rename(new, folder)
 
 
