@@ -109,16 +109,7 @@ static __always_inline int begin_activation(__u32 memory, __u32 layout, bool has
 	return 0;
 }
 
-/* Global functions: the verifier checks them apart from the code that follows. */
-__weak __noinline int begin_activation_loop(__u32 memory, __u32 layout)
-{
-	return begin_activation(memory, layout, true);
-}
-
-__weak __noinline int begin_activation_bounded(__u32 memory, __u32 layout)
-{
-	return begin_activation(memory, layout, false);
-}
+GLOBAL_FLAVOURS(begin_activation, (__u32 memory, __u32 layout), memory, layout)
 
 /*
  * Tries again if the newest activation is impossible. Leaves the Python frames in s->frames and
@@ -134,13 +125,12 @@ static __always_inline __u32 take_activation_before(const struct trigger *t, str
 	if (!want_native || !natives_on || !off || !(off->flags & PYOFF_CFRAME) ||
 	    walk_native(t, s, task))
 		return REASON_BAD_FRAME;
-	if (t->has_loop ? begin_activation_loop(s->index, layout) :
-			  begin_activation_bounded(s->index, layout))
+	if (CALL_FLAVOUR(t->has_loop, begin_activation, s->index, layout))
 		return REASON_BAD_FRAME;
-	walk_frames(s, layout, t->has_loop);
+	CALL_FLAVOUR(t->has_loop, walk_frames, s->index, layout);
 	if (s->walker.reason != REASON_PYTHON)
 		return REASON_BAD_FRAME;
-	describe_frames(s, layout, t->has_loop);
+	CALL_FLAVOUR(t->has_loop, describe_frames, s->index, layout);
 	return REASON_PYTHON;
 }
 

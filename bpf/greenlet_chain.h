@@ -92,30 +92,19 @@ static __always_inline int walk_parents(__u32 memory, __u32 layout, bool has_loo
 	part = section_room(s, FRAME_WORDS * s->greenlets.at, FRAME_WORDS);
 	if (part)
 		greenlet_settle(&s->greenlets, (struct frame *)part);
-	describe_parts(s, layout, s->greenlets.cnt, has_loop);
+	CALL_FLAVOUR(has_loop, describe_parts, s->index, layout, s->greenlets.cnt);
 	section_append(&s->record, SECTION_GREENLETS,
 		       s->greenlets.cnt < KRAIT_MAX_GREENLET_PARTS ? s->greenlets.cnt :
 								     KRAIT_MAX_GREENLET_PARTS);
 	return 0;
 }
 
-__weak __noinline int walk_parents_loop(__u32 memory, __u32 layout)
-{
-	return walk_parents(memory, layout, true);
-}
-
-__weak __noinline int walk_parents_bounded(__u32 memory, __u32 layout)
-{
-	return walk_parents(memory, layout, false);
-}
+GLOBAL_FLAVOURS(walk_parents, (__u32 memory, __u32 layout), memory, layout)
 
 static __always_inline void take_greenlets(const struct trigger *t, struct scratch *s,
 					   const struct proc_info *proc)
 {
-	if (t->has_loop)
-		walk_parents_loop(s->index, proc->layout);
-	else
-		walk_parents_bounded(s->index, proc->layout);
+	CALL_FLAVOUR(t->has_loop, walk_parents, s->index, proc->layout);
 }
 
 #endif /* KRAIT_GREENLET_CHAIN_H */

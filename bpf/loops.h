@@ -293,6 +293,22 @@ __weak __noinline int native_leave(__u32 memory)
 	return 0;
 }
 
+/*
+ * Defines both flavours of a function, NAME_loop() and NAME_bounded(), as global functions: the verifier
+ * checks each once, apart from the code that calls it. params: in parentheses; after them their names.
+ */
+#define GLOBAL_FLAVOURS(name, params, ...)                                                         \
+	__weak __noinline int name##_loop params                                                   \
+	{                                                                                          \
+		return name(__VA_ARGS__, true);                                                    \
+	}                                                                                          \
+	__weak __noinline int name##_bounded params                                                \
+	{                                                                                          \
+		return name(__VA_ARGS__, false);                                                   \
+	}
+#define CALL_FLAVOUR(has_loop, name, ...)                                                          \
+	((has_loop) ? name##_loop(__VA_ARGS__) : name##_bounded(__VA_ARGS__))
+
 static __always_inline void search_threads(struct loop_ctx *c, __u32 memory, __u32 layout,
 					   bool has_loop)
 {
@@ -306,6 +322,10 @@ static __always_inline void search_threads(struct loop_ctx *c, __u32 memory, __u
 	}
 }
 
+/*
+ * Searches the lists for a thread whose state is not remembered. index: of the thread's slot, or
+ * KRAIT_NO_SLOT.
+ */
 static __always_inline int search_thread(__u32 memory, __u32 layout, __u32 index, bool has_loop)
 {
 	struct thread_slot *slot = bpf_map_lookup_elem(&slots, &index);
@@ -336,21 +356,9 @@ static __always_inline int search_thread(__u32 memory, __u32 layout, __u32 index
 	return t->reason;
 }
 
-/*
- * Searches the lists for a thread whose state is not remembered. Global functions: the verifier
- * checks them apart from the code that follows. index: of the thread's slot, or KRAIT_NO_SLOT.
- */
-__weak __noinline int search_thread_loop(__u32 memory, __u32 layout, __u32 index)
-{
-	return search_thread(memory, layout, index, true);
-}
+GLOBAL_FLAVOURS(search_thread, (__u32 memory, __u32 layout, __u32 index), memory, layout, index)
 
-__weak __noinline int search_thread_bounded(__u32 memory, __u32 layout, __u32 index)
-{
-	return search_thread(memory, layout, index, false);
-}
-
-static __always_inline int walk_all_frames(__u32 memory, __u32 layout, bool has_loop)
+static __always_inline int walk_frames(__u32 memory, __u32 layout, bool has_loop)
 {
 	__u32 max = frames_max;
 	struct loop_ctx c;
@@ -369,7 +377,10 @@ static __always_inline int walk_all_frames(__u32 memory, __u32 layout, bool has_
 	return 0;
 }
 
-static __always_inline int describe_all_frames(__u32 memory, __u32 layout, bool has_loop)
+GLOBAL_FLAVOURS(walk_frames, (__u32 memory, __u32 layout), memory, layout)
+
+/* Called after the walk, so that only the frames above an anchor need describing. */
+static __always_inline int describe_frames(__u32 memory, __u32 layout, bool has_loop)
 {
 	struct proc_info *proc;
 	struct loop_ctx c;
@@ -392,43 +403,7 @@ static __always_inline int describe_all_frames(__u32 memory, __u32 layout, bool 
 	return 0;
 }
 
-/* Global functions: the verifier checks them once, although they are called in several places. */
-__weak __noinline int walk_frames_loop(__u32 memory, __u32 layout)
-{
-	return walk_all_frames(memory, layout, true);
-}
-
-__weak __noinline int walk_frames_bounded(__u32 memory, __u32 layout)
-{
-	return walk_all_frames(memory, layout, false);
-}
-
-__weak __noinline int describe_frames_loop(__u32 memory, __u32 layout)
-{
-	return describe_all_frames(memory, layout, true);
-}
-
-__weak __noinline int describe_frames_bounded(__u32 memory, __u32 layout)
-{
-	return describe_all_frames(memory, layout, false);
-}
-
-static __always_inline void walk_frames(const struct scratch *s, __u32 layout, bool has_loop)
-{
-	if (has_loop)
-		walk_frames_loop(s->index, layout);
-	else
-		walk_frames_bounded(s->index, layout);
-}
-
-/* Called after the walk, so that only the frames above an anchor need describing. */
-static __always_inline void describe_frames(const struct scratch *s, __u32 layout, bool has_loop)
-{
-	if (has_loop)
-		describe_frames_loop(s->index, layout);
-	else
-		describe_frames_bounded(s->index, layout);
-}
+GLOBAL_FLAVOURS(describe_frames, (__u32 memory, __u32 layout), memory, layout)
 
 static __always_inline void walk_tasks(struct loop_ctx *c, __u32 layout,
 				       const struct task_layout *l, bool has_loop)

@@ -91,8 +91,7 @@ static __always_inline __u32 find_thread(struct loop_ctx *c, struct proc_info *p
 
 	if (slot && thread_still_valid(t, c->off, slot->tstate_addr, slot->interp_addr))
 		return REASON_PYTHON;
-	reason = has_loop ? search_thread_loop(s->index, proc->layout, s->slot_index) :
-			    search_thread_bounded(s->index, proc->layout, s->slot_index);
+	reason = CALL_FLAVOUR(has_loop, search_thread, s->index, proc->layout, s->slot_index);
 	/* The page of _PyRuntime is not present until the interpreter first writes to it. */
 	if (t->interp_addr)
 		proc->seen = 1;
@@ -157,6 +156,10 @@ static __always_inline __u32 begin_walk(struct loop_ctx *c, const struct proc_in
 	return REASON_PYTHON;
 }
 
+/*
+ * The walk is between the two global functions begin_python() and end_python(), and not within one,
+ * because the kernel bounds the sum of the stacks of nested calls.
+ */
 static __always_inline int begin_python(__u32 memory, __u32 layout, __u64 thread_ptr, bool has_loop)
 {
 	struct proc_info *proc;
@@ -179,6 +182,9 @@ static __always_inline int begin_python(__u32 memory, __u32 layout, __u64 thread
 	return reason == REASON_PYTHON ? begin_walk(&c, proc) : reason;
 }
 
+GLOBAL_FLAVOURS(begin_python, (__u32 memory, __u32 layout, __u64 thread_ptr), memory, layout,
+		thread_ptr)
+
 /* After the walk; returns the outcome's reason. */
 static __always_inline int end_python(__u32 memory, __u32 layout, bool has_loop)
 {
@@ -195,12 +201,11 @@ static __always_inline int end_python(__u32 memory, __u32 layout, bool has_loop)
 		anchor_shorten(&s->plan, &s->walker);
 	reason = s->walker.reason;
 	if (reason_outcome(reason) != OUTCOME_LOST)
-		describe_frames(s, layout, has_loop);
+		CALL_FLAVOUR(has_loop, describe_frames, s->index, layout);
 	if (has_anchor(anchor, c.off)) {
 		anchor_settle(anchor, &s->plan, &s->walker);
 		note_anchor(&s->record, s);
 	}
-	reason = s->walker.reason;
 	if (reason == REASON_PYTHON &&
 	    walk_is_finalizing(&s->walker, c.off, s->search.runtime_addr, s->frames))
 		reason = REASON_FINALIZING;
@@ -210,29 +215,7 @@ static __always_inline int end_python(__u32 memory, __u32 layout, bool has_loop)
 	return reason;
 }
 
-/*
- * Global functions: the verifier checks them apart from the code that follows. The walk is between
- * them, and not within one, because the kernel bounds the sum of the stacks of nested calls.
- */
-__weak __noinline int begin_python_loop(__u32 memory, __u32 layout, __u64 thread_ptr)
-{
-	return begin_python(memory, layout, thread_ptr, true);
-}
-
-__weak __noinline int begin_python_bounded(__u32 memory, __u32 layout, __u64 thread_ptr)
-{
-	return begin_python(memory, layout, thread_ptr, false);
-}
-
-__weak __noinline int end_python_loop(__u32 memory, __u32 layout)
-{
-	return end_python(memory, layout, true);
-}
-
-__weak __noinline int end_python_bounded(__u32 memory, __u32 layout)
-{
-	return end_python(memory, layout, false);
-}
+GLOBAL_FLAVOURS(end_python, (__u32 memory, __u32 layout), memory, layout)
 
 /* Leaves the Python frames in s->frames and returns the outcome's reason. */
 static __always_inline __u32 take_python(struct scratch *s, const struct proc_info *proc,
@@ -248,12 +231,11 @@ static __always_inline __u32 take_python(struct scratch *s, const struct proc_in
 		return REASON_EXITING;
 	if (now->is_execing)
 		return REASON_EXECING;
-	reason = has_loop ? begin_python_loop(s->index, layout, now->thread_ptr) :
-			    begin_python_bounded(s->index, layout, now->thread_ptr);
+	reason = CALL_FLAVOUR(has_loop, begin_python, s->index, layout, now->thread_ptr);
 	if (reason != REASON_PYTHON)
 		return reason;
-	walk_frames(s, layout, has_loop);
-	return has_loop ? end_python_loop(s->index, layout) : end_python_bounded(s->index, layout);
+	CALL_FLAVOUR(has_loop, walk_frames, s->index, layout);
+	return CALL_FLAVOUR(has_loop, end_python, s->index, layout);
 }
 
 #endif /* KRAIT_PYTHON_STACK_H */

@@ -41,7 +41,8 @@ __weak __noinline int bounded_describe_part(__u32 memory, __u32 layout)
 	return loop_ctx_of(&c, memory, layout) ? describe_part(c.s, c.off) : 1;
 }
 
-static __always_inline int describe_all_parts(__u32 memory, __u32 layout, __u32 cnt, bool has_loop)
+/* Describes the code objects of the section that comes next. */
+static __always_inline int describe_parts(__u32 memory, __u32 layout, __u32 cnt, bool has_loop)
 {
 	struct proc_info *proc;
 	struct loop_ctx c;
@@ -65,26 +66,7 @@ static __always_inline int describe_all_parts(__u32 memory, __u32 layout, __u32 
 	return 0;
 }
 
-/* Global functions: the verifier checks them apart from the code that leads here. */
-__weak __noinline int describe_parts_loop(__u32 memory, __u32 layout, __u32 cnt)
-{
-	return describe_all_parts(memory, layout, cnt, true);
-}
-
-__weak __noinline int describe_parts_bounded(__u32 memory, __u32 layout, __u32 cnt)
-{
-	return describe_all_parts(memory, layout, cnt, false);
-}
-
-/* Describes the code objects of the section that comes next. */
-static __always_inline void describe_parts(const struct scratch *s, __u32 layout, __u32 cnt,
-					   bool has_loop)
-{
-	if (has_loop)
-		describe_parts_loop(s->index, layout, cnt);
-	else
-		describe_parts_bounded(s->index, layout, cnt);
-}
+GLOBAL_FLAVOURS(describe_parts, (__u32 memory, __u32 layout, __u32 cnt), memory, layout, cnt)
 
 /* Settles the part of the chain's last task. */
 static __always_inline void settle_last_task(struct scratch *s)
@@ -161,21 +143,14 @@ static __always_inline int walk_running_task(__u32 memory, __u32 layout, __u64 t
 	if (!cnt)
 		return 0;
 	settle_last_task(c.s);
-	describe_parts(c.s, layout, cnt, has_loop);
+	CALL_FLAVOUR(has_loop, describe_parts, memory, layout, cnt);
 	section_append(&c.s->record, SECTION_TASKS,
 		       cnt < KRAIT_MAX_TASK_PARTS ? cnt : KRAIT_MAX_TASK_PARTS);
 	return 0;
 }
 
-__weak __noinline int walk_running_task_loop(__u32 memory, __u32 layout, __u64 task_addr)
-{
-	return walk_running_task(memory, layout, task_addr, true);
-}
-
-__weak __noinline int walk_running_task_bounded(__u32 memory, __u32 layout, __u64 task_addr)
-{
-	return walk_running_task(memory, layout, task_addr, false);
-}
+GLOBAL_FLAVOURS(walk_running_task, (__u32 memory, __u32 layout, __u64 task_addr), memory, layout,
+		task_addr)
 
 static __always_inline void take_tasks(const struct trigger *t, struct scratch *s,
 				       const struct proc_info *proc)
@@ -185,10 +160,7 @@ static __always_inline void take_tasks(const struct trigger *t, struct scratch *
 
 	if (!at || read_user_u64(&task_addr, s->record.tstate_addr + at) || !task_addr)
 		return;
-	if (t->has_loop)
-		walk_running_task_loop(s->index, proc->layout, task_addr);
-	else
-		walk_running_task_bounded(s->index, proc->layout, task_addr);
+	CALL_FLAVOUR(t->has_loop, walk_running_task, s->index, proc->layout, task_addr);
 }
 
 #endif /* KRAIT_TASK_CHAIN_H */
