@@ -270,7 +270,7 @@ check: check-built ## every kind of test, in short: all that depends on the inte
 	+@$(RUN) --build build-tests unit bpf e2e truth attack
 
 # One make after the other, since each also writes to $(O).
-check-all: check-built ## check on every interpreter that is here and on wheels of PyPI, and unit tests as built, too; KRAIT_FULL=1: longer
+check-all: check-built ## check on every interpreter that is here and on wheels of PyPI, and all of check-asan; KRAIT_FULL=1: longer
 	+@$(BUILD) build-unit
 	+@$(ASAN) build-unit build-feeders
 	+@$(FUZZ_SHORT) build-fuzzers
@@ -346,10 +346,10 @@ $(FEED_BIN): $(O)/tests/fuzz/feed_%: $(O)/tests/fuzz/fuzz_%.o $(FEEDER_SRC:%.c=$
 	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # Runs each test (scripts/run-tests).
-$(O)/tests/run/contain: tests/run/contain.c
+$(O)/tests/run/contain: $(wildcard tests/run/*.[ch])
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O1 -g1 $(WARN_USER) -D_GNU_SOURCE $< -o $@
+	$(Q)$(CC) -std=gnu11 -O1 -g1 $(WARN_USER) -D_GNU_SOURCE -Iuser $(filter %.c,$^) -o $@
 
 # The fuzzer that needs a single source: each make check-asan proves with it that libFuzzer works with our fuzzers.
 $(O)/tests/fuzz/libfuzzer_printable: tests/fuzz/fuzz_printable.c user/util/printable.c
