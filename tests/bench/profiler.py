@@ -22,7 +22,7 @@ import harness as h  # noqa: E402
 
 CLONE_NEWNS = 0x20000
 # scripts/rivals puts them here.
-RIVALS = os.environ.get("KRAIT_RIVALS", os.path.join(os.environ.get("KRAIT_CACHE", "/var/cache/krait"), "rivals"))
+RIVALS = os.environ.get("KRAIT_RIVALS", os.path.join(h.CACHE, "rivals"))
 
 
 class Profile:

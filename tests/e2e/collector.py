@@ -12,7 +12,7 @@ import time
 
 import harness as h
 
-FOLDER = os.path.join(os.environ.get("KRAIT_CACHE", "/var/cache/krait"), "collector")
+FOLDER = os.path.join(h.CACHE, "collector")
 PROGRAM = os.path.join(FOLDER, "otelcol")
 CONFIG = os.path.join(h.ROOT, "deploy", "collector.yaml")
 

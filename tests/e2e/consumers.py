@@ -22,8 +22,7 @@ import urllib.request
 import harness
 import npm
 
-CACHE = os.environ.get("KRAIT_CACHE", "/var/cache/krait")
-OWN, SID = os.path.join(CACHE, "consumers/own"), os.path.join(CACHE, "consumers/sid")
+OWN, SID = (os.path.join(harness.CACHE, "consumers", name) for name in ("own", "sid"))
 LIBRARIES = "usr/lib/%s-linux-gnu" % platform.machine()
 
 
@@ -283,7 +282,7 @@ def firefox_counts(program):
 def pprof():
     """Debian 12's Go has it as a separate program."""
     paths = glob.glob("/usr/lib/go-*/pkg/tool/*/pprof") + \
-        glob.glob(os.path.join(CACHE, "consumers/pprof/usr/lib/go-*/pkg/tool/*/pprof"))
+        glob.glob(os.path.join(harness.CACHE, "consumers/pprof/usr/lib/go-*/pkg/tool/*/pprof"))
     return paths[0] if paths else None
 
 

@@ -19,7 +19,7 @@ import threading
 import time
 
 # Tests use these as h.NAME, wherever they are defined.
-from interpreters import (KINDS, MINORS, NOGIL, ROOT, TARGETS, TARGETS_IN_ROOT, Interpreter,  # noqa: F401
+from interpreters import (CACHE, KINDS, MINORS, NOGIL, ROOT, TARGETS, TARGETS_IN_ROOT, Interpreter,  # noqa: F401
                           all_interpreters, covering, few, interpreters, is_all, newest, same_content)
 from judge import (COMPLETE, LOST, TRUNCATED, VISITING, Oracle, check_accounts, check_stacks,  # noqa: F401
                    complete_part, label, printable, short_path, show)

@@ -7,6 +7,8 @@ import tempfile
 
 ROOT = os.environ.get("KRAIT_ROOT", os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
 TARGETS = os.path.join(ROOT, "tests", "targets")
+# Where scripts keep what they fetch and build, for all checkouts.
+CACHE = os.environ.get("KRAIT_CACHE", "/var/cache/krait")
 # Where scripts/pythons puts a copy of the targets in a root folder.
 TARGETS_IN_ROOT = "/opt/krait/targets"
 MINORS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")

@@ -6,7 +6,8 @@ import os
 import shutil
 import subprocess
 
-CACHE = os.environ.get("KRAIT_CACHE", "/var/cache/krait")
+from interpreters import CACHE
+
 LIMIT_SECS = 120
 
 

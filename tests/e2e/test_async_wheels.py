@@ -14,7 +14,7 @@ import time
 
 import harness as h
 
-WHEELS = os.path.join(os.environ.get("KRAIT_CACHE", "/var/cache/krait"), "wheels")
+WHEELS = os.path.join(h.CACHE, "wheels")
 PYTHON = os.path.join(WHEELS, "uv-3.14.6/bin/python3")
 SECONDS = 2
 CHAIN = ["main", "boss", "work", "leaf"]

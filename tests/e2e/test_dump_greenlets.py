@@ -43,7 +43,7 @@ def with_greenlet():
     found = []
     more = [p.split("=") for p in os.environ.get("KRAIT_GREENLETS", "").split(",") if p]
     # Fetched by scripts/wheels for make check-all.
-    wheels = os.path.join(os.environ.get("KRAIT_CACHE", "/var/cache/krait"), "wheels")
+    wheels = os.path.join(h.CACHE, "wheels")
     more.append(("3.12", os.path.join(wheels, "venv/lib/python3.12/site-packages")))
     more += [(path.rsplit("-", 1)[1], path) for path in glob.glob(wheels + "/g*-3.*[0-9]") if h.is_all()]
     for python in h.all_interpreters():

@@ -11,7 +11,7 @@ import re
 
 import harness as h
 
-WHEELS = os.path.join(os.environ.get("KRAIT_CACHE", "/var/cache/krait"), "wheels")
+WHEELS = os.path.join(h.CACHE, "wheels")
 SECONDS = 3
 WHOLE = 0.995
 # Samples whose unwind rows the helper has not read yet: on an overloaded machine it gets to that late.
