@@ -31,7 +31,7 @@ MAX_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 # krait leaves younger threads alone.
 AGE_SECS = 1.05
 TRIES = 3
-# If a target gets so little CPU that fewer samples come, record longer: the checks need some.
+# If no prober got a CPU in time to place an anchor, or fewer samples came, record longer: the checks need some.
 FEW, LONG = 100, "3s"
 SEED = int(os.environ.get("KRAIT_SEED", "1"))
 
@@ -63,7 +63,7 @@ def record(target, rate, secs=SECS, anchors="on", ours=1):
         with recorders.Others(ours) as others:
             r = h.record("-p", str(target.pid), "-d", secs, "-F", rate, "--anchors", anchors, *h.OWN_STACKS)
         r.others = others.cnt
-        if not r.stats.get("delta") and r.samples() < FEW:
+        if not r.stats.get("delta") and (secs == SECS or r.samples() < FEW):
             secs = LONG if secs == SECS else secs
         elif not r.others or r.stats.get("delta") and not r.stats.get("foreign"):
             break
