@@ -219,6 +219,42 @@ static void the_outermost_frame_must_have_a_code_object(void **state)
 	}
 }
 
+/* A C frame that is on the chain, but whose current frame is still what its memory had before. */
+static __u64 enter_evaluation(struct fixture *x, __u64 rest)
+{
+	const struct py_offsets *o = &x->version.offsets;
+	__u64 at = x->tstate_addr + o->thread.cframe, addr = fake_alloc(x->fake, 24);
+
+	fake_put(x->fake, addr + o->cframe.previous, fake_get(x->fake, at));
+	fake_put(x->fake, addr + o->cframe.current_frame, rest);
+	fake_put(x->fake, at, addr);
+	return addr;
+}
+
+static void a_thread_that_enters_an_evaluation_is_believed(void **state)
+{
+	struct fixture *x = *state;
+
+	for (unsigned minor = 11; minor <= 12; minor++) {
+		const struct py_offsets *o = &x->version.offsets;
+		__u64 rests[] = { 0, 1, 0xdead0000, 0 };
+		__u64 cframe_addr;
+
+		for (unsigned i = 0; i < 4; i++) {
+			begin_running(x, minor);
+			rests[3] = x->interp_addr;
+			cframe_addr = enter_evaluation(x, rests[i]);
+			assert_int_equal(verify(x, o), 0);
+			/* What is true of the one before is not hidden by it. */
+			memcpy(fake_at(x->fake, fake_get(x->fake, x->type_addr + 24)), "dict", 5);
+			assert_int_equal(verify(x, o), -ENODATA);
+			assert_string_equal(x->why, "no frame has a code object");
+		}
+		fake_put(x->fake, cframe_addr + o->cframe.previous, cframe_addr);
+		assert_int_equal(verify(x, o), -ENODATA);
+	}
+}
+
 static void the_current_state_must_be_on_the_list(void **state)
 {
 	struct fixture *x = *state;
@@ -263,6 +299,7 @@ int main(void)
 		cmocka_unit_test(each_broken_link_is_named),
 		cmocka_unit_test(thread_ids_must_be_those_of_threads),
 		cmocka_unit_test(the_outermost_frame_must_have_a_code_object),
+		cmocka_unit_test(a_thread_that_enters_an_evaluation_is_believed),
 		cmocka_unit_test(the_current_state_must_be_on_the_list),
 		cmocka_unit_test(lists_without_end_come_to_an_end),
 	};

@@ -14,9 +14,11 @@
 #define INTERPS_MAX 64
 #define THREADS_MAX 1024
 #define FRAMES_MAX 4096
+/* The newest C frame, and the one before it. */
+#define CFRAMES 2
 /*
- * How often to look, and the pause in between: threads come and go, and a stack changes all the
- * time.
+ * How often to look, and the first pause in between: threads come and go, and a stack changes all the
+ * time, unless its thread waits for a CPU while its new frame has no caller yet. So pauses grow, to 14 ms in all.
  */
 #define LOOKS 8
 #define PAUSE_US 500
@@ -55,18 +57,6 @@ static int get(struct verifier *v, __u64 addr, __s32 offset, __u64 *ret, const c
 	return r == -EFAULT ? wrong(v, "%s is not readable", what) : r;
 }
 
-/* The frame that the thread is in; 0: none. */
-static int top_frame(struct verifier *v, __u64 tstate_addr, __u64 *ret)
-{
-	__u64 cframe_addr;
-	int r;
-
-	if (!(v->o->flags & PYOFF_CFRAME))
-		return get(v, tstate_addr, v->o->thread.current_frame, ret, "the current frame");
-	r = get(v, tstate_addr, v->o->thread.cframe, &cframe_addr, "the C frame");
-	return r ? r : get(v, cframe_addr, v->o->cframe.current_frame, ret, "the current frame");
-}
-
 /* Is it a code object, by the name of its type? */
 static int is_code(struct verifier *v, __u64 addr, bool *ret)
 {
@@ -82,16 +72,15 @@ static int is_code(struct verifier *v, __u64 addr, bool *ret)
 	return r == -EFAULT ? -ENODATA : r;
 }
 
-/* The outermost code object of a running thread stays the same, whatever happens above it. */
-static int check_frames(struct verifier *v, __u64 tstate_addr)
+/*
+ * Does this chain end with a code object? The outermost one of a running thread stays the same, whatever happens above
+ * it.
+ */
+static int check_chain(struct verifier *v, __u64 addr, bool *found)
 {
-	__u64 addr, code_addr = 0, next;
-	bool found = false;
-	int r = top_frame(v, tstate_addr, &addr);
+	__u64 code_addr = 0, next;
+	int r = 0;
 
-	if (r || !addr)
-		return r;
-	v->with_frames++;
 	for (unsigned i = 0; !r && addr && i < FRAMES_MAX; i++, addr = next) {
 		__u64 code;
 		__u8 owner = 0;
@@ -105,11 +94,47 @@ static int check_frames(struct verifier *v, __u64 tstate_addr)
 			code_addr = code & ~7ULL;
 	}
 	if (!r && code_addr)
-		r = is_code(v, code_addr, &found);
-	if (!r && !found)
-		r = wrong(v, "the outermost frame has no code object");
-	v->with_code += !r;
+		r = is_code(v, code_addr, found);
 	return r == -ENODATA || r == -EFAULT ? 0 : r;
+}
+
+/*
+ * A thread that stands where it enters an evaluation has the new C frame already, but not yet what the current frame of
+ * that is (Python/ceval.c, _PyEval_EvalFrameDefault(), 3.11 and 3.12): then the one before it has the frames.
+ */
+static int check_cframes(struct verifier *v, __u64 tstate_addr, bool *has_frame, bool *found)
+{
+	__u64 cframe_addr, addr;
+	int r = get(v, tstate_addr, v->o->thread.cframe, &cframe_addr, "the C frame");
+
+	for (unsigned i = 0; !r && cframe_addr && !*found && i < CFRAMES; i++) {
+		r = get(v, cframe_addr, v->o->cframe.current_frame, &addr, "the current frame");
+		*has_frame |= !r && addr;
+		if (!r && addr)
+			r = check_chain(v, addr, found);
+		if (!r && !*found)
+			r = get(v, cframe_addr, v->o->cframe.previous, &cframe_addr, "the C frame");
+	}
+	return r;
+}
+
+static int check_frames(struct verifier *v, __u64 tstate_addr)
+{
+	bool has_frame = false, found = false;
+	__u64 addr;
+	int r;
+
+	if (v->o->flags & PYOFF_CFRAME) {
+		r = check_cframes(v, tstate_addr, &has_frame, &found);
+	} else {
+		r = get(v, tstate_addr, v->o->thread.current_frame, &addr, "the current frame");
+		has_frame = !r && addr;
+		if (has_frame)
+			r = check_chain(v, addr, &found);
+	}
+	v->with_frames += has_frame;
+	v->with_code += found;
+	return r;
 }
 
 /* The thread control block begins with its own address (x86-64 psABI, TLS variant II). */
@@ -196,7 +221,7 @@ int py_verify(const struct memory *m, const struct py_offsets *o, __u64 runtime_
 		struct verifier v = { .m = m, .o = o, .why = why, .why_size = why_size };
 
 		if (look)
-			usleep(PAUSE_US);
+			usleep(PAUSE_US << look / 2);
 		r = check_all(&v, runtime_addr);
 	}
 	return r;
