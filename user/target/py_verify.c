@@ -17,8 +17,8 @@
 /* The newest C frame, and the one before it. */
 #define CFRAMES 2
 /*
- * How often to look, and the first pause in between: threads come and go, and a stack changes all the
- * time, unless its thread waits for a CPU while its new frame has no caller yet. So pauses grow, to 14 ms in all.
+ * How often to look, and the pause in between: threads come and go, and a stack changes all the
+ * time. In all less than a prober may sleep before others go first (PROBER_LOOK_PATIENCE_NS).
  */
 #define LOOKS 8
 #define PAUSE_US 500
@@ -221,7 +221,7 @@ int py_verify(const struct memory *m, const struct py_offsets *o, __u64 runtime_
 		struct verifier v = { .m = m, .o = o, .why = why, .why_size = why_size };
 
 		if (look)
-			usleep(PAUSE_US << look / 2);
+			usleep(PAUSE_US);
 		r = check_all(&v, runtime_addr);
 	}
 	return r;
