@@ -182,12 +182,15 @@ static int add_row(pid_t pid, void *ctx)
 	return 0;
 }
 
-/* Asks again about processes whose debug information is being read. */
+/*
+ * Asks again about a process whose debug information is being read; about one at a time: where others wait for a slow
+ * look, its prober is dismissed after it, and with that what it has read so far.
+ */
 static void ask_again(struct list *l)
 {
 	__u64 now_ns = clock_monotonic_ns();
 
-	for (size_t i = l->printed; i < l->row_cnt; i++)
+	for (size_t i = l->printed; i < l->row_cnt && !prober__pending(l->prober); i++)
 		if (l->rows[i].again_ns && l->rows[i].again_ns <= now_ns)
 			ask(l, &l->rows[i]);
 }
