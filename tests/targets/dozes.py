@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One thread on one CPU that works and rests by turns, for random times, or only works, deep down in calls.
 
-usage: dozes.py SECONDS CPU DEPTH WORK_MS REST_MS SEED
+usage: dozes.py SECONDS CPU DEPTH WORK_MS REST_MS SEED [--wait]
 
 Says TRUTH and a JSON document (ns of the process's CPU clock and of CLOCK_MONOTONIC since it could read them, how often it
-lost its CPU), and ends at once.
+lost its CPU), and ends at once. With --wait, it says READY and waits for a line on stdin, and all that is since then.
 """
 import os
 import random
@@ -34,14 +34,22 @@ def descend(depth, *args):
     return turns(*args)
 
 
+def ready():
+    """Returns what there has been before."""
+    ownclock.ready()
+    return {"ns": time.process_time_ns(), "switches": ownclock.losses()}
+
+
 def main():
-    began, cpu = time.monotonic_ns(), time.process_time_ns()
-    seconds, number, depth, work_ms, rest_ms, seed = map(float, sys.argv[1:])
+    before = ready() if "--wait" in sys.argv else {"ns": 0, "switches": 0}
+    began, cpu = time.monotonic_ns(), time.process_time_ns() - before["ns"]
+    seconds, number, depth, work_ms, rest_ms, seed = map(float, sys.argv[1:7])
     os.sched_setaffinity(0, {int(number)})
     sys.setrecursionlimit(int(depth) + 1000)
     descend(int(depth), seconds, 1e6 * work_ms, rest_ms / 1e3, random.Random(int(seed)))
-    used = time.process_time_ns()
-    ownclock.tell({"ns": used, "passed": time.monotonic_ns() - began + cpu, "switches": ownclock.losses()})
+    used = time.process_time_ns() - before["ns"]
+    ownclock.tell({"ns": used, "passed": time.monotonic_ns() - began + cpu,
+                   "switches": ownclock.losses() - before["switches"]})
     os._exit(0)
 
 
