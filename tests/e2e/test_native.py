@@ -240,15 +240,18 @@ def check_perf(tap, python):
         with h.start(python, "mixed.py", python.inside(folder)) as target:
             r = h.record_work(target.pid, 0.25, "-F", "4999", "-n", "-k", lines=False,
                          outputs=("x.folded", "x.data"))
-        text = subprocess.run(["perf", "script", "-F", "ip,sym", "-i", r.path("x.data")],
+        text = subprocess.run(["perf", "script", "-F", "ip,sym,dso", "-i", r.path("x.data")],
                               capture_output=True, encoding="utf-8", check=False).stdout
     finally:
         shutil.rmtree(folder)
     legal, wrong, total = legal_stacks(), [], 0
     for sample in filter(None, text.split("\n\n")):
-        names = [line.split(None, 1)[1] for line in sample.strip("\n").splitlines()
-                 if not line.split()[0].startswith("ffffffff") and not line.endswith("@plt")]
-        stack = tuple(re.sub(r"^py::([^:]*):.*", r"\1", n) for n in reversed(names))
+        frames = re.findall(r"^\s*([0-9a-f]+) (.*) \((.*)\)$", sample, re.M)
+        frames = [(n, dso) for ip, n, dso in frames if not ip.startswith("ffffffff") and not n.endswith("@plt")]
+        # As shown() does.
+        while frames and re.search(r"/(libc\.so|ld-)[^/]*$", frames[0][1]):
+            del frames[0]
+        stack = tuple(re.sub(r"^py::([^:]*):.*", r"\1", n) for n, _ in reversed(frames))
         total += 1
         if not is_legal(stack, legal):
             wrong.append((stack, 1))

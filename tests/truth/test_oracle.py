@@ -13,9 +13,10 @@ import stats
 import truth as t
 from test_shares import BETWEEN, verdicts_of
 
-# A bias that passes one simulated recording in ten passes at least once in so many with a probability of 1 - 0.9
-# ** 90 > 0.9999: so comparisons that detect it every time here have a power of 90 % or more.
-BIASED_RUNS = 90
+# A bias that passes one simulated recording in ten passes at least twice in so many with a probability of 1 - 0.9 ** 115 -
+# 11.5 * 0.9 ** 114 > 0.9999: so comparisons that detect it here but once have a power of 90 % or more. One that passes one in
+# some thousand may do so here.
+BIASED_RUNS, MISSED_MOST = 115, 1
 EXACT_RUNS = 1000 if t.LONG else 200
 NAMES = ["f%d" % i for i in range(9)]
 PERIOD = 1 / t.HIGH_RATE
@@ -85,7 +86,7 @@ def check_power(tap, numbers):
     tap.ok(not false, "an exact sampler passes each of %d simulated recordings" % EXACT_RUNS,
            "not in %d" % false)
     for (name, _, _), count in zip(BIASES, missed):
-        tap.ok(not count, "%s: found in each of %d simulated recordings" % (name, BIASED_RUNS),
+        tap.ok(count <= MISSED_MOST, "%s: found in all but %d of %d simulated recordings" % (name, MISSED_MOST, BIASED_RUNS),
                "not in %d" % count)
 
 
@@ -122,7 +123,7 @@ def check_pauses(tap, numbers):
     tap.ok(blind > 0.9 * runs, "a machine that stands still %d times looks like lost samples" % PAUSED, blind)
     tap.ok(not false, "and does not where the target's clocks tell those times", "in %d of %d" % (false, runs))
     for (name, _, _), count in zip(BIASES[:3], missed):
-        tap.ok(not count, "there, too, %s: found" % name, "not in %d of %d" % (count, runs))
+        tap.ok(count <= MISSED_MOST, "there, too, %s: found" % name, "not in %d of %d" % (count, runs))
 
 
 def check_bound(tap):
