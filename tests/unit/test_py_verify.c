@@ -255,6 +255,27 @@ static void a_thread_that_enters_an_evaluation_is_believed(void **state)
 	}
 }
 
+/* Its thread has ended, and its stack is somebody else's. */
+static void c_frames_of_a_state_left_behind_refute_nothing(void **state)
+{
+	struct fixture *x = *state;
+
+	for (unsigned minor = 11; minor <= 12; minor++) {
+		const struct py_offsets *o = &x->version.offsets;
+		const __u64 rests[] = { 1, 0xdead0000 };
+
+		for (unsigned i = 0; i < 2; i++) {
+			__u64 addr;
+
+			begin_running(x, minor);
+			addr = fake_get(x->fake, add_thread(x, x->interp_addr) + o->thread.cframe);
+			fake_put(x->fake, addr + o->cframe.current_frame, 1);
+			fake_put(x->fake, addr + o->cframe.previous, rests[i]);
+			assert_int_equal(verify(x, o), 0);
+		}
+	}
+}
+
 static void the_current_state_must_be_on_the_list(void **state)
 {
 	struct fixture *x = *state;
@@ -300,6 +321,7 @@ int main(void)
 		cmocka_unit_test(thread_ids_must_be_those_of_threads),
 		cmocka_unit_test(the_outermost_frame_must_have_a_code_object),
 		cmocka_unit_test(a_thread_that_enters_an_evaluation_is_believed),
+		cmocka_unit_test(c_frames_of_a_state_left_behind_refute_nothing),
 		cmocka_unit_test(the_current_state_must_be_on_the_list),
 		cmocka_unit_test(lists_without_end_come_to_an_end),
 	};

@@ -14,8 +14,6 @@
 #define INTERPS_MAX 64
 #define THREADS_MAX 1024
 #define FRAMES_MAX 4096
-/* The newest C frame, and the one before it. */
-#define CFRAMES 2
 /*
  * How often to look, and the pause in between: threads come and go, and a stack changes all the
  * time. In all less than a prober may sleep before others go first (PROBER_LOOK_PATIENCE_NS).
@@ -98,24 +96,35 @@ static int check_chain(struct verifier *v, __u64 addr, bool *found)
 	return r == -ENODATA || r == -EFAULT ? 0 : r;
 }
 
+static int check_cframe(struct verifier *v, __u64 cframe_addr, bool *has_frame, bool *found)
+{
+	__u64 addr;
+	int r = get(v, cframe_addr, v->o->cframe.current_frame, &addr, "the current frame");
+
+	if (r || !addr)
+		return r;
+	*has_frame = true;
+	return check_chain(v, addr, found);
+}
+
 /*
  * A thread that stands where it enters an evaluation has the new C frame already, but not yet what the current frame of
- * that is (Python/ceval.c, _PyEval_EvalFrameDefault(), 3.11 and 3.12): then the one before it has the frames.
+ * that is (Python/ceval.c, _PyEval_EvalFrameDefault(), 3.11 and 3.12): then the one before it has the frames. A thread
+ * that has ended may have left anything, so what is not there refutes nothing.
  */
 static int check_cframes(struct verifier *v, __u64 tstate_addr, bool *has_frame, bool *found)
 {
-	__u64 cframe_addr, addr;
+	__u64 cframe_addr;
 	int r = get(v, tstate_addr, v->o->thread.cframe, &cframe_addr, "the C frame");
 
-	for (unsigned i = 0; !r && cframe_addr && !*found && i < CFRAMES; i++) {
-		r = get(v, cframe_addr, v->o->cframe.current_frame, &addr, "the current frame");
-		*has_frame |= !r && addr;
-		if (!r && addr)
-			r = check_chain(v, addr, found);
-		if (!r && !*found)
-			r = get(v, cframe_addr, v->o->cframe.previous, &cframe_addr, "the C frame");
-	}
-	return r;
+	if (!r)
+		r = check_cframe(v, cframe_addr, has_frame, found);
+	if (r || *found)
+		return r;
+	r = get(v, cframe_addr, v->o->cframe.previous, &cframe_addr, "the C frame");
+	if (!r && cframe_addr)
+		r = check_cframe(v, cframe_addr, has_frame, found);
+	return r == -ENODATA ? 0 : r;
 }
 
 static int check_frames(struct verifier *v, __u64 tstate_addr)
