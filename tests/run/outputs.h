@@ -7,7 +7,10 @@
 
 #include <linux/types.h>
 
-/* From now on, what we and our children write to stdout and stderr goes into folder/NAME.log, too. folder: NULL: nothing is kept. */
+/*
+ * From now on, what we and our children write to stdout and stderr goes into folder/NAME.log, too. folder: NULL: nothing
+ * is kept.
+ */
 void outputs_keep(const char *folder, const char *test);
 
 /* Appends a line to folder/times.tsv: what our children and theirs, all of which have ended, used. */
