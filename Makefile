@@ -9,6 +9,7 @@
 #   make check-all        the same on every interpreter that is here
 #
 # Knobs:
+#   WERROR=1              warnings are errors, as in .ci/run: new compilers know new warnings
 #   V=1                   show commands; test runs show each test
 #   O=dir                 build elsewhere (default build, build-asan, build-debug ...)
 #   DEBUG=1               -O0 for the user side, in build-debug
@@ -97,8 +98,10 @@ FEED_BIN := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(O)/tests/fuzz/feed_%)
 # ---- flags ------------------------------------------------------------------------------------
 
 # Callbacks may ignore parameters, and tables may omit trailing zeroes.
-WARN := -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers
-BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 $(WARN) -D__TARGET_ARCH_$(BPF_ARCH) \
+WARN := -Wall -Wextra $(if $(WERROR),-Werror) -Wno-unused-parameter -Wno-missing-field-initializers
+# BPF_CORE_READ() of libbpf before 1.6 declares constants that it never reads, which clang 21 and later warn of.
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 $(WARN) -Wno-unknown-warning-option \
+	-Wno-default-const-init-var-unsafe -D__TARGET_ARCH_$(BPF_ARCH) \
 	-Ivmlinux/$(ARCH) -Ibpf
 
 PKGS := inih ncursesw libbpf libelf libdw liblzma zlib libprotobuf-c libcap libseccomp

@@ -9,6 +9,17 @@
 #ifndef KRAIT_READ_H
 #define KRAIT_READ_H
 
+/*
+ * Compilers from clang 13 to 22 move, copy, merge and drop what a verifier must see. Here the value
+ * of var is settled: what is computed of it, and what is concluded from a comparison, stays after
+ * this line if it stands there, and before it if not. It is no instruction. Write it
+ *  - before a comparison, or the compiler checks one register and uses another;
+ *  - behind a comparison, or it computes an address before the bound is known (clang 16);
+ *  - behind a call of a helper, or it makes one of two calls whose sizes are constants: the size is
+ *    then a variable, whose bound is forgotten when it goes through the stack (clang 13).
+ */
+#define keep_bound(var) asm volatile("" : "+r"(var))
+
 #ifndef __bpf__
 #include <stdbool.h>
 #include <string.h>
@@ -42,7 +53,10 @@ static __always_inline void copy_words(__u64 *dst, const __u64 *src, __u32 cnt, 
 
 static __always_inline int read_user(void *dst, __u32 size, __u64 addr)
 {
-	return bpf_probe_read_user(dst, size, (const void *)addr);
+	long err = bpf_probe_read_user(dst, size, (const void *)addr);
+
+	keep_bound(err);
+	return err;
 }
 
 /* Copies our own memory, at most max words, by a helper: clang would unroll a copy of this size. */
@@ -68,7 +82,7 @@ static __always_inline int read_user_u64(__u64 *dst, __u64 addr)
  */
 static __always_inline __u32 masked(__u32 value, __u32 mask)
 {
-	asm volatile("" : "+r"(value));
+	keep_bound(value);
 	return value & mask;
 }
 
@@ -78,7 +92,7 @@ static __always_inline __u32 masked(__u32 value, __u32 mask)
  */
 static __always_inline __u32 at_most(__u32 value, __u32 max)
 {
-	asm volatile("" : "+r"(value));
+	keep_bound(value);
 	return value < max ? value : max;
 }
 

@@ -16,9 +16,6 @@
 	((sizeof(((struct scratch *)0)->frames) + sizeof(((struct scratch *)0)->room)) /           \
 	 sizeof(__u64))
 
-/* Keeps the compiler from checking one register's bound and using another register. */
-#define keep_bound(var) asm volatile("" : "+r"(var))
-
 /* Where the next section goes, plus skip words; NULL if fewer than cnt words are left. */
 static __always_inline __u64 *section_room(struct scratch *s, __u64 skip, __u64 cnt)
 {
@@ -27,6 +24,7 @@ static __always_inline __u64 *section_room(struct scratch *s, __u64 skip, __u64 
 	keep_bound(pos);
 	if (pos > BODY_WORDS - cnt)
 		return NULL;
+	keep_bound(pos);
 	return (__u64 *)s->frames + pos;
 }
 

@@ -75,10 +75,11 @@ struct thread_top {
 	__u64 cframe_addr, cframe_previous_addr;
 };
 
-/* Reads the _PyCFrame at addr. Returns 0, or -1 if it cannot be read. */
+/* Reads the _PyCFrame at addr. Returns 0, or -1 if it cannot be read; *ret is then all zeroes. */
 static __always_inline int thread_activation(struct thread_search *t, const struct py_offsets *off,
 					     __u64 addr, struct thread_top *ret)
 {
+	*ret = (struct thread_top){};
 	if (addr & 7 || read_from(t, t->cframe_window, KRAIT_CFRAME_WINDOW, addr))
 		return -1;
 	ret->cframe_addr = addr;
@@ -91,7 +92,7 @@ static __always_inline int thread_activation(struct thread_search *t, const stru
 
 /*
  * Fills *ret from the state in the window. Returns 0, or -1 if the _PyCFrame, which lies on the C
- * stack, cannot be read.
+ * stack, cannot be read; *ret is then all zeroes.
  */
 static __always_inline int thread_top(struct thread_search *t, const struct py_offsets *off,
 				      struct thread_top *ret)
