@@ -20,6 +20,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "serve/callers.h"
 #include "serve/connections.h"
 #include "serve/server.h"
 #include "support_roles.h"
@@ -297,6 +298,52 @@ static void a_connection_has_its_time(void **state)
 	close(fds[1]);
 }
 
+/* Who calls too often is refused, and others are not, up to what all together may. */
+static void a_caller_has_its_share(void **state)
+{
+	static struct callers c;
+	unsigned calls = 0, other = CALLERS_UNITS_AT_ONCE, refused = 0;
+
+	callers_init(&c);
+	while (callers_take(&c, 7))
+		calls++;
+	assert_in_range(calls, CALLERS_AT_ONCE, CALLERS_AT_ONCE + CALLERS_PER_SEC);
+	assert_true(callers_may_call(&c));
+	assert_true(callers_take(&c, 8));
+	while (other-- && callers_may_call(&c))
+		refused += !callers_take(&c, 7);
+	assert_true(refused > CALLERS_UNITS_AT_ONCE / 2);
+	assert_false(callers_may_call(&c));
+	assert_true(callers_pause_ms(&c) > 0);
+}
+
+static unsigned caller_at(const struct callers *c, const char *address)
+{
+	struct sockaddr_in v4 = { .sin_family = AF_INET };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+
+	if (inet_pton(AF_INET, address, &v4.sin_addr) == 1)
+		return callers_find(c, (struct sockaddr *)&v4, sizeof(v4), 1);
+	assert_int_equal(inet_pton(AF_INET6, address, &v6.sin6_addr), 1);
+	return callers_find(c, (struct sockaddr *)&v6, sizeof(v6), 1);
+}
+
+static void callers_are_told_apart_by_what_they_cannot_choose(void **state)
+{
+	static struct callers c;
+	unsigned differ = 0;
+
+	callers_init(&c);
+	assert_int_equal(caller_at(&c, "127.0.0.1"), caller_at(&c, "127.9.9.9"));
+	assert_int_equal(caller_at(&c, "10.0.0.1"), caller_at(&c, "::ffff:10.0.0.1"));
+	assert_int_equal(caller_at(&c, "2001:db8::1"), caller_at(&c, "2001:db8::ffff:1"));
+	/* By chance two may share a bucket. */
+	differ += caller_at(&c, "10.0.0.1") != caller_at(&c, "10.0.0.2");
+	differ += caller_at(&c, "10.0.0.1") != caller_at(&c, "10.0.0.3");
+	differ += caller_at(&c, "2001:db8::1") != caller_at(&c, "2001:db8:0:1::1");
+	assert_true(differ >= 2);
+}
+
 static void addresses_that_cannot_be_are_refused(void **state)
 {
 	static const char *const bad[] = { "example.org:1", "127.0.0.1:99999999", "unix:relative",
@@ -352,6 +399,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(nonsense_is_answered),
 		cmocka_unit_test(who_dawdles_keeps_nobody_out),
 		cmocka_unit_test(a_connection_has_its_time),
+		cmocka_unit_test(a_caller_has_its_share),
+		cmocka_unit_test(callers_are_told_apart_by_what_they_cannot_choose),
 		cmocka_unit_test(addresses_that_cannot_be_are_refused),
 		cmocka_unit_test(values_of_queries_are_found),
 		cmocka_unit_test(labels_stay_within_their_quotes),

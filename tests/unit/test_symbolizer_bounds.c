@@ -14,7 +14,7 @@
 #include "support_sanitized.h"
 #include "support_symbolizer.h"
 #include "symbol/code_object.h"
-#include "symbol/look_budget.h"
+#include "util/allowance.h"
 
 #define MANY_ADDR 0x100000000ULL
 #define TABLE_ADDR 0x200000000ULL
@@ -155,7 +155,7 @@ static void test_looks_are_bounded_of_a_process_and_of_its_owner(void **state)
 {
 	enum { OF_ONE = 100, OF_ALL = 250 };
 	struct fixture *f = *state;
-	struct look_budget owner = look_budget_of(OF_ALL, 1), other = look_budget_of(OF_ALL, 1);
+	struct allowance owner = allowance_of(OF_ALL, 1), other = allowance_of(OF_ALL, 1);
 	struct many many = { 0 };
 	unsigned sum = 0;
 

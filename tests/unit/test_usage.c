@@ -54,7 +54,7 @@ static pid_t begin_helper(void)
 
 static void what_a_helpers_children_used_counts(void **state)
 {
-	struct usage before, during, after;
+	struct usage before = { 0 }, during = { 0 }, after = { 0 };
 	pid_t helper;
 	int status;
 
@@ -96,7 +96,7 @@ static __u64 cpu_ns_of(pid_t pid)
 /* A process that got an ended helper's pid may use any amount: that is not krait's cost. */
 static void a_glance_counts_helpers_and_nobody_else(void **state)
 {
-	struct usage last;
+	struct usage last = { 0 };
 	pid_t helper = begin_burner();
 	unsigned i = 0;
 	int status;
@@ -115,11 +115,46 @@ static void a_glance_counts_helpers_and_nobody_else(void **state)
 	waitpid(helper, &status, 0);
 }
 
+static void wait_for_ns(pid_t pid, __u64 ns)
+{
+	while (cpu_ns_of(pid) < ns)
+		usleep(1000);
+}
+
+/* Whatever the one that is told apart uses, alive, ended, or another one after it. */
+static void what_is_told_apart_is_not_in_the_sum(void **state)
+{
+	struct usage u = { 0 };
+	__u64 before_ns, first_ns;
+	pid_t helper;
+	int status;
+
+	usage_read(&u);
+	before_ns = u.cpu_ns;
+	for (unsigned round = 1; round <= 2; round++) {
+		helper = begin_burner();
+		usage_tell_apart(&u, helper);
+		usage_read(&u);
+		first_ns = u.cpu_ns;
+		wait_for_ns(helper, BURNT_NS);
+		assert_true(usage_glance(&u) < first_ns + BURNT_NS / 2);
+		kill(helper, SIGSTOP);
+		usage_read(&u);
+		assert_true(u.apart_ns >= round * BURNT_NS);
+		kill(helper, SIGKILL);
+		waitpid(helper, &status, 0);
+		usage_read(&u);
+		assert_true(u.apart_ns >= round * BURNT_NS);
+	}
+	assert_true(u.cpu_ns < before_ns + BURNT_NS / 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_helpers_children_used_counts),
 		cmocka_unit_test(a_glance_counts_helpers_and_nobody_else),
+		cmocka_unit_test(what_is_told_apart_is_not_in_the_sum),
 	};
 
 	return cmocka_run_group_tests_name("agent/usage", tests, NULL, NULL);

@@ -262,6 +262,11 @@ void agent__burst(struct agent *a, __u64 frequency, __u64 ns)
 	spending_burst(&a->spending, frequency, ns);
 }
 
+void agent__set_server(struct agent *a, pid_t pid)
+{
+	usage_tell_apart(&a->spending.usage, pid);
+}
+
 void agent__reconfigure(struct agent *a)
 {
 	const struct budget_config budget = budget_config(a);

@@ -52,6 +52,11 @@ struct session *agent__session(struct agent *a);
  * what was before. A later burst replaces it.
  */
 void agent__burst(struct agent *a, __u64 frequency, __u64 ns);
+/*
+ * The pid of krait's HTTP server, whose cost is told, but takes nothing from what sampling may cost:
+ * strangers decide how often it is asked, and it bounds that itself. 0: there is none now.
+ */
+void agent__set_server(struct agent *a, pid_t pid);
 /* Runs until a signal. Returns 0 or a negative result with *err filled. */
 int agent__run(struct agent *a, struct error *err) __attribute__((warn_unused_result));
 /*

@@ -28,6 +28,7 @@ static void on_window(void *ctx, const struct window *w)
 	m->dropped += w->dropped;
 	m->cpu_ns += w->price.cpu_ns;
 	m->kernel_ns += w->price.kernel_ns;
+	m->server_ns += w->price.server_ns;
 	m->starved_ns += w->price.starved_ns;
 	m->unseen += w->price.unseen;
 	m->names_put_off += w->price.names_put_off;
@@ -74,9 +75,11 @@ static void put_accounts(const struct metrics *m, FILE *out)
 static void put_price(const struct metrics *m, FILE *out)
 {
 	metrics_family(out, "krait_own_cpu_seconds_total", "counter",
-		       "CPU time of krait: its processes, and its programs in the kernel.");
+		       "CPU time of krait: its processes, its programs in the kernel, and its HTTP "
+		       "server, which has limits of its own and is not in the budget.");
 	metrics_seconds(out, "krait_own_cpu_seconds_total", m->cpu_ns, "part", "processes", NULL);
 	metrics_seconds(out, "krait_own_cpu_seconds_total", m->kernel_ns, "part", "programs", NULL);
+	metrics_seconds(out, "krait_own_cpu_seconds_total", m->server_ns, "part", "server", NULL);
 	metrics_number(out, "krait_own_resident_bytes", "gauge",
 		       "Memory of krait and its helpers at the end of the last window.",
 		       m->price.rss_bytes);

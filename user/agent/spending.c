@@ -96,9 +96,11 @@ void spending_take_price(struct spending *s, struct window *w)
 	take_left_out(s, &w->price);
 	w->price.cpu_ns = s->usage.cpu_ns - s->window_cpu_ns;
 	w->price.kernel_ns = s->kernel_ns - s->window_kernel_ns;
+	w->price.server_ns = s->usage.apart_ns - s->window_server_ns;
 	w->price.rss_bytes = s->usage.rss_bytes;
 	s->window_cpu_ns = s->usage.cpu_ns;
 	s->window_kernel_ns = s->kernel_ns;
+	s->window_server_ns = s->usage.apart_ns;
 }
 
 /* What a burst cost is not held against the restored level. */

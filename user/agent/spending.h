@@ -20,7 +20,8 @@ struct spending {
 	struct budget budget;
 	struct usage usage; /* at the last check, including the programs */
 	__u64 kernel_ns;
-	__u64 window_cpu_ns, window_kernel_ns; /* the same at the last window's end */
+	__u64 window_cpu_ns, window_kernel_ns,
+		window_server_ns; /* the same at the last window's end */
 	__u64 burst_hz, burst_until_ns; /* 0: no burst */
 	__u64 judge_ns, meter_ns; /* when cost is next judged and checked */
 	__u64 window_starved_ns, window_unseen, window_put_off; /* as of the last window's end */

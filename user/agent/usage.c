@@ -76,27 +76,46 @@ static unsigned add_children(pid_t pid, pid_t *list, unsigned cnt)
 	return cnt;
 }
 
-void usage_read(struct usage *ret)
+void usage_tell_apart(struct usage *usage, pid_t pid)
 {
+	if (usage->apart_pid == pid)
+		return;
+	usage->apart_past_ns = usage->apart_ns;
+	usage->apart_pid = pid;
+}
+
+void usage_read(struct usage *usage)
+{
+	struct usage now = { .pids = { getpid() },
+			     .apart_pid = usage->apart_pid,
+			     .apart_past_ns = usage->apart_past_ns };
+	__u64 apart_ns = 0;
 	struct rusage ended;
 	unsigned cnt = 1;
 
-	*ret = (struct usage){ .pids = { getpid() } };
 	if (!getrusage(RUSAGE_CHILDREN, &ended))
-		ret->cpu_ns =
+		now.cpu_ns =
 			((__u64)ended.ru_utime.tv_sec + (__u64)ended.ru_stime.tv_sec) * NS_PER_SEC +
 			((__u64)ended.ru_utime.tv_usec + (__u64)ended.ru_stime.tv_usec) * 1000;
 	for (unsigned i = 0; i < cnt; i++) {
-		pid_t pid = ret->pids[i];
+		pid_t pid = now.pids[i];
 
-		if (process_start_ticks(pid, &ret->pid_start_ticks[i]))
-			ret->pid_start_ticks[i] = 0;
-		ret->pid_ns[i] = cpu_of(pid);
-		ret->cpu_ns += ret->pid_ns[i] + (i ? cpu_of_ended(pid) : 0);
-		ret->rss_bytes += resident_bytes(pid);
-		cnt = add_children(pid, ret->pids, cnt);
+		if (process_start_ticks(pid, &now.pid_start_ticks[i]))
+			now.pid_start_ticks[i] = 0;
+		now.pid_ns[i] = cpu_of(pid);
+		now.cpu_ns += now.pid_ns[i] + (i ? cpu_of_ended(pid) : 0);
+		if (pid == now.apart_pid)
+			apart_ns = now.pid_ns[i];
+		now.rss_bytes += resident_bytes(pid);
+		cnt = add_children(pid, now.pids, cnt);
 	}
-	ret->processes = cnt;
+	now.processes = cnt;
+	/* One that has ended is among the ended children, or will soon be. */
+	now.apart_ns = now.apart_past_ns + apart_ns;
+	if (now.apart_ns < usage->apart_ns)
+		now.apart_ns = usage->apart_ns;
+	now.cpu_ns -= now.apart_ns < now.cpu_ns ? now.apart_ns : now.cpu_ns;
+	*usage = now;
 }
 
 /* A helper may have ended meanwhile, and another process with its pid is not krait's. */
@@ -112,7 +131,7 @@ __u64 usage_glance(const struct usage *last)
 	__u64 ns = last->cpu_ns;
 
 	for (unsigned i = 0; i < last->processes; i++) {
-		__u64 now_ns = cpu_of(last->pids[i]);
+		__u64 now_ns = last->pids[i] == last->apart_pid ? 0 : cpu_of(last->pids[i]);
 
 		if (now_ns > last->pid_ns[i] &&
 		    (now_ns - last->pid_ns[i] < DOUBTED_NS || is_still_there(last, i)))

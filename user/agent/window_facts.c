@@ -55,6 +55,7 @@ static void put_price(struct window_facts *f, const struct window_price *p)
 		put(f, "names", "put_off", "", p->names_put_off);
 	put(f, "own", "cpu_ns", "", p->cpu_ns);
 	put(f, "own", "kernel_ns", "", p->kernel_ns);
+	put(f, "own", "server_ns", "", p->server_ns);
 	put(f, "own", "rss_bytes", "", p->rss_bytes);
 }
 

@@ -124,6 +124,7 @@ static void step(void *ctx, __u64 now_ns)
 	struct agent_endpoint *e = ctx;
 
 	answer_requests(e, now_ns);
+	agent__set_server(e->agent, server__pid(e->server));
 	if (now_ns < e->published_ns + PUBLISH_NS)
 		return;
 	/* The first step comes before the first sample. */

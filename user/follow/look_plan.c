@@ -3,7 +3,7 @@
 
 #include "follow/process_table.h"
 #include "sampler/sampler.h"
-#include "symbol/look_budget.h"
+#include "util/allowance.h"
 #include "util/clock.h"
 
 #define PAUSE_LONGEST_NS NS_PER_SEC
@@ -70,7 +70,7 @@ bool look_plan_hurry(struct look_plan *plan, struct processes *ps, __u64 now_ns)
 bool look_plan_is_due(struct look_plan *plan, struct processes *ps, const struct process *p,
 		      __u64 now_ns)
 {
-	struct look_budget *budget = &ps->table_looks[p->owner % OWNER_CNT];
+	struct allowance *budget = &ps->table_looks[p->owner % OWNER_CNT];
 	__u64 next_ns = look_plan_next(plan);
 	__u64 longest = plan->told ? PAUSE_LONGEST_NS : BLIND_LONGEST_NS;
 
@@ -80,9 +80,9 @@ bool look_plan_is_due(struct look_plan *plan, struct processes *ps, const struct
 	plan->missed_ns = 0;
 	plan->next_ns = now_ns + plan->pause_ns;
 	plan->pause_ns = 2 * plan->pause_ns < longest ? 2 * plan->pause_ns : longest;
-	if (!look_budget_has(budget))
+	if (!allowance_has(budget))
 		return false;
-	look_budget_take(budget);
+	allowance_take(budget);
 	plan->outdated = !processes_hear_mappings(ps);
 	plan->told = false;
 	return true;

@@ -14,7 +14,7 @@
 #include "follow/processes.h"
 #include "follow/refusals.h"
 #include "share.h"
-#include "symbol/look_budget.h"
+#include "util/allowance.h"
 
 /*
  * Budget for looks at a process's code objects, each some round trips to a prober. The kernel
@@ -48,12 +48,12 @@ struct processes {
 	struct forked_list forked; /* in the order in which they were put off */
 	struct threads *threads;
 	struct quota *room; /* entries, by owner */
-	struct look_budget looks[OWNER_CNT]; /* at code objects, by owner; unlimited for root */
+	struct allowance looks[OWNER_CNT]; /* at code objects, by owner; unlimited for root */
 	process_gone_fn gone;
 	void *gone_ctx;
 	process_gone_fn opened;
 	void *opened_ctx;
-	struct look_budget table_looks[OWNER_CNT]; /* the same for searching published tables */
+	struct allowance table_looks[OWNER_CNT]; /* the same for searching published tables */
 	unsigned tracked_cnt, seen_cnt, unwanted_cnt;
 	unsigned taskless_cnt; /* processes whose version publishes nothing about its tasks */
 	__u32 taskless_version; /* version of the last of these */

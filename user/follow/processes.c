@@ -43,8 +43,8 @@ struct processes *processes__new(const struct processes_config *config)
 	for (unsigned i = 0; i < OWNER_CNT; i++) {
 		if (i == OWNER_ROOT)
 			continue;
-		ps->looks[i] = look_budget_of(OWNER_LOOKS_AT_ONCE, OWNER_LOOKS_PER_SEC);
-		ps->table_looks[i] = look_budget_of(TABLE_LOOKS_AT_ONCE, TABLE_LOOKS_PER_SEC);
+		ps->looks[i] = allowance_of(OWNER_LOOKS_AT_ONCE, OWNER_LOOKS_PER_SEC);
+		ps->table_looks[i] = allowance_of(TABLE_LOOKS_AT_ONCE, TABLE_LOOKS_PER_SEC);
 	}
 	return ps;
 }

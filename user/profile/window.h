@@ -46,6 +46,7 @@ struct window_price {
 	__u64 unseen, names_put_off; /* in this window; as in struct session_progress */
 	/* of krait's processes and BPF programs, in this window */
 	__u64 cpu_ns, kernel_ns, rss_bytes;
+	__u64 server_ns; /* of the HTTP server, which is not in cpu_ns */
 };
 
 struct window {

@@ -23,6 +23,7 @@ struct connection {
 	int fd; /* libmicrohttpd's; -1: free place */
 	__u64 due_ns; /* when it will be ended; ~0: it waits for krait, or has been ended */
 	__u32 asking : 1; /* its request is incomplete */
+	unsigned caller; /* its address's bucket (callers.h); 0 initially */
 };
 
 struct connections {

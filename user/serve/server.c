@@ -287,6 +287,11 @@ int server__answer(struct server *s, __u64 id, unsigned status, const char *cont
 	return channel_send(worker__fd(s->worker), &m, sizeof(m), &fd, 1);
 }
 
+pid_t server__pid(const struct server *s)
+{
+	return s->worker ? worker__pid(s->worker) : 0;
+}
+
 unsigned server__port(const struct server *s, unsigned listener)
 {
 	return listener < s->setup.listener_cnt ? listen_port(s->listeners[listener]) : 0;

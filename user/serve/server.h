@@ -6,7 +6,8 @@
  * It knows two kinds of routes: texts, which krait publishes and the worker serves by itself, and
  * questions, which it passes on to krait while the client waits for the answer.
  *
- * Must hold: nothing here waits. The worker has no files and no rights, and opens no connections. A
+ * Must hold: nothing here waits. The worker has no files and no rights, and opens no connections.
+ * However many connections and requests come from the network, it takes a few of them a second. A
  * route that needs the token is refused without it on every socket except one in the file system,
  * which has mode 0600.
  */
@@ -16,6 +17,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct error;
 struct server;
@@ -77,6 +79,9 @@ int server__answer(struct server *s, __u64 id, unsigned status, const char *cont
 
 /* The port of a listener that was requested as 0; 0: it has none. */
 unsigned server__port(const struct server *s, unsigned listener) __attribute__((nonnull));
+
+/* The worker's pid, which changes when it has to be restarted; 0: there is none now. */
+pid_t server__pid(const struct server *s) __attribute__((nonnull));
 
 void server__stop(struct server *s);
 

@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include "serve/callers.h"
 #include "serve/connections.h"
 #include "serve/httpd_library.h"
+#include "serve/listen.h"
 #include "serve/response.h"
 #include "serve/serve_protocol.h"
 #include "util/cleanup.h"
@@ -21,6 +24,8 @@
 #define CONNECTION_MEMORY 16384U
 #define SILENCE_SECONDS 10U
 #define ASK_TIMEOUT_MS 60000U
+/* Whatever it costs, others come first. */
+#define NICE 19
 #define TEXT_NOT_FOUND "no such page\n"
 
 struct serve_worker;
@@ -43,6 +48,7 @@ struct listener {
 	struct MHD_Daemon *daemon;
 	int epoll;
 	bool in_files;
+	unsigned port; /* 0: in_files */
 	struct connections connections;
 };
 
@@ -60,6 +66,8 @@ struct serve_worker {
 	struct text texts[SERVER_ROUTES_MAX];
 	struct visit *waiting[SERVER_WAITING_MAX];
 	__u64 next_id;
+	struct callers callers; /* of all listeners in the network */
+	unsigned caller; /* of the connection that was accepted last */
 };
 
 /* ---- who may ----------------------------------------------------------------------------------- */
@@ -143,6 +151,21 @@ static void wake_late_ones(struct serve_worker *w, __u64 now_ns)
 
 /* ---- connections ------------------------------------------------------------------------------- */
 
+/* A socket in the file system is its owner's, who needs no limit. */
+static bool may_call(struct listener *l, unsigned caller)
+{
+	return l->in_files || callers_take(&l->worker->callers, caller);
+}
+
+static enum MHD_Result on_accept(void *ctx, const struct sockaddr *address, socklen_t len)
+{
+	struct listener *l = ctx;
+	struct serve_worker *w = l->worker;
+
+	w->caller = l->in_files ? 0 : callers_find(&w->callers, address, len, l->port);
+	return may_call(l, w->caller) ? MHD_YES : MHD_NO;
+}
+
 static void on_connection(void *ctx, struct MHD_Connection *c, void **socket_ctx,
 			  enum MHD_ConnectionNotificationCode what)
 {
@@ -159,6 +182,8 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **socket_ctx
 	if (info)
 		*socket_ctx =
 			connections_add(&l->connections, info->connect_fd, clock_monotonic_ns());
+	if (*socket_ctx)
+		((struct connection *)*socket_ctx)->caller = l->worker->caller;
 }
 
 static struct connection *place_of(const struct httpd_library *h, struct MHD_Connection *c)
@@ -250,6 +275,8 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
 		connection_answers(v->place, clock_monotonic_ns());
 	if (v->waiting)
 		return answer_visit(w, v, c);
+	if (!may_call(l, v->place ? v->place->caller : 0))
+		return MHD_NO; /* ends the connection */
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return response_send(&w->httpd, c, MHD_HTTP_METHOD_NOT_ALLOWED,
 				     "only GET and HEAD are answered\n");
@@ -328,9 +355,10 @@ static int start_listener(struct serve_worker *w, unsigned i, int fd)
 
 	l->worker = w;
 	l->in_files = w->setup.in_files[i];
+	l->port = listen_port(fd);
 	connections_init(&l->connections);
 	l->daemon = w->httpd.start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, l,
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, on_accept, l, handle, l,
 		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
 		MHD_OPTION_CONNECTION_TIMEOUT, SILENCE_SECONDS, MHD_OPTION_NOTIFY_CONNECTION,
 		on_connection, l, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
@@ -371,13 +399,23 @@ static __u64 ms_until(__u64 end_ns, __u64 now_ns)
 	return end_ns <= now_ns ? 0 : (end_ns - now_ns) / NS_PER_MS + 1;
 }
 
-static int pause_ms(const struct serve_worker *w, __u64 now_ns)
+/* With too many calls, those from the network wait in their sockets; the kernel refuses more. */
+static bool is_open(struct serve_worker *w, const struct listener *l)
+{
+	return l->in_files || callers_may_call(&w->callers);
+}
+
+static int pause_ms(struct serve_worker *w, __u64 now_ns)
 {
 	MHD_UNSIGNED_LONG_LONG least = 60000, ms;
 
-	for (unsigned i = 0; i < w->setup.listener_cnt; i++)
-		if (w->httpd.get_timeout(w->listeners[i].daemon, &ms) == MHD_YES && ms < least)
-			least = ms;
+	for (unsigned i = 0; i < w->setup.listener_cnt; i++) {
+		if (!is_open(w, &w->listeners[i]))
+			ms = callers_pause_ms(&w->callers);
+		else if (w->httpd.get_timeout(w->listeners[i].daemon, &ms) != MHD_YES)
+			continue;
+		least = ms < least ? ms : least;
+	}
 	for (unsigned i = 0; i < w->setup.listener_cnt; i++) {
 		ms = ms_until(connections_due_ns(&w->listeners[i].connections), now_ns);
 		least = ms < least ? ms : least;
@@ -394,9 +432,13 @@ static int run(struct serve_worker *w)
 	struct pollfd fds[SERVER_LISTENERS_MAX + 1] = { { .fd = w->channel, .events = POLLIN } };
 	int err = 0;
 
-	for (unsigned i = 0; i < w->setup.listener_cnt; i++)
-		fds[i + 1] = (struct pollfd){ .fd = w->listeners[i].epoll, .events = POLLIN };
 	while (!err) {
+		for (unsigned i = 0; i < w->setup.listener_cnt; i++) {
+			struct listener *l = &w->listeners[i];
+
+			fds[i + 1] = (struct pollfd){ .fd = is_open(w, l) ? l->epoll : -1,
+						      .events = POLLIN };
+		}
 		if (poll(fds, w->setup.listener_cnt + 1, pause_ms(w, clock_monotonic_ns())) < 0 &&
 		    errno != EINTR)
 			return 1;
@@ -406,7 +448,8 @@ static int run(struct serve_worker *w)
 		wake_late_ones(w, clock_monotonic_ns());
 		for (unsigned i = 0; i < w->setup.listener_cnt; i++) {
 			connections_end_late(&w->listeners[i].connections, clock_monotonic_ns());
-			w->httpd.run(w->listeners[i].daemon);
+			if (is_open(w, &w->listeners[i]))
+				w->httpd.run(w->listeners[i].daemon);
 		}
 	}
 	return err != -EPIPE;
@@ -420,6 +463,8 @@ int server_serve(int channel_fd)
 	if (!w)
 		return 1;
 	w->channel = channel_fd;
+	callers_init(&w->callers);
+	setpriority(PRIO_PROCESS, 0, NICE);
 	m.err = begin(w);
 	if (channel_send(channel_fd, &m, sizeof(m), NULL, 0) || m.err)
 		return 1;

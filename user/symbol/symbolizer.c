@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "symbol/code_cache.h"
-#include "symbol/look_budget.h"
+#include "util/allowance.h"
 #include "symbol/snapshot.h"
 
 /* Unreadable addresses to remember; a healthy program has none. */
@@ -26,8 +26,8 @@ struct symbolizer {
 	struct code_reader reader;
 	struct code_cache cache;
 	struct refused refused[REFUSED_CNT];
-	struct look_budget looks;
-	struct look_budget *owner_looks; /* shared by all processes of its owner; NULL: none */
+	struct allowance looks;
+	struct allowance *owner_looks; /* shared by all processes of its owner; NULL: none */
 	struct symbolizer_stats stats;
 };
 
@@ -48,9 +48,9 @@ __u32 symbolizer__version(const struct symbolizer *s)
 }
 
 void symbolizer__bound_looks(struct symbolizer *s, __u32 at_once, __u32 per_sec,
-			     struct look_budget *owner)
+			     struct allowance *owner)
 {
-	s->looks = look_budget_of(at_once, per_sec);
+	s->looks = allowance_of(at_once, per_sec);
 	s->owner_looks = owner;
 }
 
@@ -89,11 +89,11 @@ static void refuse(struct symbolizer *s, const struct code_query *q)
 /* Is one more look allowed now? Consumes it. */
 static bool take_look(struct symbolizer *s)
 {
-	if (!look_budget_has(&s->looks) || (s->owner_looks && !look_budget_has(s->owner_looks)))
+	if (!allowance_has(&s->looks) || (s->owner_looks && !allowance_has(s->owner_looks)))
 		return false;
-	look_budget_take(&s->looks);
+	allowance_take(&s->looks);
 	if (s->owner_looks)
-		look_budget_take(s->owner_looks);
+		allowance_take(s->owner_looks);
 	return true;
 }
 

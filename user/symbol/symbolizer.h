@@ -22,7 +22,7 @@
 #include "symbol/code_reader.h"
 #include "symbol/linetable.h"
 
-struct look_budget;
+struct allowance;
 struct symbolizer;
 
 /* The names of a code object; owned by the symbolizer, valid until the next call that resolves. */
@@ -58,7 +58,7 @@ __u32 symbolizer__version(const struct symbolizer *s);
  * before this call.
  */
 void symbolizer__bound_looks(struct symbolizer *s, __u32 at_once, __u32 per_sec,
-			     struct look_budget *owner);
+			     struct allowance *owner);
 
 /*
  * Resolves one frame. SYMBOL_OK fills both; otherwise neither is touched. *ret_position has -1 for
