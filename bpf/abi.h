@@ -38,6 +38,8 @@
 /* Library functions in which an interpreter starts: six per library. */
 #define KRAIT_MAX_ENTRIES (6 * KRAIT_MAX_BINARIES)
 #define KRAIT_MAX_SLOTS 16384
+/* Users whose threads alone are sampled. */
+#define KRAIT_MAX_USERS 16
 /* Perf events of one recording. */
 #define KRAIT_MAX_EVENTS 16
 /* Threads that can have an anchor at once, and frames below an anchor that it may slide over. */
@@ -307,11 +309,12 @@ struct thread_look {
 	__u8 on_cpu; /* it runs, or is about to leave the CPU */
 	__u8 behind_syscall; /* its registers are those right after a system call instruction */
 	__u8 shift; /* also part of the point */
-	__u8 pad_[3];
+	__u8 pad_[7];
+	struct task_ids ids; /* of the thread */
 	char comm[16];
 	__u64 regs[UNWIND_SAVED_WORDS]; /* user-mode registers; valid with WAIT_HAS_SYSCALL */
 };
-_Static_assert(sizeof(struct thread_look) == 144 + 8 * UNWIND_SAVED_WORDS,
+_Static_assert(sizeof(struct thread_look) == 160 + 8 * UNWIND_SAVED_WORDS,
 	       "struct thread_look is shared with BPF");
 
 /* Threads whose waits can be tracked at once: 2 MiB. Each thread has two candidate places. */

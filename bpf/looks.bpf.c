@@ -27,6 +27,7 @@ static __always_inline void look_at(struct task_struct *task, const struct proc_
 				    struct thread_look *look)
 {
 	struct thread_wait *w = find_wait(task);
+	__u32 groups[TASK_GROUPS_MAX];
 
 	look->thread_start_ns = task->start_boottime;
 	look->thread_ptr = task_thread_pointer(task);
@@ -50,6 +51,7 @@ static __always_inline void look_at(struct task_struct *task, const struct proc_
 			look->facts.task_state = w->task_state;
 	}
 	BPF_CORE_READ_STR_INTO(&look->comm, task, comm);
+	task_ids(&look->ids, task, false, groups);
 	note_syscall(&look->facts, task,
 		     has_task_regs ? (const void *)bpf_task_pt_regs(task) : task_stack_regs(task),
 		     look->regs);
@@ -70,7 +72,8 @@ int look_at_threads(struct bpf_iter__task *ctx)
 	pid = task->tgid;
 	proc = bpf_map_lookup_elem(&procs, &pid);
 	if (!proc || !(proc->flags & PROC_PYTHON) ||
-	    !same_start(process_start_ns(task), proc->start_ns))
+	    !same_start(process_start_ns(task), proc->start_ns) ||
+	    (user_cnt && !is_wanted_user(task_fsuid(task, false))))
 		return 0;
 	look_at(task, proc, &look);
 	bpf_seq_write(ctx->meta->seq, &look, sizeof(look));

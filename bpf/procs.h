@@ -57,6 +57,24 @@ struct {
 /* Samples and snapshots may fill this much of the ring buffer; the rest is for process events. */
 const volatile __u64 sample_bytes_max __weak = 15 << 16;
 
+/*
+ * Only threads with these file system ids are sampled, at the moments at which they have them;
+ * user_cnt 0: all.
+ */
+const volatile __u32 users[KRAIT_MAX_USERS] __weak = { 0 };
+const volatile __u32 user_cnt __weak = 0;
+
+static __always_inline bool is_wanted_user(__u32 uid)
+{
+	for (__u32 i = 0; i < KRAIT_MAX_USERS; i++) {
+		if (i >= user_cnt)
+			break;
+		if (users[i] == uid)
+			return true;
+	}
+	return false;
+}
+
 /* Atomic, because a program that interrupts another one on this CPU may count too. */
 static __always_inline void count_more(__u32 counter, __u64 n)
 {

@@ -269,6 +269,34 @@ static inline __u32 section_unit(enum record_section section)
 	return 0;
 }
 
+/*
+ * With whose rights a thread opened files at some moment: its file system ids, which are the
+ * effective ones unless it asked for others, in host numbers. All 0: nobody has said.
+ */
+struct task_ids {
+	__u32 uid;
+	__u32 gid;
+	/* task_groups() of its supplementary groups; TASK_GROUPS_MANY; 0: the ids are unknown */
+	__u32 groups;
+};
+/* More supplementary groups than this are not compared. A power of two. */
+#define TASK_GROUPS_MAX 32
+#define TASK_GROUPS_MANY 1
+
+/* A digest of them, in the kernel's order, which is that of /proc. cnt: below TASK_GROUPS_MAX. */
+static inline __u32 task_groups(const __u32 *gids, __u32 cnt)
+{
+	__u32 digest = 2166136261U ^ cnt;
+
+	for (__u32 i = 0; i < TASK_GROUPS_MAX - 1; i++) {
+		if (i >= cnt)
+			break;
+		digest = (digest ^ gids[i]) * 16777619U;
+		digest ^= digest >> 15;
+	}
+	return digest > TASK_GROUPS_MANY ? digest : ~0U;
+}
+
 /* The record of one interrupt. */
 struct record_sample {
 	__u16 type; /* RECORD_SAMPLE */
@@ -293,11 +321,11 @@ struct record_sample {
 	__u8 anchor; /* enum anchor_note */
 	__u8 native_reason; /* enum native_reason */
 	__u8 no_anchors; /* its interpreter has no last_profiled_frame (before 3.15) */
-	__u8 pad_[4];
 	__u16 cnt[SECTION_CNT]; /* elements of each section */
+	struct task_ids ids; /* of the thread at that moment */
 	char comm[16]; /* of the thread */
 };
-_Static_assert(sizeof(struct record_sample) == 128, "struct record_sample is shared with BPF");
+_Static_assert(sizeof(struct record_sample) == 136, "struct record_sample is shared with BPF");
 _Static_assert(KRAIT_MAX_FRAMES < 1 << 16 && KRAIT_ANCHOR_FRAMES < 1 << 16, "counted in a __u16");
 
 enum sample_flag {

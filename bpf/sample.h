@@ -191,6 +191,9 @@ static __always_inline struct proc_info *tracked_process(void)
 
 	if (!proc || !(proc->flags & PROC_PYTHON))
 		return NULL;
+	if (user_cnt && !is_wanted_user(task_fsuid((struct task_struct *)bpf_get_current_task(),
+						   has_task_regs)))
+		return NULL;
 	return same_start(current_process_start_ns(has_task_regs), proc->start_ns) ? proc : NULL;
 }
 
@@ -253,6 +256,18 @@ __weak __noinline int take_state(__u32 memory)
 	return 0;
 }
 
+/* Records whose the thread is. A global function, as above. */
+__weak __noinline int take_ids(__u32 memory)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+
+	if (!s)
+		return -1;
+	task_ids(&s->record.ids, (struct task_struct *)bpf_get_current_task(), has_task_regs,
+		 s->groups);
+	return 0;
+}
+
 /* Appends the section, behind the others. */
 static __always_inline void put_interp(struct scratch *s)
 {
@@ -290,6 +305,7 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	}
 	current_task(&now, has_task_regs);
 	begin_record(&s->record, t, proc, &now);
+	take_ids(s->index);
 	pages_begin(&s->native.stack);
 	reason = take_python(s, proc, &now, t->has_loop);
 	if (reason == REASON_BAD_FRAME)

@@ -29,6 +29,7 @@
  */
 struct scratch {
 	__u64 regs[TASK_REGS_WORDS]; /* of the thread, user mode */
+	__u32 groups[TASK_GROUPS_MAX]; /* its supplementary groups */
 	struct walker walker;
 	struct thread_search search;
 	struct anchor_plan plan;

@@ -54,6 +54,46 @@ static __always_inline __u32 task_uid(struct task_struct *task)
 	return BPF_CORE_READ(task, real_cred, uid.val);
 }
 
+/* groups: memory to read them to. */
+static __always_inline __u32 read_groups(const struct group_info *info, __u32 cnt, __u32 *groups)
+{
+	if (cnt >= TASK_GROUPS_MAX)
+		return TASK_GROUPS_MANY;
+	cnt = masked(cnt, TASK_GROUPS_MAX - 1);
+	if (cnt && bpf_core_read(groups, cnt * sizeof(*groups), &info->gid))
+		return TASK_GROUPS_MANY;
+	return task_groups(groups, cnt);
+}
+
+/*
+ * Its own ids, not those that the kernel assumes for it for a moment (overlayfs, access()). in_place:
+ * it is the current task, see current_task().
+ */
+static __always_inline void task_ids(struct task_ids *ret, struct task_struct *task, bool in_place,
+				     __u32 groups[TASK_GROUPS_MAX])
+{
+	const struct cred *cred;
+
+	if (in_place) {
+		cred = bpf_get_current_task_btf()->real_cred;
+		ret->uid = cred->fsuid.val;
+		ret->gid = cred->fsgid.val;
+		ret->groups = read_groups(cred->group_info, cred->group_info->ngroups, groups);
+		return;
+	}
+	cred = BPF_CORE_READ(task, real_cred);
+	ret->uid = BPF_CORE_READ(cred, fsuid.val);
+	ret->gid = BPF_CORE_READ(cred, fsgid.val);
+	ret->groups = read_groups(BPF_CORE_READ(cred, group_info),
+				  BPF_CORE_READ(cred, group_info, ngroups), groups);
+}
+
+static __always_inline __u32 task_fsuid(struct task_struct *task, bool in_place)
+{
+	return in_place ? bpf_get_current_task_btf()->real_cred->fsuid.val :
+			  BPF_CORE_READ(task, real_cred, fsuid.val);
+}
+
 /* Older names of an inode's change time, up to 6.5 and up to 6.10. */
 struct inode___before_6_6 {
 	struct timespec64 i_ctime;

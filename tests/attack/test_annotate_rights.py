@@ -1,16 +1,21 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """D1: a program claims that its function is in a file of its choice. annotate as root must not print what that
-program's user could not read, must not hang and must not read without end; nor may a page contain such text."""
+program's user could not read, must not hang and must not read without end; nor may a page contain such text. This
+holds whatever the process is before and after, and whatever a capture says of itself."""
 # run-tests: beside others
 import base64
 import gzip
+import glob
 import os
 import re
+import shutil
+import time
 
 import attack
 
-SECRET = "root:$6$of-roots-alone"
+# In two parts: this program is recorded, too.
+SECRET = "root:$6$" + "of-roots-alone"
 
 
 def page(path):
@@ -65,6 +70,138 @@ def sparse(path):
         f.truncate(8 << 30)
 
 
+def shown(k, *command, uid=None):
+    """Runs a command on a capture, as a user; returns what it says, and the page that it makes."""
+    launch = attack.as_user(uid) if uid else ()
+    done = attack.krait(*command, folder=k.folder, timeout=10, launch=launch)
+    text = done.said
+    if os.path.exists(k.path("x.html")):
+        text += page(k.path("x.html"))[0]
+        os.unlink(k.path("x.html"))
+    return text
+
+
+def check_hidden(scene, k, what):
+    scene.ok(SECRET not in page(k.path("live.html"))[0], what + " record's page has none of it")
+    for command in ["annotate", "-i", "x.data", "elsewhere"], ["convert", "-i", "x.data", "-o", "x.html"], \
+            ["annotate", "-i", "x.data", "-o", "x.html"], ["diff", "x.data", "x.data", "-o", "x.html"]:
+        text = shown(k, *command)
+        scene.ok("-o" in command or "samples" in text, "%s annotate has its samples" % what, text[:500])
+        scene.ok(SECRET not in text, "%s %s shows none of it" % (what, command[0]))
+
+
+def folded(k, name="x.folded"):
+    with open(k.path(name), encoding="utf-8") as f:
+        return f.read()
+
+
+def check_exec(tap, python):
+    """Processes run a moment in that function, then execute a set-id program. Their pids then are root's."""
+    with attack.Scene(tap, "D1: exec of a set-id program", python) as scene:
+        path = scene.folder_of_host().outside("file")
+        secret(path)
+        set_id = scene.folder_of_host().build("set_id.c", "-static")
+        os.chmod(set_id, 0o4755)
+
+        def record(*options):
+            hostile = scene.attacker("other_rights.py", "exec", path, set_id, "1.6")
+            k = attack.krait("record", "-a", "-d", "1s", "-F", "997", "--no-native", "-o", "x.data", "-o", "live.html",
+                             "-o", "x.folded", "--label", "user,command", *options, timeout=30)
+            hostile.process.kill()
+            return k
+
+        k = record()
+        scene.ok(k.code == 0 and not k.hung, "it is recorded", k.code, k.words)
+        check_hidden(scene, k, "its")
+        processes = {line.split(";")[0] for line in folded(k).splitlines() if ";elsewhere" in line}
+        scene.ok(processes and all("user_%d" % attack.NOBODY in p for p in processes),
+                 "their samples are those of the user who made them", processes)
+        k = record("--user", "root")
+        scene.ok("elsewhere" not in folded(k), "and not root's", k.words)
+
+
+def check_drop(tap, python):
+    """A service starts as root, drops its rights and runs somebody's function, in one recording."""
+    with attack.Scene(tap, "D1: a process that drops its rights", python) as scene:
+        path = scene.folder_of_host().outside("file")
+        secret(path)
+
+        def record(path, *options):
+            server = scene.attacker("other_rights.py", "drop", path, attack.NOBODY, "0.3", uid=0)
+            k = attack.Krait("record", "-F", "997", "--no-native", "-o", "x.data", "-o", "live.html", "-o", "x.folded",
+                             "--label", "user,command", *(o if o != "PID" else str(server.pid) for o in options))
+            scene.ok(k.recording(), "krait begins to sample", k.words)
+            server.process.stdin.write(b"\n")
+            time.sleep(0.8)
+            k.interrupt()
+            server.process.kill()
+            return k
+
+        k = record(path, "-p", "PID")
+        check_hidden(scene, k, "its")
+        parts = {(line.split("]")[0].split("_")[-1], name) for line in folded(k).splitlines()
+                 for name in ("ordinary", "elsewhere") if name in line}
+        scene.ok(parts == {("0", "ordinary"), (str(attack.NOBODY), "elsewhere")}, "each part is its user's",
+                 folded(k)[:2000])
+        for user, has, lacks in ("root", "ordinary", "elsewhere"), (str(attack.NOBODY), "elsewhere", "ordinary"):
+            k = record(path, "-a", "--user", user)
+            scene.ok(has in folded(k) and lacks not in folded(k), "--user %s has that user's part" % user,
+                     k.words, folded(k)[:2000])
+        os.chown(path, 0, attack.NOBODY)
+        os.chmod(path, 0o640)
+        k = record(path, "-p", "PID")
+        scene.ok(SECRET in page(k.path("live.html"))[0] and SECRET in shown(k, "annotate", "-i", "x.data", "elsewhere"),
+                 "what both could read is shown", k.words)
+
+
+def check_claims(tap, python):
+    """A capture says itself whose its processes were. Its owner can write anything there."""
+    with attack.Scene(tap, "D1: an edited capture", python) as scene:
+        path = scene.folder_of_host().outside("file")
+        secret(path)
+        os.chown(path, attack.NOBODY, attack.NOBODY)
+        hostile = scene.attacker("elsewhere.py", path, rests=True)
+        with attack.h.working():
+            k = attack.krait("record", "-p", str(hostile.pid), "-d", "300ms", "-o", "x.data", "-o", "live.html",
+                             timeout=30)
+        os.chmod(k.folder, 0o777)
+        dso, = glob.glob(k.path("x.data.krait/*.so"))
+        scene.ok(SECRET in page(k.path("live.html"))[0], "a page made while recording has the program's own file")
+        scene.ok(SECRET in shown(k, "annotate", "-i", "x.data"), "so has annotate")
+        scene.ok(SECRET not in shown(k, "convert", "-i", "x.data", "-o", "x.html"),
+                 "a page made later has only what everybody may read")
+        scene.ok(SECRET in shown(k, "convert", "-i", "x.data", "-o", "x.html", "--source", os.path.dirname(path)),
+                 "and what is in the folder that the caller names")
+        for name in k.path("x.data"), os.path.dirname(dso), dso:
+            os.chown(name, attack.NOBODY, attack.NOBODY)
+        scene.ok(SECRET in shown(k, "annotate", "-i", "x.data"), "what a capture's owner could read is shown to root")
+        # The secret becomes somebody else's, and the capture says that so were the processes.
+        for uid in 0, attack.BYSTANDER_UID:
+            os.chown(path, uid, uid)
+            with open(dso, "rb") as f:
+                text = f.read()
+            mine = re.search(rb"\nids %d (\d{5}) (\d{5})" % hostile.pid, text)
+            scene.ok(mine, "the capture has a line to edit", text[-500:])
+            if mine:
+                at, end = mine.span()
+                line = b"\nids %d %05d %05d" % (hostile.pid, uid, uid)
+                with open(dso, "r+b") as f:
+                    f.seek(at)
+                    f.write(line)
+                    assert len(line) == end - at
+            for command in ["annotate", "-i", "x.data"], ["annotate", "-i", "x.data", "elsewhere"], \
+                    ["convert", "-i", "x.data", "-o", "x.html"], ["annotate", "-i", "x.data", "-o", "x.html"], \
+                    ["diff", "x.data", "x.data", "-o", "x.html"]:
+                scene.ok(SECRET not in shown(k, *command, uid=uid),
+                         "%s by %s does not believe it" % (" ".join(command), uid))
+        # One's own copy of it is still what somebody else has said.
+        copy = attack.Krait("--version")
+        copy.wait(5)
+        shutil.copytree(os.path.dirname(dso), copy.path("x.data.krait"))
+        shutil.copy(k.path("x.data"), copy.path("x.data"))
+        scene.ok(SECRET not in shown(copy, "convert", "-i", "x.data", "-o", "x.html"), "nor does a page of a copy")
+
+
 def main():
     tap = attack.begin()
     # One that sees the same files as root does.
@@ -75,6 +212,10 @@ def main():
         play(tap, python, "a device without end", "/dev/zero", lambda path: None, hidden=False)
         play(tap, python, "a FIFO", None, os.mkfifo, hidden=False)
         play(tap, python, "a file of 8 GiB without lines", None, sparse, hidden=False)
+        check_claims(tap, python)
+        check_drop(tap, python)
+        if attack.compiler():
+            check_exec(tap, python)
     attack.end(tap)
 
 

@@ -249,7 +249,7 @@ def check_convert(tap, recording):
         tap.equal(by_itself(name, path), by_itself(name, recording.path(name)), "converted " + name)
 
 
-def check_commands(tap, recording):
+def check_commands(tap, recording, scratch):
     data, total = recording.path("x.data"), recording.samples()
     for args in (("report",), ("report", "--tree"), ("report", "--by", "line"),
                  ("report", "--by", "thread"), ("report", "--by", "process"), ("report", "--children")):
@@ -288,8 +288,12 @@ def check_commands(tap, recording):
     tap.ok(done.returncode == 0 and '"view":"source","file":"' in text and "target.py" in text and
            '"sources":{"files":[[' in text and text.count("<script") == text.count("</script>"),
            "krait annotate: the page, open at its source view", done.stderr)
-    texts = page_sources(text)
-    tap.ok("s += i * i" in texts, "with the text of the file", texts[:500])
+    tap.ok("s += i * i" not in page_sources(text) and "only the capture says that its program could" in text,
+           "which does not have the text of a file that not everybody may read, and says so")
+    done = harness.run_krait("annotate", "target.py", "-C", "0", "-i", data, "-o", page, "--source", scratch)
+    with open(page, encoding="utf-8") as f:
+        texts = page_sources(f.read())
+    tap.ok("s += i * i" in texts, "--source names its folder: with the text of the file", texts[:500])
     done = harness.run_krait("annotate", "target.py", "--no-source", "-i", data, "-o", page)
     with open(page, encoding="utf-8") as f:
         text = f.read()
@@ -385,7 +389,7 @@ def main():
     check_firefox(tap, recording, want)
     check_speedscope(tap, recording, want)
     check_convert(tap, recording)
-    check_commands(tap, recording)
+    check_commands(tap, recording, scratch)
     check_pipe(tap, python, script)
     check_depth(tap, python, script, cache)
     check_moved(tap, recording)

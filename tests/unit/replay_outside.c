@@ -119,9 +119,15 @@ int __wrap_process_each(int (*fn)(pid_t pid, void *ctx), void *ctx)
 }
 
 /* Replays have no use for sources. */
-void __wrap_whose_is(struct identities *set, const struct py_process *process);
-void __wrap_whose_is(struct identities *set, const struct py_process *process)
+void __wrap_whose_note(struct identities *set, const struct process *p, const struct task_ids *ids);
+void __wrap_whose_note(struct identities *set, const struct process *p, const struct task_ids *ids)
 {
+}
+
+void __wrap_whose_now(const struct process *p, struct task_ids *ret);
+void __wrap_whose_now(const struct process *p, struct task_ids *ret)
+{
+	*ret = (struct task_ids){ 0 };
 }
 
 void replay_family(const struct replay_member list[], size_t cnt)

@@ -194,6 +194,52 @@ static void identities_survive_as_text(void **state)
 	free(text);
 }
 
+/* What cannot be kept may not make a process look like one that could read more. */
+static void too_many_identities_are_doubt(void **state)
+{
+	struct identity one = { .pid = 5, .gid = 5, .said = 7 };
+	struct identities set = { 0 }, again = { 0 };
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	for (one.uid = 0; one.uid < IDENTITIES_OF_PID; one.uid++)
+		identities_add(&set, &one);
+	assert_int_equal(set.cnt, IDENTITIES_OF_PID);
+	assert_false(set.list[0].doubt);
+	assert_true(identities_has(&set, 5, 3, 5, 7));
+	assert_false(identities_has(&set, 5, 3, 5, 8));
+	assert_false(identities_has(&set, 6, 3, 5, 7));
+	identities_add(&set, &one);
+	assert_int_equal(set.cnt, IDENTITIES_OF_PID);
+	assert_true(set.list[0].doubt);
+	identities_write(&set, f);
+	assert_int_equal(fclose(f), 0);
+	assert_non_null(strstr(text, "ids 5 ?\n"));
+	identities_read(&again, text);
+	assert_int_equal(again.cnt, IDENTITIES_OF_PID);
+	assert_true(again.list[0].doubt);
+	identities_free(&set);
+	identities_free(&again);
+	free(text);
+}
+
+static void several_owners_of_captures_are_nobody(void **state)
+{
+	struct identities set = { 0 };
+
+	identities_foreign(&set, 61001, false);
+	assert_true(set.foreign);
+	assert_int_equal(set.owner.uid, 61001);
+	assert_false(set.owner.doubt);
+	/* No group of a file is one of its owner's. */
+	assert_int_equal(set.owner.gid, IDENTITY_NO_GROUP);
+	identities_foreign(&set, 61001, false);
+	assert_false(set.owner.doubt);
+	identities_foreign(&set, 61002, false);
+	assert_true(set.owner.doubt);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +248,8 @@ int main(void)
 		cmocka_unit_test(only_ordinary_files_are_read),
 		cmocka_unit_test(nothing_leads_out_of_a_named_folder),
 		cmocka_unit_test(identities_survive_as_text),
+		cmocka_unit_test(too_many_identities_are_doubt),
+		cmocka_unit_test(several_owners_of_captures_are_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,7 +67,7 @@ static const struct argp_option option_table[] = {
 	{ "no-source", KEY_NO_SOURCE, NULL, 0, PAGE_NO_SOURCE_HELP, 0 },
 	{ "source", 's', "DIR", 0,
 	  "look here for source files that are not in their original "
-	  "place",
+	  "place; a page also includes files below DIR that not everybody may read",
 	  0 },
 	{ 0 },
 };

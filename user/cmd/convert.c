@@ -46,6 +46,10 @@ static const struct argp_option option_table[] = {
 	{ "threads", 't', NULL, 0, "folded: a frame for each thread", 0 },
 	{ "no-process", KEY_NO_PROCESS, NULL, 0, "folded and html: merge all processes", 0 },
 	{ "no-source", KEY_NO_SOURCE, NULL, 0, PAGE_NO_SOURCE_HELP, 0 },
+	{ "source", 's', "DIR", 0,
+	  "html: also include source files below DIR; otherwise the page has only those that are in "
+	  "their original place and that everybody may read",
+	  0 },
 	{ "quiet", 'q', NULL, 0, "print only errors", 0 },
 	{ 0 },
 };
@@ -93,6 +97,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_LINES:
 		c->emit.lines = true;
+		break;
+	case 's':
+		c->sources.folder = arg;
 		break;
 	case KEY_NO_SOURCE:
 		c->no_source = true;

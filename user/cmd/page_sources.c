@@ -16,7 +16,7 @@ static int read_source(void *ctx, const struct dict *dict, __u32 file, char **re
 	__u64 now_ns = clock_monotonic_ns();
 
 	if (!s->apart)
-		return source_lookup(ret, dict, file, s->folder);
+		return source_lookup(ret, dict, file, s->folder, true);
 	if (!s->until_ns)
 		s->until_ns = now_ns + ALL_NS;
 	if (now_ns >= s->until_ns)

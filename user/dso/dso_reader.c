@@ -396,3 +396,8 @@ const char *dso_reader__notes(const struct dso_reader *r)
 {
 	return r->notes ? r->notes : "";
 }
+
+int dso_reader__fd(const struct dso_reader *r)
+{
+	return r->fd;
+}

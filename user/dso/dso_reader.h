@@ -41,6 +41,8 @@ __u8 dso_reader__opcode(const struct dso_reader *r, __u64 offset);
 
 /* The value of a line "name value" of the notes; false: there is none. */
 bool dso_reader__note(const struct dso_reader *r, const char *name, __u64 *ret);
+/* Of its file, borrowed: whose it is. */
+int dso_reader__fd(const struct dso_reader *r);
 /* All notes, lines of text. */
 const char *dso_reader__notes(const struct dso_reader *r);
 

@@ -363,7 +363,8 @@ static int put_file(const struct annotation *a, const struct file_count *f)
 	const char *path = dict__text(a->counts->dict, f->file);
 	cleanup_free char *source = NULL;
 	double percent = 100 * (double)f->self / a->all;
-	int err, missing = source_lookup(&source, a->counts->dict, f->file, a->options->source_dir);
+	int err, missing = source_lookup(&source, a->counts->dict, f->file, a->options->source_dir,
+					 false);
 
 	if (missing == -ENOMEM)
 		return missing;

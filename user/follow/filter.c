@@ -31,7 +31,7 @@ static bool cgroup_matches(const struct filter *f, const char *text)
 	return !f->cgroup_cnt;
 }
 
-static bool user_matches(const struct filter *f, uid_t uid)
+bool filter_wants_user(const struct filter *f, uid_t uid)
 {
 	for (size_t i = 0; i < f->user_cnt; i++) {
 		if (f->users[i] == uid)
@@ -40,12 +40,26 @@ static bool user_matches(const struct filter *f, uid_t uid)
 	return !f->user_cnt;
 }
 
+static bool others_match(const struct filter *f, const char *comm, const struct context *context,
+			 const char *cgroups)
+{
+	return name_matches(f, comm, context ? context->script : "") &&
+	       cgroup_matches(f, context ? cgroups : "");
+}
+
+static bool has_user(const struct filter *f, const struct context *context)
+{
+	return filter_wants_user(f, context ? context->uid : (uid_t)-1);
+}
+
 bool filter_matches(const struct filter *f, const char *comm, const struct context *context,
 		    const char *cgroups)
 {
-	if (filter_is_empty(f))
-		return true;
-	return name_matches(f, comm, context ? context->script : "") &&
-	       cgroup_matches(f, context ? cgroups : "") &&
-	       user_matches(f, context ? context->uid : (uid_t)-1);
+	return others_match(f, comm, context, cgroups) && has_user(f, context);
+}
+
+bool filter_awaits(const struct filter *f, const char *comm, const struct context *context,
+		   const char *cgroups)
+{
+	return others_match(f, comm, context, cgroups) && !has_user(f, context);
 }

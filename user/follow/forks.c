@@ -22,12 +22,20 @@ void forks_put_off(struct processes *ps, struct entry *e)
 	TAILQ_INSERT_TAIL(&ps->forked, e, forked);
 }
 
+void forks_await(struct processes *ps, struct entry *e)
+{
+	forks_put_off(ps, e);
+	e->awaited = true;
+	ps->unwanted_cnt++;
+}
+
 void forks_forget(struct processes *ps, struct entry *e)
 {
 	if (e->process.state != PROCESS_FORKED)
 		return;
 	TAILQ_REMOVE(&ps->forked, e, forked);
 	e->process.state = PROCESS_PENDING;
+	e->awaited = false;
 }
 
 void forks_open(struct processes *ps, struct entry *e)
@@ -36,6 +44,7 @@ void forks_open(struct processes *ps, struct entry *e)
 
 	if (e->process.state != PROCESS_FORKED)
 		return;
+	ps->unwanted_cnt -= e->awaited;
 	forks_forget(ps, e);
 	parent = entry_find(ps, e->process.parent_pid);
 	if (parent && parent->process.state != PROCESS_TRACKED)
@@ -60,12 +69,18 @@ void forks_open_of(struct processes *ps, const struct process *parent)
 
 __u64 forks_open_due(struct processes *ps, __u64 now_ns)
 {
-	struct entry *e;
+	struct entry *e, *next;
 
 	/* While looks are spared, a process without samples needs none. */
 	if (processes_spare_all(ps))
 		return 0;
-	while ((e = TAILQ_FIRST(&ps->forked)) && e->forked_due_ns <= now_ns)
+	for (e = TAILQ_FIRST(&ps->forked); e; e = next) {
+		next = TAILQ_NEXT(e, forked);
+		if (e->awaited)
+			continue;
+		if (e->forked_due_ns > now_ns)
+			return e->forked_due_ns;
 		forks_open(ps, e);
-	return e ? e->forked_due_ns : 0;
+	}
+	return 0;
 }

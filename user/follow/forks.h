@@ -7,7 +7,8 @@
  * fork is opened when it is needed: a record of it comes, its parent changes, or half a second is
  * over. The kernel side knows it all the time.
  *
- * The same may be done with processes that execute a known interpreter, when krait has to save work
+ * The same holds for processes that belong to a user who is not wanted: they may change that, and
+ * then the kernel side sends their records. And it may be done with processes that execute a known interpreter, when krait has to save work
  * (processes__spare()).
  *
  * Must hold: a lookup by pid returns an opened process (processes__find()), with its parent's state
@@ -24,6 +25,8 @@ struct processes;
 
 /* e: its info must be filled and, for a fork, its parent's pid. */
 void forks_put_off(struct processes *ps, struct entry *e);
+/* The same until a record of it comes: it is not wanted unless it changes its user. */
+void forks_await(struct processes *ps, struct entry *e);
 /* Opens it if it is put off; otherwise does nothing. */
 void forks_open(struct processes *ps, struct entry *e);
 /* The same for the children of that process, because it is about to change or go. */

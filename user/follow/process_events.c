@@ -101,15 +101,18 @@ static void on_fork(struct processes *ps, const struct record_task *record)
 }
 
 /* The filter needs facts that must be read; for a process that is gone only the command is left. */
-static bool matches(const struct filter *filter, struct process *p, const char *comm)
+static bool matches(const struct filter *filter, struct process *p, const char *comm,
+		    bool *ret_awaits)
 {
 	const struct context *context = NULL;
 	const char *cgroups = "";
 
+	*ret_awaits = false;
 	if (filter_is_empty(filter))
 		return true;
 	if (p->probed)
 		context = probed__context(p->probed, true, &cgroups);
+	*ret_awaits = filter_awaits(filter, comm, context, cgroups);
 	return filter_matches(filter, comm, context, cgroups);
 }
 
@@ -123,6 +126,7 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct r
 	const struct known_file *file =
 		known_files__at(sampler__known_files(sampler), record->file, clock_monotonic_ns());
 	struct process *p = &e->process;
+	bool wanted, awaits;
 
 	p->info = (struct py_process){
 		.pid = record->pid,
@@ -147,7 +151,10 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct r
 		return;
 	}
 	p->probed = probed__open(ps->config.prober, p->pid, p->info.start_ticks);
-	if (!matches(ps->config.filter, p, record->comm))
+	wanted = matches(ps->config.filter, p, record->comm, &awaits);
+	if (awaits)
+		forks_await(ps, e);
+	else if (!wanted)
 		entry_leave_alone(ps, p);
 	else if (entry_open(ps, p, NULL))
 		entry_remove(ps, e);

@@ -99,6 +99,16 @@ static int begin_tracking(struct processes *ps, struct process *p)
 	return -ENOMEM;
 }
 
+/* It belongs to a user who is not wanted: the kernel side follows it until that changes. */
+static int await_user(struct processes *ps, struct entry *e)
+{
+	int err = learn_process(ps->config.sampler, &e->process, probed__file(e->process.probed));
+
+	if (!err)
+		forks_await(ps, e);
+	return err;
+}
+
 /*
  * Is it one that the user asked for? If a process cannot be read a filter knows only its command,
  * as for one that has gone.
@@ -144,7 +154,10 @@ static void act(struct processes *ps, struct entry *e, int err)
 	e->look = NULL;
 	if (!err)
 		context = probed__context(p->probed, false, &cgroups);
-	if (!err && !filter_matches(ps->config.filter, p->info.comm, context, cgroups)) {
+	if (!err && filter_awaits(ps->config.filter, p->info.comm, context, cgroups) &&
+	    !await_user(ps, e)) {
+		err = 0;
+	} else if (!err && !filter_matches(ps->config.filter, p->info.comm, context, cgroups)) {
 		entry_leave_alone(ps, p);
 	} else {
 		if (!err)

@@ -79,6 +79,7 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 	p->gils = NULL;
 	p->gil_cnt = p->gil_cap = 0;
 	p->node = 0;
+	p->ids = (struct task_ids){ 0 };
 	p->main_interp_addr = 0;
 	p->interp_looks = 0;
 	p->parent_pid = 0;

@@ -37,6 +37,7 @@ struct entry {
 	unsigned payer; /* who pays for the entry: bpf/share.h */
 	TAILQ_ENTRY(entry) forked; /* while PROCESS_FORKED */
 	__u64 forked_due_ns; /* when it must be opened */
+	bool awaited; /* never, unless a record comes (forks_await()) */
 	UT_hash_handle hh;
 };
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "follow/filter.h"
 #include "follow/forks.h"
 #include "sampler/sampler.h"
 #include "target/probed.h"
@@ -96,6 +97,11 @@ const struct context *process_context(struct process *p)
 	if (ids && !p->info.has_ids)
 		py_process_copy_ids(&p->info, ids);
 	return ids ? probed__context(p->probed, false, NULL) : NULL;
+}
+
+bool processes__wants_user(const struct processes *ps, uid_t uid)
+{
+	return filter_wants_user(ps->config.filter, uid);
 }
 
 struct process *processes__find(struct processes *ps, pid_t pid)

@@ -73,6 +73,8 @@ struct process {
 	struct space *space; /* NULL: native frames are not wanted */
 	struct native *native; /* names in space; NULL with it */
 	__u64 node; /* the collector's tag; 0: none yet */
+	struct task_ids ids; /* of its last sample whose ids are known (session/whose.h) */
+	uid_t node_uid; /* that its node's name says */
 	__u64 unwind_retry_ns; /* when files whose rows are missed may be read again */
 	__u64 unwind_pause_ns; /* pause between two such looks */
 	bool unwind_waits; /* some of its files' rows have not been read yet */
@@ -149,6 +151,9 @@ void processes__await_tables(struct processes *ps, int wait_ms);
  * must be read before it can be sampled.
  */
 int processes__follow(struct processes *ps, pid_t pid, const char **ret_why);
+
+/* Are samples of threads with that file system id wanted? */
+bool processes__wants_user(const struct processes *ps, uid_t uid);
 
 /* Takes in a process event. */
 void processes__event(struct processes *ps, const struct record_task *record);

@@ -18,6 +18,8 @@
 #include <sys/types.h>
 #include <uthash.h>
 
+#include "abi.h"
+
 /* About 250 bytes each, plus what their stacks hold (stack/stacks.h). */
 #define THREADS_MAX 65536
 
@@ -33,6 +35,7 @@ struct thread {
 	char comm[16]; /* the kernel's, from which node and name were made */
 	char name[64]; /* printable */
 	__u64 node; /* the collector's tag; 0: none yet */
+	struct task_ids ids; /* of its last sample (session/whose.h) */
 	__u64 tstate_addr; /* from its last sample; 0: none */
 	__u64 interp_addr; /* last interpreter other than the oldest; 0: none */
 	__u64 came_ns; /* end of its last sampled wait; 0: none */

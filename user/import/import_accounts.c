@@ -2,9 +2,12 @@
 #include "import/import_accounts.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "dso/dso_reader.h"
+#include "import/objects.h"
 #include "profile/identities.h"
+#include "util/sudo_user.h"
 
 struct book {
 	const struct dso_reader *dso;
@@ -51,6 +54,37 @@ static bool read_notes(const struct dso_reader *dso, unsigned event, struct coun
 	return true;
 }
 
+/* A file that only the caller or root can have written. */
+static bool is_own(const struct stat *st)
+{
+	return (!st->st_uid || st->st_uid == sudo_user_uid()) && !(st->st_mode & 022);
+}
+
+/* Whose the file is, so who may have claimed what is in it. */
+static bool is_believed(struct identities *set, int fd)
+{
+	struct stat st;
+	bool known = !fstat(fd, &st) && S_ISREG(st.st_mode);
+
+	if (known && is_own(&st))
+		return true;
+	identities_foreign(set, known ? st.st_uid : 0, !known || st.st_mode & 022);
+	return false;
+}
+
+void import_identities(struct dict *dict, const struct objects *objects, int capture_fd)
+{
+	struct identities *set = dict__identities(dict);
+	const struct dso_reader *dso;
+	bool believed = is_believed(set, capture_fd);
+
+	set->claimed = true;
+	for (__u32 i = 0; (dso = objects__dso_at(objects, i)); i++)
+		believed &= is_believed(set, dso_reader__fd(dso));
+	if (believed && objects__dso(objects))
+		identities_read(set, dso_reader__notes(objects__dso(objects)));
+}
+
 void import_accounts(struct profile *p, const struct dso_reader *dso, __u64 lost, unsigned first,
 		     double *ret_seconds)
 {
@@ -58,8 +92,6 @@ void import_accounts(struct profile *p, const struct dso_reader *dso, __u64 lost
 
 	if (dso && dso_reader__note(dso, "milliseconds", &value) && value)
 		*ret_seconds = (double)value / 1000;
-	if (dso)
-		identities_read(dict__identities(p->dict), dso_reader__notes(dso));
 	for (unsigned i = 0; i < p->event_cnt; i++) {
 		struct counts *c = profile__counts(p, i);
 		struct accounts *a = &c->accounts;

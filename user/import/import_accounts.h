@@ -9,9 +9,16 @@
 #include "profile/profile.h"
 
 struct dso_reader;
+struct objects;
 
 /*
- * Fills the accounts of all events, and who the processes were. dso: NULL: there is none; lost:
+ * Whose the processes were: what the capture says counts only if nobody else than the caller or root
+ * can have written it. capture_fd: borrowed.
+ */
+void import_identities(struct dict *dict, const struct objects *objects, int capture_fd);
+
+/*
+ * Fills the accounts of all events. dso: NULL: there is none; lost:
  * over all events, from the records; it is charged to event number first. *ret_seconds: length of
  * the recording, untouched if unknown.
  */

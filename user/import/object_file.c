@@ -22,17 +22,20 @@ static bool looks_like_dso(const char *path)
 	       !strcmp(name + 15, ".so");
 }
 
-/* Tries its path, then beside the capture wherever that is now, then the build-id cache. */
+/*
+ * Tries beside the capture wherever that is now, then its path, which may be anybody's file by now,
+ * then the build-id cache.
+ */
 static void open_dso(struct object_file *new, const char *capture_path)
 {
 	char path[PATH_MAX];
 
-	if (!dso_reader__open(&new->dso, new->path, new->build_id, new->build_id_size))
-		return;
 	if (capture_path &&
 	    snprintf(path, sizeof(path), "%s.krait/%s", capture_path, base_name(new->path)) <
 		    (int)sizeof(path) &&
 	    !dso_reader__open(&new->dso, path, new->build_id, new->build_id_size))
+		return;
+	if (!dso_reader__open(&new->dso, new->path, new->build_id, new->build_id_size))
 		return;
 	if (!dso_store_cached_path(path, sizeof(path), new->build_id, new->build_id_size) &&
 	    !dso_reader__open(&new->dso, path, new->build_id, new->build_id_size))

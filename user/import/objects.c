@@ -344,3 +344,12 @@ __u64 objects__unresolved(const struct objects *o)
 {
 	return o->unresolved;
 }
+
+const struct dso_reader *objects__dso_at(const struct objects *o, __u32 n)
+{
+	for (__u32 i = 0; i < o->cnt; i++) {
+		if (o->list[i].file.dso && !n--)
+			return o->list[i].file.dso;
+	}
+	return NULL;
+}

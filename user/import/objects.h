@@ -49,6 +49,8 @@ __u32 objects__frame(struct objects *o, const struct mappings *m, __u64 address,
  * NULL.
  */
 const struct dso_reader *objects__dso(const struct objects *o);
+/* The n-th of krait's DSOs that were opened, from 0; NULL: there are no more. */
+const struct dso_reader *objects__dso_at(const struct objects *o, __u32 n);
 const char *objects__missing(const struct objects *o);
 __u64 objects__unresolved(const struct objects *o);
 

@@ -379,6 +379,7 @@ static void finish(struct import *im)
 	s->mappings_refused = im->tasks.mappings.refused;
 	if (missing)
 		printable_into(s->missing_dso, sizeof(s->missing_dso), missing);
+	import_identities(im->profile->dict, im->objects, fileno(im->in));
 	/* The accounts cover all samples, not a part. */
 	if (!s->filtered && !s->read.cut && !s->read.skipped)
 		import_accounts(im->profile, objects__dso(im->objects), s->lost, s->event,

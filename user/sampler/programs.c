@@ -181,6 +181,9 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 	skel->rodata->want_opcodes = config->opcodes;
 	skel->rodata->measure_time = config->measure;
 	skel->rodata->has_task_regs = features->task_regs;
+	skel->rodata->user_cnt = (__u32)config->user_cnt;
+	for (size_t i = 0; i < config->user_cnt && i < KRAIT_MAX_USERS; i++)
+		skel->rodata->users[i] = config->users[i];
 	return err ? NULL : program;
 }
 

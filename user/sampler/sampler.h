@@ -53,6 +53,9 @@ struct sampler_config {
 	bool only_looks; /* with looks: nobody wants samples */
 	bool opcodes; /* record the instruction of each Python frame */
 	bool measure; /* count COUNTER_OWN_NS */
+	/* Only threads while they have one of these file system ids; user_cnt 0: all. */
+	const uid_t *users; /* borrowed */
+	size_t user_cnt; /* at most KRAIT_MAX_USERS */
 };
 
 /* Called in the order in which the kernel wrote the records. NULL: nobody wants those. */

@@ -22,7 +22,7 @@ int session__about(struct session *s, pid_t pid, __u32 image, struct session_abo
 	context = process_context(p);
 	if (!context)
 		return 0;
-	ret->uid = context->uid;
+	ret->uid = p->ids.groups ? p->ids.uid : context->uid;
 	snprintf(ret->script, sizeof(ret->script), "%s", context->script);
 	snprintf(ret->container, sizeof(ret->container), "%s", context->container.id);
 	return 0;

@@ -325,6 +325,8 @@ static int make_sampler(struct session *s, struct error *err)
 	struct sampler_config sampler = config->sampler;
 
 	sampler.follow_all = config->all;
+	sampler.users = config->filter.users;
+	sampler.user_cnt = config->filter.user_cnt;
 	sampler.anchors = config->anchors != ANCHOR_MODE_OFF;
 	sampler.anchor_worth = anchor_worth(config);
 	sampler.native = config->collector.natives.native;

@@ -8,6 +8,7 @@
 #include "follow/processes.h"
 #include "session/collector.h"
 #include "session/task_chains.h"
+#include "session/whose.h"
 #include "target/probe_tasks.h"
 #include "target/probed.h"
 #include "util/clock.h"
@@ -102,6 +103,9 @@ static bool begin(struct census *c, const struct process *p, __u64 time_ns)
 		.flags = SAMPLE_HAS_SLOT,
 		.interp_addr = main_interp(p),
 	};
+	whose_now(p, &r->ids);
+	if (r->ids.groups && !processes__wants_user(c->processes, r->ids.uid))
+		return false;
 	return generation == PYOFF_ABSENT ||
 	       (r->interp_addr &&
 		!memory_read(probed__memory(p->probed), r->interp_addr + (__u64)generation,

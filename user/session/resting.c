@@ -81,6 +81,7 @@ static void begin(struct record_sample *r, const struct thread_look *look, unsig
 		/* A slot would not help any more. */
 		.flags = SAMPLE_KERNEL | SAMPLE_HAS_SLOT,
 		.anchor = ANCHOR_NOTE_NONE,
+		.ids = look->ids,
 	};
 	memcpy(r->comm, look->comm, sizeof(r->comm));
 	r->comm[sizeof(r->comm) - 1] = '\0';

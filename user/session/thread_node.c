@@ -19,7 +19,6 @@ static __u32 process_node(struct dict *dict, unsigned label_parts, struct proces
 	const struct context *seen;
 	char label[512];
 
-	whose_is(dict__identities(dict), &p->info);
 	if (!label_parts) {
 		printable_into(label, sizeof(label), comm);
 		return dict__named_child(dict, 0, FRAME_PROCESS, label, p->pid, 0);
@@ -27,8 +26,19 @@ static __u32 process_node(struct dict *dict, unsigned label_parts, struct proces
 	seen = process_context(p);
 	if (seen)
 		context = *seen;
+	/* What it is when it is asked may be another user's program by then. */
+	if (p->ids.groups)
+		context.uid = p->ids.uid;
+	context.known |= p->ids.groups != 0;
+	p->node_uid = context.uid;
 	process_label(label, sizeof(label), label_parts, comm, p->pid, &context);
 	return dict__named_child(dict, 0, FRAME_PROCESS, label, p->pid, 0);
+}
+
+/* Does the process's node name another user than the one whose rights it has now? */
+static bool says_another(const struct process *p, unsigned label_parts)
+{
+	return label_parts & LABEL_USER && p->ids.groups && p->ids.uid != p->node_uid;
 }
 
 __u32 thread_node(struct dict *dict, unsigned label_parts, struct thread *t,
@@ -37,11 +47,16 @@ __u32 thread_node(struct dict *dict, unsigned label_parts, struct thread *t,
 	struct process *p = t->process;
 	__u32 node = dict__tagged(dict, t->node), parent = dict__tagged(dict, p->node);
 
-	if (node && !memcmp(t->comm, record->comm, sizeof(t->comm)))
+	if (node && !memcmp(t->comm, record->comm, sizeof(t->comm)) &&
+	    whose_same(&t->ids, &record->ids))
 		return node;
+	t->ids = record->ids;
+	if (record->ids.groups)
+		p->ids = record->ids;
+	whose_note(dict__identities(dict), p, &record->ids);
 	memcpy(t->comm, record->comm, sizeof(t->comm));
 	printable_into(t->name, sizeof(t->name), record->comm);
-	if (!parent) {
+	if (!parent || says_another(p, label_parts)) {
 		parent = process_node(dict, label_parts, p,
 				      p->info.comm[0] ? p->info.comm : t->name);
 		p->node = dict__tag(dict, parent);

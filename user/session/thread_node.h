@@ -2,8 +2,8 @@
 /*
  * thread_node.h - the node under which a thread's stacks go: below its process's node, its own.
  *
- * A process keeps the name that it had at its first sample (label.h). A thread that changes its
- * name gets another node.
+ * A process keeps the name that it had at its first sample (label.h), unless the name says whose it
+ * is and that changes. A thread that changes its name gets another node.
  */
 #ifndef KRAIT_SESSION_THREAD_NODE_H
 #define KRAIT_SESSION_THREAD_NODE_H

@@ -1,40 +1,69 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "session/whose.h"
 
+#include <sys/capability.h>
+
+#include "follow/processes.h"
 #include "profile/identities.h"
 #include "target/proc.h"
-#include "target/process.h"
 #include "util/cleanup.h"
 
-/*
- * Asks again: a process that was root when it was identified, or whose parent was, may have given
- * that up since.
- */
-static bool ask_now(const struct py_process *process, struct proc_ids *ret, bool *ret_same_root)
-{
-	cleanup_close int dir = proc_open_started(process->pid, process->start_ticks);
+/* Either is enough to read every file. */
+#define CAPS_READ_ALL (1ULL << CAP_DAC_OVERRIDE | 1ULL << CAP_DAC_READ_SEARCH)
 
-	if (dir < 0 || proc_ids_at(dir, ret))
-		return false;
-	*ret_same_root = proc_has_our_root(dir);
-	return true;
+static __u32 groups_of(const struct proc_ids *ids)
+{
+	_Static_assert(PROC_GROUPS_MAX >= TASK_GROUPS_MAX - 1, "all that are compared are kept");
+	return ids->group_cnt < TASK_GROUPS_MAX ? task_groups(ids->groups, ids->group_cnt) :
+						  TASK_GROUPS_MANY;
 }
 
-void whose_is(struct identities *set, const struct py_process *process)
+/* Do paths and root mean the same to it as to us? Neither can be had back once it is given up. */
+static bool is_at_home(int dir, const struct proc_ids *now, uid_t uid)
 {
-	struct identity one = { .pid = process->pid };
-	bool same_root = false;
-	struct proc_ids ids;
+	if (!proc_has_our_root(dir))
+		return false;
+	return uid || (now->caps & CAPS_READ_ALL && proc_shares_users(dir));
+}
 
-	/* A process that has gone can read nothing any more, and its past rights are uncertain. */
-	if (!ask_now(process, &ids, &same_root) || !same_root)
+static void grant_groups(struct identity *one, const struct proc_ids *now)
+{
+	while (one->group_cnt < now->group_cnt && one->group_cnt < IDENTITY_GROUPS &&
+	       one->group_cnt < PROC_GROUPS_MAX) {
+		one->groups[one->group_cnt] = now->groups[one->group_cnt];
+		one->group_cnt++;
+	}
+}
+
+void whose_note(struct identities *set, const struct process *p, const struct task_ids *ids)
+{
+	struct identity one = { .pid = p->pid, .doubt = true, .said = ids->groups };
+	struct proc_ids now;
+
+	if (ids->groups) {
+		one.uid = ids->uid;
+		one.gid = ids->gid;
+	}
+	if (identities_has(set, p->pid, one.uid, one.gid, one.said))
 		return;
-	one.uid = ids.euid;
-	one.gid = ids.egid;
-	while (one.group_cnt < ids.group_cnt && one.group_cnt < IDENTITY_GROUPS &&
-	       one.group_cnt < PROC_GROUPS_MAX) {
-		one.groups[one.group_cnt] = ids.groups[one.group_cnt];
-		one.group_cnt++;
+	/* Only what is still alive can be asked where its paths lead. */
+	if (ids->groups) {
+		cleanup_close int dir = proc_open_started(p->info.pid, p->info.start_ticks);
+
+		one.doubt = dir < 0 || proc_ids_at(dir, &now) || !is_at_home(dir, &now, one.uid);
+		if (!one.doubt && ids->groups != TASK_GROUPS_MANY && groups_of(&now) == ids->groups)
+			grant_groups(&one, &now);
 	}
 	identities_add(set, &one);
+}
+
+void whose_now(const struct process *p, struct task_ids *ret)
+{
+	cleanup_close int dir = proc_open_started(p->info.pid, p->info.start_ticks);
+	struct proc_ids now;
+
+	*ret = (struct task_ids){ 0 };
+	if (p->ids.groups && dir >= 0 && !proc_ids_at(dir, &now) && now.fsuid == p->ids.uid &&
+	    now.fsgid == p->ids.gid && groups_of(&now) == p->ids.groups)
+		*ret = p->ids;
 }

@@ -35,8 +35,9 @@ struct proc_times {
 
 /* Whose it is, in ids of our own user namespace. */
 struct proc_ids {
-	uid_t uid, euid;
-	gid_t gid, egid;
+	uid_t uid, euid, fsuid;
+	gid_t gid, egid, fsgid;
+	__u64 caps; /* the effective ones */
 	__u32 group_cnt; /* number of supplementary groups, of which groups has the first */
 	gid_t groups[PROC_GROUPS_MAX];
 	__u64 digest; /* of all ids and capabilities; never 0 */
@@ -84,6 +85,8 @@ bool proc_is_dumpable(int dir, uid_t euid);
  */
 bool proc_shares_mounts(int dir) __attribute__((warn_unused_result));
 bool proc_has_our_root(int dir) __attribute__((warn_unused_result));
+/* Is it in our user namespace? False if that is unknown. */
+bool proc_shares_users(int dir) __attribute__((warn_unused_result));
 
 /* Parses len bytes of such a file. Returns 0 or -EINVAL. */
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)

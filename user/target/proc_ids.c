@@ -78,13 +78,16 @@ static __u64 digest_of(const char *text)
 static int parse_ids(const char *text, struct proc_ids *ret)
 {
 	const char *uids = proc_line_of(text, "Uid:"), *gids = proc_line_of(text, "Gid:"),
-		   *groups = proc_line_of(text, "Groups:");
-	__u32 id;
+		   *groups = proc_line_of(text, "Groups:"), *caps = proc_line_of(text, "CapEff:");
+	__u32 id, saved;
 
 	*ret = (struct proc_ids){ 0 };
-	if (!uids || !next_id(&uids, &ret->uid) || !next_id(&uids, &ret->euid) || !gids ||
-	    !next_id(&gids, &ret->gid) || !next_id(&gids, &ret->egid))
+	if (!uids || !next_id(&uids, &ret->uid) || !next_id(&uids, &ret->euid) ||
+	    !next_id(&uids, &saved) || !next_id(&uids, &ret->fsuid) || !gids ||
+	    !next_id(&gids, &ret->gid) || !next_id(&gids, &ret->egid) || !next_id(&gids, &saved) ||
+	    !next_id(&gids, &ret->fsgid))
 		return -EINVAL;
+	ret->caps = caps ? strtoull(caps, NULL, 16) : 0;
 	while (groups && next_id(&groups, &id)) {
 		if (ret->group_cnt < PROC_GROUPS_MAX)
 			ret->groups[ret->group_cnt] = id;
@@ -134,6 +137,11 @@ static bool is_same_file(int dir, const char *theirs, const char *ours)
 bool proc_shares_mounts(int dir)
 {
 	return is_same_file(dir, "ns/mnt", "/proc/self/ns/mnt");
+}
+
+bool proc_shares_users(int dir)
+{
+	return is_same_file(dir, "ns/user", "/proc/self/ns/user");
 }
 
 bool proc_has_our_root(int dir)

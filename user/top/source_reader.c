@@ -62,7 +62,7 @@ static _Noreturn void be_child(int fd, pid_t parent, const struct dict *dict, __
 	become_child(fd, parent);
 	answer.err = sudo_user_enter(&scope);
 	if (!answer.err)
-		answer.err = source_lookup(&text, dict, file, folder);
+		answer.err = source_lookup(&text, dict, file, folder, true);
 	answer.size = answer.err ? 0 : (__u32)strlen(text);
 	write_all(OWN_FD, &answer, sizeof(answer));
 	write_all(OWN_FD, text ? text : "", answer.size);
