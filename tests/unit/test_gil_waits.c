@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_gil_waits.c - whom waits for an interpreter's lock were for: sums stay complete, time
+ * test_gil_waits.c - whom waits for an interpreter's lock were for: sums stay complete and possible, time
  * without a holder is unknown, and who hands it to whom.
  */
 #include <setjmp.h>
@@ -57,19 +57,43 @@ static const struct gil_pair *find(const struct gil_waits *w, const struct profi
 	return NULL;
 }
 
+static struct gil_sample tick(int tid, __u64 at, __u64 period, bool held)
+{
+	return (struct gil_sample){ .from_ns = at,
+				    .to_ns = at,
+				    .period_ns = period,
+				    .node = nodes[tid - 10],
+				    .state = held ? STATE_PYTHON | STATE_HOLDS_GIL : STATE_NATIVE,
+				    .tid = tid };
+}
+
+static const struct gil_times times = { .all_ns = 1e9, .stretch = 1, .reach_ns = 1000 };
+
+static int count(struct gil_waits *w, const struct profile *p, struct gil_sample *samples,
+		 size_t cnt)
+{
+	return gil_waits_count(w, p->dict, samples, cnt, &times);
+}
+
 static void each_wait_is_for_who_held_it(void **state)
 {
 	struct profile *p = new_profile();
 	/* a holds 1000..2000 and 3000..4000, b 2000..3000; c waits from 1000 to 3500. */
-	const struct gil_sample samples[] = {
-		lock_wait(A, 0, 1000, 0, 0),	lock_wait(A, 2000, 3000, B, 0),
-		lock_wait(A, 4000, 4100, 0, 0), lock_wait(B, 1000, 2000, A, 0),
-		lock_wait(B, 3000, 4000, A, 0), lock_wait(C, 1000, 3000, A, STATE_STILL_WAITS),
+	struct gil_sample samples[] = {
+		lock_wait(A, 0, 1000, 0, 0),
+		tick(A, 1500, 1000, true),
+		lock_wait(A, 2000, 3000, B, 0),
+		tick(A, 3400, 1000, true),
+		lock_wait(A, 4000, 4100, 0, 0),
+		lock_wait(B, 1000, 2000, A, 0),
+		tick(B, 2500, 1000, true),
+		lock_wait(B, 3000, 4000, A, 0),
+		lock_wait(C, 1000, 3000, A, STATE_STILL_WAITS),
 		lock_wait(C, 3000, 3500, A, 0),
 	};
 	struct gil_waits w = { 0 };
 
-	assert_int_equal(gil_waits_count(&w, p->dict, samples, 7, 1), 0);
+	assert_int_equal(count(&w, p, samples, 10), 0);
 	assert_int_equal(w.thread_cnt, 3);
 	assert_int_equal((int)w.ns, 1000 + 1000 + 100 + 1000 + 1000 + 2000 + 500);
 	assert_int_equal((int)find(&w, p, "a", "b")->ns, 1000);
@@ -81,9 +105,76 @@ static void each_wait_is_for_who_held_it(void **state)
 	assert_int_equal(find(&w, p, "c", "a")->longest_ns, 1500);
 	assert_int_equal(find(&w, p, "b", "a")->longest_ns, 1000);
 	assert_int_equal((int)w.threads[0].holds_ns, 2000);
+	assert_int_equal((int)w.threads[1].holds_ns, 1000);
+	assert_int_equal((int)w.holds_ns, 3000);
 	assert_int_equal((int)w.threads[2].waits_ns, 2500);
 	assert_int_equal(w.hand_cnt, 3);
 	assert_true(w.hands[1].from == A && w.hands[1].to == B && w.hands[1].cnt == 2);
+	gil_waits_free(&w);
+	profile__free(p);
+}
+
+/*
+ * Two threads hold it now and then, and wait for it hardly ever: what they hold is what was seen, not all
+ * that lies between two waits.
+ */
+static void what_was_not_seen_is_nobodys(void **state)
+{
+	struct profile *p = new_profile();
+	struct gil_sample samples[] = {
+		lock_wait(A, 0, 1000, 0, 0),	    tick(A, 2000, 1000, true),
+		tick(A, 500000, 1000, true),	    lock_wait(A, 900000, 901000, 0, 0),
+		lock_wait(B, 0, 1000, 0, 0),	    tick(B, 3000, 1000, true),
+		lock_wait(B, 800000, 801000, 0, 0), lock_wait(C, 100000, 700000, 0, 0),
+	};
+	struct gil_waits w = { 0 };
+
+	assert_int_equal(count(&w, p, samples, 8), 0);
+	assert_int_equal((int)w.threads[0].holds_ns, 2000);
+	assert_int_equal((int)w.threads[1].holds_ns, 1000);
+	assert_int_equal((int)find(&w, p, "c", "a")->ns, 2000);
+	assert_int_equal((int)find(&w, p, "c", "")->ns, 598000);
+	gil_waits_free(&w);
+	profile__free(p);
+}
+
+static double sum_of(const struct gil_thread *t)
+{
+	return t->waits_ns + t->holds_ns + t->without_ns + t->away_ns;
+}
+
+/* Short waits that stand for a second each, too many ticks, and a thread that waits all the time. */
+static void nothing_is_more_than_there_was(void **state)
+{
+	struct profile *p = new_profile();
+	const struct gil_times short_times = { .all_ns = 100000, .stretch = 1.5, .reach_ns = 1000 };
+	struct gil_sample samples[200];
+	struct gil_waits w = { 0 };
+	size_t cnt = 0;
+
+	for (__u64 i = 0; i < 90; i++)
+		samples[cnt++] = tick(A, 1000 * i, 1000, true);
+	samples[cnt] = lock_wait(A, 90000, 90010, 0, 0);
+	samples[cnt].state = STATE_RUNNABLE | STATE_HOLDS_GIL;
+	samples[cnt++].period_ns = 1ULL << 30;
+	samples[cnt++] = lock_wait(B, 0, 60000, 0, 0);
+	for (__u64 i = 0; i < 40; i++)
+		samples[cnt++] = tick(B, 60000 + 1000 * i, 1000, i % 2);
+	samples[cnt] = lock_wait(B, 99900, 99910, 0, 0);
+	samples[cnt].state = STATE_IO;
+	samples[cnt++].period_ns = 1ULL << 30;
+	samples[cnt++] = lock_wait(C, 0, 1ULL << 40, 0, 0);
+	assert_int_equal(gil_waits_count(&w, p->dict, samples, cnt, &short_times), 0);
+	assert_int_equal(w.thread_cnt, 3);
+	for (size_t i = 0; i < w.thread_cnt; i++)
+		assert_true(sum_of(&w.threads[i]) <= 100000.5);
+	assert_true(w.holds_ns <= 100000.5);
+	/* The surest has all its time: b's wait, then ticks; the short waits share what is left. */
+	assert_int_equal((int)w.threads[1].waits_ns, 60000);
+	assert_true(w.threads[1].away_ns < 1);
+	assert_int_equal((int)w.threads[2].waits_ns, 100000);
+	/* Holds: 135000 of ticks for a, cut to 100000 by itself, and 20000 for b, have to share 100000. */
+	assert_true(w.threads[0].holds_ns > 80000 && w.threads[0].holds_ns < 85000);
 	gil_waits_free(&w);
 	profile__free(p);
 }
@@ -92,12 +183,13 @@ static void each_wait_is_for_who_held_it(void **state)
 static void a_sampled_wait_counts_with_its_weight(void **state)
 {
 	struct profile *p = new_profile();
-	struct gil_sample samples[] = { lock_wait(A, 0, 1000, 0, 0), lock_wait(A, 2000, 2100, B, 0),
+	struct gil_sample samples[] = { lock_wait(A, 0, 1000, 0, 0), tick(A, 1550, 1000, true),
+					lock_wait(A, 2000, 2100, B, 0),
 					lock_wait(B, 1500, 1600, A, 0) };
 	struct gil_waits w = { 0 };
 
-	samples[2].period_ns = 1000;
-	assert_int_equal(gil_waits_count(&w, p->dict, samples, 3, 1), 0);
+	samples[3].period_ns = 1000;
+	assert_int_equal(count(&w, p, samples, 4), 0);
 	assert_int_equal((int)find(&w, p, "b", "a")->ns, 1000);
 	assert_int_equal(find(&w, p, "b", "a")->longest_ns, 100);
 	assert_int_equal((int)w.hands[1].cnt, 10);
@@ -129,7 +221,7 @@ static void a_wait_that_is_not_seen_is_a_hand_over(void **state)
 	struct gil_waits w = { 0 };
 
 	samples[1].period_ns = ms;
-	assert_int_equal(gil_waits_count(&w, p->dict, samples, 7, 1), 0);
+	assert_int_equal(count(&w, p, samples, 7), 0);
 	assert_int_equal(w.hand_cnt, 1);
 	assert_int_equal((int)w.hands[0].cnt, 4);
 	assert_int_equal(find(&w, p, "b", "")->longest_ns, 6 * ms);
@@ -141,11 +233,11 @@ static void nothing_is_nothing(void **state)
 {
 	struct profile *p = new_profile();
 	struct gil_waits w = { 0 };
-	const struct gil_sample zero[] = { lock_wait(A, 500, 500, A, 0) };
+	struct gil_sample zero[] = { lock_wait(A, 500, 500, A, 0) };
 
-	assert_int_equal(gil_waits_count(&w, p->dict, NULL, 0, 1), 0);
+	assert_int_equal(count(&w, p, NULL, 0), 0);
 	assert_int_equal(w.pair_cnt + w.thread_cnt + w.hand_cnt, 0);
-	assert_int_equal(gil_waits_count(&w, p->dict, zero, 1, 1), 0);
+	assert_int_equal(count(&w, p, zero, 1), 0);
 	assert_int_equal((int)w.ns, 0);
 	gil_waits_free(&w);
 	profile__free(p);
@@ -155,6 +247,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_wait_is_for_who_held_it),
+		cmocka_unit_test(what_was_not_seen_is_nobodys),
+		cmocka_unit_test(nothing_is_more_than_there_was),
 		cmocka_unit_test(a_sampled_wait_counts_with_its_weight),
 		cmocka_unit_test(a_wait_that_is_not_seen_is_a_hand_over),
 		cmocka_unit_test(nothing_is_nothing),

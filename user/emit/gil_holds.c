@@ -1,44 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "emit/gil_holds.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "profile/states.h"
+#include "util/search.h"
 #include "util/vec.h"
 
-/* A stretch in which a thread seems to hold the lock, beginning at from_ns. */
-struct turn {
-	struct gil_holds *holds;
-	const struct gil_sample *samples;
-	size_t first, cnt; /* the samples that prove it */
-	__u64 from_ns;
-	double stretch;
-	bool open, exact; /* exact: from_ns is the time at which it took the lock */
-};
-
-static int put(struct gil_holds *h, int tid, __u64 from_ns, __u64 to_ns, __u32 node)
-{
-	if (from_ns >= to_ns)
-		return 0;
-	if (vec_reserve(h->list, h->cap, h->cnt + 1))
-		return -ENOMEM;
-	h->list[h->cnt++] = (struct gil_hold){ from_ns, to_ns, node, tid };
-	return 0;
-}
-
-static bool says_held(const struct gil_sample *s)
-{
-	return s->state & STATE_HOLDS_GIL;
-}
-
-/* A tick stands for half of the time around it; a wait for its own length. */
-static __u64 reach(const struct turn *t, const struct gil_sample *s)
-{
-	return s->off ? 0 : (__u64)((double)s->period_ns * t->stretch / 2);
-}
-
-static __u64 middle(__u64 a, __u64 b)
-{
-	return a < b ? a + (b - a) / 2 : a;
-}
+/* Sightings that one wait is compared with; time under later ones has no known holder. */
+#define SHARE_MAX 1024
 
 static __u64 earlier(__u64 a, __u64 b)
 {
@@ -50,97 +21,160 @@ static __u64 later(__u64 a, __u64 b)
 	return a > b ? a : b;
 }
 
-/* Each sample gets the time that is nearer to it than to other samples. */
-static int put_parts(const struct turn *t, __u64 to_ns)
+static __u64 middle(__u64 a, __u64 b)
 {
-	__u64 begin_ns = t->from_ns;
-	int err = 0;
-
-	for (size_t i = t->first; i < t->first + t->cnt && !err; i++) {
-		const struct gil_sample *s = &t->samples[i];
-		bool last = i + 1 == t->first + t->cnt;
-		__u64 end_ns = last ? to_ns : middle(s->to_ns, s[1].from_ns);
-
-		end_ns = earlier(later(end_ns, begin_ns), to_ns);
-		err = put(t->holds, s->tid, begin_ns, end_ns, s->node);
-		begin_ns = end_ns;
-	}
-	return err;
+	return a < b ? a + (b - a) / 2 : a;
 }
 
-/* end: the next wait for the lock, which says where the thread lost it; NULL: none. */
-static int close_turn(struct turn *t, __u64 to_ns, const struct gil_sample *end)
+static bool says_held(const struct gil_sample *s)
 {
-	if (!t->open)
-		return 0;
-	t->open = false;
-	if (!t->cnt)
-		return end ? put(t->holds, end->tid, t->from_ns, to_ns, end->node) : 0;
-	return put_parts(t, to_ns);
+	return s->state & STATE_HOLDS_GIL;
 }
 
-/* The thread no longer holds the lock, but no sample says since when. */
-static int lose(struct turn *t, __u64 until_ns)
-{
-	const struct gil_sample *last = t->cnt ? &t->samples[t->first + t->cnt - 1] : NULL;
+/* ---- sightings ------------------------------------------------------------------------------------ */
 
-	if (!last) {
-		t->open = false;
-		return 0;
-	}
-	return close_turn(t, earlier(until_ns, last->to_ns + reach(t, last)), NULL);
+/*
+ * The thread has the lock in the second of two samples, and not in the first: since when at most. A wait
+ * without the lock lasted to its end; of a moment nobody knows how long it lasted.
+ */
+static __u64 got(const struct gil_sample *without, const struct gil_sample *held)
+{
+	__u64 ns = without->off ? without->to_ns : middle(without->to_ns, held->from_ns);
+
+	return earlier(ns, held->from_ns);
 }
 
-static int take_wait(struct turn *t, size_t i)
+static __u64 lost(const struct gil_sample *held, const struct gil_sample *without)
 {
-	const struct gil_sample *s = &t->samples[i];
-	int err = close_turn(t, s->from_ns, s);
+	__u64 ns = without->off ? without->from_ns : middle(held->to_ns, without->from_ns);
 
-	t->open = t->exact = !(s->state & STATE_STILL_WAITS);
-	t->from_ns = s->to_ns;
-	t->cnt = 0;
-	return err;
+	return later(ns, held->to_ns);
 }
 
-/* The thread was woken to take the lock and is waiting for a CPU. */
-static bool is_rest_of_wait(const struct turn *t, const struct gil_sample *s)
+int gil_holds_add(struct gil_holds *h, const struct gil_sample *samples, size_t cnt)
 {
-	return t->open && t->exact && !t->cnt && state_of(s->state) == STATE_RUNNABLE &&
-	       s->from_ns == t->from_ns;
-}
-
-static void take_held(struct turn *t, size_t i)
-{
-	const struct gil_sample *s = &t->samples[i];
-	__u64 near_ns = reach(t, s), after_ns = i ? s[-1].to_ns : 0;
-
-	if (!t->open) {
-		t->open = true;
-		t->exact = false;
-		t->cnt = 0;
-		t->from_ns = later(s->from_ns > near_ns ? s->from_ns - near_ns : 0, after_ns);
-	}
-	if (!t->cnt++)
-		t->first = i;
-}
-
-int gil_holds_add(struct gil_holds *holds, const struct gil_sample *samples, size_t cnt,
-		  double stretch)
-{
-	struct turn t = { .holds = holds, .samples = samples, .stretch = stretch };
-	int err = 0;
-
-	for (size_t i = 0; i < cnt && !err; i++) {
+	for (size_t i = 0; i < cnt; i++) {
 		const struct gil_sample *s = &samples[i];
 
-		if (says_held(s))
-			take_held(&t, i);
-		else if (state_of(s->state) == STATE_GIL)
-			err = take_wait(&t, i);
-		else if (is_rest_of_wait(&t, s))
-			t.from_ns = s->to_ns;
-		else
-			err = lose(&t, s->from_ns);
+		if (!says_held(s))
+			continue;
+		if (vec_reserve(h->list, h->cap, h->cnt + 1))
+			return -ENOMEM;
+		h->list[h->cnt++] = (struct gil_hold){
+			.from_ns = s->from_ns,
+			.to_ns = s->to_ns,
+			.least_ns = i && !says_held(s - 1) ? got(s - 1, s) : 0,
+			.most_ns = i + 1 < cnt && !says_held(s + 1) ? lost(s, s + 1) : ~0ULL,
+			.node = s->node,
+			.tid = s->tid,
+		};
 	}
-	return err ? err : lose(&t, ~0ULL);
+	return 0;
+}
+
+static int compare_holds(const void *a, const void *b)
+{
+	const struct gil_hold *x = a, *y = b;
+
+	if (x->from_ns != y->from_ns)
+		return x->from_ns < y->from_ns ? -1 : 1;
+	return (x->to_ns > y->to_ns) - (x->to_ns < y->to_ns);
+}
+
+int gil_holds_sort(struct gil_holds *h, __u64 reach_ns)
+{
+	__u64 end_ns = 0;
+
+	h->reach_ns = reach_ns;
+	h->ends = calloc(h->cnt + 1, sizeof(*h->ends));
+	if (!h->ends)
+		return -ENOMEM;
+	if (h->cnt)
+		qsort(h->list, h->cnt, sizeof(*h->list), compare_holds);
+	for (size_t i = 0; i < h->cnt; i++) {
+		end_ns = later(end_ns, h->list[i].to_ns);
+		h->ends[i] = end_ns;
+	}
+	return 0;
+}
+
+void gil_holds_free(struct gil_holds *h)
+{
+	free(h->list);
+	free(h->ends);
+	*h = (struct gil_holds){ 0 };
+}
+
+/* ---- within a wait -------------------------------------------------------------------------------- */
+
+static __u64 back(__u64 ns, __u64 reach_ns)
+{
+	return ns > reach_ns ? ns - reach_ns : 0;
+}
+
+static __u64 on(__u64 ns, __u64 reach_ns)
+{
+	return ns < ~0ULL - reach_ns ? ns + reach_ns : ~0ULL;
+}
+
+void gil_share_begin(struct gil_share *s, const struct gil_holds *h, const struct gil_sample *wait)
+{
+	const __u64 from_ns = back(wait->from_ns, h->reach_ns),
+		    to_ns = on(wait->to_ns, h->reach_ns);
+	size_t at = sorted_below(h->cnt, i, h->ends[i] < from_ns), end = at;
+
+	while (end < h->cnt && end - at < SHARE_MAX && h->list[end].from_ns <= to_ns)
+		end++;
+	*s = (struct gil_share){ h, NULL, wait->from_ns, wait->to_ns, at, end, wait->tid };
+}
+
+/* What lies between two sightings belongs to the nearer one, unless that one's bounds forbid it. */
+static __u64 end_of(const struct gil_hold *a, const struct gil_hold *b)
+{
+	__u64 ns = middle(a->to_ns, b->from_ns);
+
+	return earlier(later(ns, b->least_ns), a->most_ns);
+}
+
+static __u64 begin_of(const struct gil_hold *a, const struct gil_hold *b)
+{
+	__u64 ns = middle(a->to_ns, b->from_ns);
+
+	return later(earlier(ns, a->most_ns), b->least_ns);
+}
+
+/* Returns the next sighting of another thread from there on; NULL: none. */
+static const struct gil_hold *other(const struct gil_share *s, size_t i)
+{
+	while (i < s->end && s->holds->list[i].tid == s->tid)
+		i++;
+	return i < s->end ? &s->holds->list[i] : NULL;
+}
+
+const struct gil_hold *gil_share_next(struct gil_share *s, __u64 *ret_ns)
+{
+	const __u64 reach_ns = s->holds->reach_ns;
+	const struct gil_hold *h, *after;
+	__u64 from_ns, to_ns;
+
+	while ((h = other(s, s->at))) {
+		s->at = (size_t)(h - s->holds->list) + 1;
+		after = other(s, s->at);
+		from_ns = later(back(h->from_ns, reach_ns), h->least_ns);
+		to_ns = earlier(on(h->to_ns, reach_ns), h->most_ns);
+		if (s->before)
+			from_ns = later(from_ns, begin_of(s->before, h));
+		if (after)
+			to_ns = earlier(to_ns, end_of(h, after));
+		s->before = h;
+		/* Samples of one file may contradict each other. */
+		from_ns = later(from_ns, s->from_ns);
+		to_ns = earlier(to_ns, s->to_ns);
+		if (from_ns >= to_ns)
+			continue;
+		s->from_ns = to_ns;
+		*ret_ns = to_ns - from_ns;
+		return h;
+	}
+	return NULL;
 }

@@ -26,10 +26,10 @@ struct gil_table {
 /* One lock, and how much time its samples cover. */
 struct lock {
 	const struct dict *dict;
-	const struct gil_sample *samples;
+	struct gil_sample *samples;
 	size_t cnt;
 	__u32 number;
-	double all_ns;
+	struct gil_times times;
 	struct gil_waits waits;
 };
 
@@ -139,7 +139,7 @@ static int put_function(FILE *out, const struct dict *dict, struct gil_function 
 
 static double percent(const struct lock *l, double ns)
 {
-	return l->all_ns > 0 ? 100 * ns / l->all_ns : 0;
+	return l->times.all_ns > 0 ? 100 * ns / l->times.all_ns : 0;
 }
 
 static double by_share(const struct gil_thread *t)
@@ -187,12 +187,13 @@ static int put_threads(FILE *out, struct lock *l, const struct summary_options *
 	int err = 0;
 
 	qsort(w->threads, w->thread_cnt, sizeof(*w->threads), compare_threads);
-	fputs("  Waits   Holds  Without      TID  Thread\n", out);
+	fputs("  Waits   Holds  Without    Away      TID  Thread\n", out);
 	for (size_t i = 0; i < shown(o, w->thread_cnt) && !err; i++) {
 		const struct gil_thread *t = &w->threads[i];
 
-		fprintf(out, " %5.1f%%  %5.1f%%   %5.1f%%  %7d  ", percent(l, t->waits_ns),
-			percent(l, t->holds_ns), percent(l, t->without_ns), t->tid);
+		fprintf(out, " %5.1f%%  %5.1f%%   %5.1f%%  %5.1f%%  %7d  ", percent(l, t->waits_ns),
+			percent(l, t->holds_ns), percent(l, t->without_ns), percent(l, t->away_ns),
+			t->tid);
 		err = put_printable(out, name_above(l->dict, t->node, FRAME_THREAD));
 		putc('\n', out);
 	}
@@ -253,7 +254,8 @@ static int put_hands(FILE *out, struct lock *l, const struct summary_options *o)
 		const struct gil_hand *h = &w->hands[i];
 
 		fprintf(out, " %8.0f %7.1f %8.0f  %d ", h->cnt,
-			l->all_ns > 0 ? h->cnt / (l->all_ns / 1e9) : 0, back(w, h), h->from);
+			l->times.all_ns > 0 ? h->cnt / (l->times.all_ns / 1e9) : 0, back(w, h),
+			h->from);
 		err = put_printable(out, thread_name(l, h->from));
 		fprintf(out, "%s%d ", o->ascii ? "  ->  " : "  →  ", h->to);
 		if (!err)
@@ -264,15 +266,17 @@ static int put_hands(FILE *out, struct lock *l, const struct summary_options *o)
 	return err;
 }
 
-static int put_lock(FILE *out, struct lock *l, const struct summary_options *o, double stretch)
+static int put_lock(FILE *out, struct lock *l, const struct summary_options *o)
 {
-	int err = gil_waits_count(&l->waits, l->dict, l->samples, l->cnt, stretch);
+	int err = gil_waits_count(&l->waits, l->dict, l->samples, l->cnt, &l->times);
 
 	if (!err) {
 		fputs("# ", out);
 		err = put_printable(out, name_above(l->dict, l->samples->node, FRAME_PROCESS));
-		fprintf(out, " %d, interpreter lock %u; shares of %.3f s\n", l->samples->pid,
-			l->number, l->all_ns / 1e9);
+		fprintf(out,
+			" %d, interpreter lock %u: held in %.1f%% of %.2f s, else free or unknown\n",
+			l->samples->pid, l->number, percent(l, l->waits.holds_ns),
+			l->times.all_ns / 1e9);
 	}
 	if (!err)
 		err = put_threads(out, l, o);
@@ -286,38 +290,56 @@ static int put_lock(FILE *out, struct lock *l, const struct summary_options *o, 
 
 /* ---- all ---------------------------------------------------------------------------------------- */
 
-/*
- * Some of the clock's ticks never came. Those that did stand for them too: there is no better
- * estimate.
- */
-static double stretch_of(const struct profile *p)
+/* The first clock of the recording; NULL: none. */
+static const struct counts *clock_of(const struct profile *p)
 {
 	for (unsigned i = 0; i < p->event_cnt; i++) {
 		const struct counts *c = profile__counts(p, i);
 
-		if (event_is_clock(&c->event) && profile__in_wall(p, i) && c->accounts.interrupts &&
-		    c->weight == c->samples * c->sample_weight)
-			return fmin(STRETCH_MAX, 1 + (double)c->accounts.ticks_missed /
-								 (double)c->accounts.interrupts);
+		if (event_is_clock(&c->event) && profile__in_wall(p, i) && c->samples)
+			return c;
 	}
-	return 1;
+	return NULL;
 }
 
-static double length_of(const struct gil_table *t)
+/*
+ * Some of the clock's ticks never came. Those that did stand for them too: there is no better
+ * estimate.
+ */
+static double stretch_of(const struct counts *clock)
 {
-	__u64 from_ns = ~0ULL, to_ns = 0;
+	if (!clock || !clock->accounts.interrupts ||
+	    clock->weight != clock->samples * clock->sample_weight)
+		return 1;
+	return fmin(STRETCH_MAX,
+		    1 + (double)clock->accounts.ticks_missed / (double)clock->accounts.interrupts);
+}
 
+static struct gil_times times_of(const struct gil_table *t, const struct profile *p)
+{
+	const struct counts *clock = clock_of(p), *c = profile__counts(p, 0);
+	__u64 from_ns = ~0ULL, to_ns = 0;
+	struct gil_times times = {
+		.stretch = stretch_of(clock),
+		.reach_ns = clock ? clock->sample_weight : 0,
+	};
+
+	if (c->to_ns > c->from_ns) {
+		times.all_ns = (double)(c->to_ns - c->from_ns);
+		return times;
+	}
 	for (size_t i = 0; i < t->cnt; i++) {
 		from_ns = t->samples[i].from_ns < from_ns ? t->samples[i].from_ns : from_ns;
 		to_ns = t->samples[i].to_ns > to_ns ? t->samples[i].to_ns : to_ns;
 	}
-	return t->cnt ? (double)(to_ns - from_ns) : 0;
+	times.all_ns = (double)(to_ns - from_ns);
+	return times;
 }
 
 int gil_table__print(struct gil_table *t, FILE *out, const struct profile *p,
 		     const struct summary_options *o)
 {
-	double stretch = stretch_of(p), all_ns = length_of(t);
+	const struct gil_times times = times_of(t, p);
 	size_t first = 0;
 	int err = 0;
 
@@ -326,17 +348,16 @@ int gil_table__print(struct gil_table *t, FILE *out, const struct profile *p,
 	qsort(t->samples, t->cnt, sizeof(*t->samples), compare_samples);
 	for (size_t i = 0; i < t->cnt && !err; i++) {
 		const struct gil_sample *s = &t->samples[i];
-		struct lock l = { .dict = p->dict, .number = lock_of(s) };
+		struct lock l = { .dict = p->dict, .number = lock_of(s), .times = times };
 
 		if (i + 1 < t->cnt && s[1].pid == s->pid && lock_of(&s[1]) == lock_of(s))
 			continue;
 		l.samples = &t->samples[first];
 		l.cnt = i + 1 - first;
-		l.all_ns = all_ns;
 		if (first)
 			putc('\n', out);
 		first = i + 1;
-		err = put_lock(out, &l, o, stretch);
+		err = put_lock(out, &l, o);
 	}
 	return err ? err : stream_finish(out);
 }

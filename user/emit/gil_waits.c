@@ -7,18 +7,12 @@
 #include "profile/dict.h"
 #include "profile/idindex.h"
 #include "profile/states.h"
-#include "util/cleanup.h"
-#include "util/search.h"
 #include "util/vec.h"
-
-/* Holds that one wait is compared with; time under later ones counts as unknown. */
-#define HOLDS_MAX 1024
 
 struct counting {
 	struct gil_waits *out;
 	const struct dict *dict;
 	struct gil_holds holds;
-	__u64 *ends; /* by hold: the latest end of it and all before it */
 	struct idindex pairs, hands; /* ids are indexes plus 1 */
 	__u64 wait; /* number of the last one */
 };
@@ -31,10 +25,13 @@ void gil_waits_free(struct gil_waits *w)
 	*w = (struct gil_waits){ 0 };
 }
 
-/* Returns the innermost Python function; in a stack without any, the innermost function. */
+/*
+ * Returns the innermost Python function; in a stack without any, the innermost native one, or the mark that
+ * says what the thread did instead. Kernel code serves a caller.
+ */
 static struct gil_function function_of(const struct dict *dict, __u32 node)
 {
-	struct gil_function found = { 0 };
+	struct gil_function native = { 0 }, mark = { 0 };
 
 	for (; node; node = dict__node_at(dict, node)->parent) {
 		const struct profile_frame *f =
@@ -42,10 +39,12 @@ static struct gil_function function_of(const struct dict *dict, __u32 node)
 
 		if (f->kind == FRAME_PYTHON)
 			return (struct gil_function){ f->name, f->file };
-		if (!found.name && (f->kind == FRAME_NATIVE || f->kind == FRAME_KERNEL))
-			found = (struct gil_function){ f->name, f->file };
+		if (!native.name && f->kind == FRAME_NATIVE)
+			native = (struct gil_function){ f->name, f->file };
+		if (f->kind == FRAME_MARK && !state_of_mark(dict__text(dict, f->name)))
+			mark = (struct gil_function){ f->name, 0 };
 	}
-	return found;
+	return native.name ? native : mark;
 }
 
 static __u32 hash_of(struct gil_function a, struct gil_function b)
@@ -123,55 +122,26 @@ static int add_hand(struct counting *c, int from, int to, double cnt)
 
 /* ---- one wait and the holds in it --------------------------------------------------------------- */
 
-static __u64 overlap(const struct gil_sample *s, const struct gil_hold *h)
-{
-	__u64 from_ns = s->from_ns > h->from_ns ? s->from_ns : h->from_ns;
-	__u64 to_ns = s->to_ns < h->to_ns ? s->to_ns : h->to_ns;
-
-	return h->tid != s->tid && from_ns < to_ns ? to_ns - from_ns : 0;
-}
-
-/* Returns the first hold that ends after that time. */
-static size_t first_hold(const struct counting *c, __u64 time_ns)
-{
-	return sorted_below(c->holds.cnt, i, c->ends[i] <= time_ns);
-}
-
-static size_t behind_holds(const struct counting *c, const struct gil_sample *s, size_t first)
-{
-	size_t end = first;
-
-	while (end < c->holds.cnt && end - first < HOLDS_MAX &&
-	       c->holds.list[end].from_ns < s->to_ns)
-		end++;
-	return end;
-}
-
-/* If holders seem to overlap, since samples are not exact, each gets a share. */
 static int count_wait(struct counting *c, const struct gil_sample *s)
 {
 	const struct gil_function waiter = function_of(c->dict, s->node);
-	size_t first = first_hold(c, s->from_ns), end = behind_holds(c, s, first);
-	__u64 length_ns = s->to_ns - s->from_ns, known_ns = 0;
-	double weight, share;
+	const double length_ns = (double)(s->to_ns - s->from_ns);
+	__u64 left_ns = s->to_ns - s->from_ns, ns;
+	const struct gil_hold *h;
+	struct gil_share share;
 	int err = 0;
 
-	if (!length_ns)
-		return add_pair(c, waiter, (struct gil_function){ 0 }, (double)s->period_ns, 0);
-	for (size_t i = first; i < end; i++)
-		known_ns += overlap(s, &c->holds.list[i]);
-	weight = (double)s->period_ns / (double)length_ns;
-	share = known_ns > length_ns ? (double)length_ns / (double)known_ns : 1;
-	for (size_t i = first; i < end && !err; i++) {
-		double ns = share * (double)overlap(s, &c->holds.list[i]);
-
-		if (ns > 0)
-			err = add_pair(c, waiter, function_of(c->dict, c->holds.list[i].node),
-				       weight * ns, (__u64)ns);
+	if (!left_ns)
+		return add_pair(c, waiter, (struct gil_function){ 0 }, s->ns, 0);
+	gil_share_begin(&share, &c->holds, s);
+	while (!err && (h = gil_share_next(&share, &ns))) {
+		left_ns -= ns;
+		err = add_pair(c, waiter, function_of(c->dict, h->node),
+			       s->ns * (double)ns / length_ns, ns);
 	}
-	if (!err && known_ns < length_ns)
+	if (!err && left_ns)
 		err = add_pair(c, waiter, (struct gil_function){ 0 },
-			       weight * (double)(length_ns - known_ns), length_ns - known_ns);
+			       s->ns * (double)left_ns / length_ns, left_ns);
 	return err;
 }
 
@@ -189,9 +159,9 @@ struct asking {
 /* Returns how many waits the sample stands for. */
 static double weight_of(const struct gil_sample *s)
 {
-	__u64 length_ns = s->to_ns - s->from_ns;
+	const double length_ns = (double)(s->to_ns - s->from_ns);
 
-	return length_ns && s->period_ns > length_ns ? (double)s->period_ns / (double)length_ns : 1;
+	return length_ns > 0 && s->ns > length_ns ? s->ns / length_ns : 1;
 }
 
 static int hand_over(struct counting *c, const struct gil_sample *s, double cnt)
@@ -252,70 +222,101 @@ static int count_waits(struct counting *c, const struct gil_sample *samples, siz
 
 /* ---- threads ------------------------------------------------------------------------------------ */
 
-static int compare_holds(const void *a, const void *b)
-{
-	const struct gil_hold *x = a, *y = b;
+/* How sure it is what a sample stands for. */
+enum surety { WHOLE_WAIT, TICK, OTHERS_TOO, SURETY_CNT };
 
-	return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
+static enum surety surety_of(const struct gil_sample *s)
+{
+	if (!s->off)
+		return TICK;
+	return s->period_ns > s->to_ns - s->from_ns ? OTHERS_TOO : WHOLE_WAIT;
 }
 
-static int count_thread(struct counting *c, const struct gil_sample *samples, size_t cnt,
-			double stretch)
+/*
+ * Shortens what samples stand for until they fit into all_ns, the least sure ones first; held: only those
+ * that hold the lock.
+ */
+static void fit(struct gil_sample *samples, size_t cnt, double all_ns, bool held)
 {
-	struct gil_thread t = { .tid = samples->tid, .node = samples[cnt - 1].node };
-	struct gil_waits *w = c->out;
-	size_t before = c->holds.cnt;
+	double sums[SURETY_CNT] = { 0 }, shares[SURETY_CNT];
 
 	for (size_t i = 0; i < cnt; i++) {
-		if (state_of(samples[i].state) == STATE_GIL)
-			t.waits_ns += (double)samples[i].period_ns;
-		else if (state_of(samples[i].state) == STATE_NATIVE)
-			t.without_ns += stretch * (double)samples[i].period_ns;
+		if (!held || samples[i].state & STATE_HOLDS_GIL)
+			sums[surety_of(&samples[i])] += samples[i].ns;
 	}
-	if (gil_holds_add(&c->holds, samples, cnt, stretch))
-		return -ENOMEM;
-	for (size_t i = before; i < c->holds.cnt; i++)
-		t.holds_ns += (double)(c->holds.list[i].to_ns - c->holds.list[i].from_ns);
+	for (int k = 0; k < SURETY_CNT; k++) {
+		shares[k] = sums[k] > all_ns ? all_ns / sums[k] : 1;
+		all_ns -= shares[k] * sums[k];
+	}
+	for (size_t i = 0; i < cnt; i++) {
+		if (!held || samples[i].state & STATE_HOLDS_GIL)
+			samples[i].ns *= shares[surety_of(&samples[i])];
+	}
+}
+
+/* Returns one past the last sample of the thread that samples[first] is of. */
+static size_t behind_thread(const struct gil_sample *samples, size_t cnt, size_t first)
+{
+	size_t i = first + 1;
+
+	while (i < cnt && samples[i].tid == samples[first].tid)
+		i++;
+	return i;
+}
+
+static void fit_all(struct gil_sample *samples, size_t cnt, const struct gil_times *times)
+{
+	for (size_t i = 0; i < cnt; i++)
+		samples[i].ns =
+			(double)samples[i].period_ns * (samples[i].off ? 1 : times->stretch);
+	for (size_t first = 0, end; first < cnt; first = end) {
+		end = behind_thread(samples, cnt, first);
+		fit(samples + first, end - first, times->all_ns, false);
+	}
+	fit(samples, cnt, times->all_ns, true);
+}
+
+static int count_thread(struct gil_waits *w, const struct gil_sample *samples, size_t cnt)
+{
+	struct gil_thread t = { .tid = samples->tid, .node = samples[cnt - 1].node };
+
+	for (size_t i = 0; i < cnt; i++) {
+		const struct gil_sample *s = &samples[i];
+
+		if (s->state & STATE_HOLDS_GIL)
+			t.holds_ns += s->ns;
+		else if (state_of(s->state) == STATE_GIL)
+			t.waits_ns += s->ns;
+		else if (s->off)
+			t.away_ns += s->ns;
+		else if (state_of(s->state) == STATE_NATIVE)
+			t.without_ns += s->ns;
+	}
 	if (vec_reserve(w->threads, w->thread_cap, w->thread_cnt + 1))
 		return -ENOMEM;
+	w->holds_ns += t.holds_ns;
 	w->threads[w->thread_cnt++] = t;
 	return 0;
 }
 
-static int order_holds(struct counting *c)
-{
-	__u64 end_ns = 0;
-
-	if (c->holds.cnt)
-		qsort(c->holds.list, c->holds.cnt, sizeof(*c->holds.list), compare_holds);
-	c->ends = calloc(c->holds.cnt + 1, sizeof(*c->ends));
-	for (size_t i = 0; c->ends && i < c->holds.cnt; i++) {
-		if (c->holds.list[i].to_ns > end_ns)
-			end_ns = c->holds.list[i].to_ns;
-		c->ends[i] = end_ns;
-	}
-	return c->ends ? 0 : -ENOMEM;
-}
-
-int gil_waits_count(struct gil_waits *w, const struct dict *dict, const struct gil_sample *samples,
-		    size_t cnt, double stretch)
+int gil_waits_count(struct gil_waits *w, const struct dict *dict, struct gil_sample *samples,
+		    size_t cnt, const struct gil_times *times)
 {
 	struct counting c = { .out = w, .dict = dict };
-	size_t first = 0;
 	int err = 0;
 
-	for (size_t i = 0; i < cnt && !err; i++) {
-		if (i + 1 < cnt && samples[i + 1].tid == samples[i].tid)
-			continue;
-		err = count_thread(&c, samples + first, i + 1 - first, stretch);
-		first = i + 1;
+	fit_all(samples, cnt, times);
+	for (size_t first = 0, end; first < cnt && !err; first = end) {
+		end = behind_thread(samples, cnt, first);
+		err = count_thread(w, samples + first, end - first);
+		if (!err)
+			err = gil_holds_add(&c.holds, samples + first, end - first);
 	}
 	if (!err)
-		err = order_holds(&c);
+		err = gil_holds_sort(&c.holds, times->reach_ns);
 	if (!err)
 		err = count_waits(&c, samples, cnt);
-	free(c.ends);
-	free(c.holds.list);
+	gil_holds_free(&c.holds);
 	idindex_free(&c.pairs);
 	idindex_free(&c.hands);
 	return err;
