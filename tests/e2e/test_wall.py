@@ -4,6 +4,7 @@
 waits or sleeps: in the printed table, in a flame graph and in the capture."""
 # run-tests: beside others
 # run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
+import gzip
 import re
 import subprocess
 
@@ -57,6 +58,9 @@ def check(tap, python):
         tap.ok(len(threads) >= 10, name + ": every thread is there", threads)
         wrong = {tid: s for tid, s in threads.items() if not LEAST * SECONDS <= s <= MOST * SECONDS}
         tap.ok(not wrong, name + ": each has the time that has passed", wrong, r.err)
+        part = by_thread(r.path("x.data"), "--wall", "--time", "0.2,0.6")
+        wrong = {tid: part.get(tid, 0) for tid in threads if not LEAST * 0.4 <= part.get(tid, 0) <= MOST * 0.4}
+        tap.ok(not wrong, name + ": of a wait, --time has the part within it", wrong, r.err)
         both = krait("convert", "--idle", "-f", "folded", "-o", "-", "-i", r.path("x.data")).stdout
         with open(r.path("x.folded"), encoding="utf-8") as f:
             tap.equal(folded_ns(both), folded_ns(f.read()), name + ": the capture says the same")
@@ -78,6 +82,62 @@ def check_end(tap, python):
                mean, r.err)
 
 
+SLEEPY = "import time; time.sleep(0.2); end = time.thread_time() + 0.05\nwhile time.thread_time() < end: pass\ntime.sleep(0.2)"
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7f) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 0x80:
+            return value, at
+
+
+def pprof_seconds(path):
+    """Returns field 10 of a profile, duration_nanos."""
+    with gzip.open(path) as f:
+        data, at, found = f.read(), 0, 0
+    while at < len(data):
+        key, at = varint(data, at)
+        value, at = varint(data, at)
+        if key & 7 == 2:
+            at += value
+        elif key >> 3 == 10:
+            found = value
+    return found / 1e9
+
+
+def page_seconds(path):
+    with open(path, encoding="utf-8") as f:
+        return int(re.search(r'"milliseconds":(\d+)', f.read())[1]) / 1000
+
+
+def check_lengths(tap, python):
+    """All that show a recording say how long it was, also if samples come late and end early."""
+    r = h.record("--off-cpu", outputs=("x.data", "x.html", "x.pb.gz"), lines=False, command=python.command("-c", SLEEPY))
+    path, long = r.path("x.data"), "%.0f ms" % (1000 * r.stats["seconds"])
+    said = h.run_krait("record", "--off-cpu", "-o", r.path("y.data"), "--", *python.command("-c", SLEEPY)).stderr
+    first = re.findall(r" in ([\d.]+ m?s) \(", said)
+    tap.ok(first and len(set(first)) == 1, python.name + ": the summary has a length", said)
+    again = krait("report", "-i", r.path("y.data")).stdout
+    tap.equal(set(re.findall(r" in ([\d.]+ m?s) \(", again)), set(first), python.name + ": and the capture's report has the same")
+    for args in ((), ("--event", "cpu-clock"), ("--wall",), ("--by", "thread"), ("--state", "on"), ("--tree",)):
+        text = krait("report", *args, "-i", path).stdout
+        tap.equal(set(re.findall(r" in ([\d.]+ m?s) \(", text)), {long}, "report %s: the length" % " ".join(args), text)
+    text = krait("report", "--by", "gil", "-i", path).stdout
+    tap.ok("%% of %s, " % long in text, "report --by gil: the length", long, text)
+    text = krait("diff", path, path).stdout
+    tap.equal(set(re.findall(r" in ([\d.]+ m?s) \(", text)), {long}, "diff: the length", text)
+    for name in ("again.html", "again.pb.gz"):
+        krait("convert", "-q", "-i", path, "-o", r.path(name))
+    told = {name: (page_seconds if name.endswith("html") else pprof_seconds)(r.path(name))
+            for name in ("x.html", "x.pb.gz", "again.html", "again.pb.gz")}
+    tap.ok(all("%.0f ms" % (1000 * s) == long for s in told.values()), "pages and pprof: the length", told, long)
+    text = krait("report", "--time", "0.1,0.15", "--wall", "-i", path).stdout
+    tap.equal(set(re.findall(r" in ([\d.]+ m?s) \(", text)), {"50 ms"}, "of a part: the part's length", text)
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -86,6 +146,7 @@ def main():
     for python in found[:1] + old[:1]:
         check(tap, python)
     check_end(tap, found[0])
+    check_lengths(tap, found[0])
     tap.equal(krait("record", "--wall", "-e", "page-faults", "true").returncode, 2, "without a clock there is no sum")
     h.cleanup()
     tap.done()

@@ -90,14 +90,15 @@ static void numbers_are_added_and_names_are_said_once(void **state)
 	char *text;
 
 	assert_int_equal(
-		merge_notes__add(n, "milliseconds 2000\ninterrupts 10\nlost.ring full 1\n"
-				    "event1.interrupts 7\nkernel ffffffff81000001 [ext4] one\n"
-				    "native /a\n 10 f\n = 5 a.c\n 20 g\nids 7 0 0\n"),
+		merge_notes__add(
+			n, "milliseconds 2000\nbegan_ns 700\ninterrupts 10\nlost.ring full 1\n"
+			   "event1.interrupts 7\nkernel ffffffff81000001 [ext4] one\n"
+			   "native /a\n 10 f\n = 5 a.c\n 20 g\nids 7 0 0\n"),
 		0);
 	assert_int_equal(
 		merge_notes__add(
 			n,
-			"milliseconds 3000\ninterrupts 5\nevent1.lost.ring full 2\n"
+			"milliseconds 3000\nbegan_ns 500\ninterrupts 5\nevent1.lost.ring full 2\n"
 			"kernel ffffffff81000001 [ext4] other\nkernel ffffffff81000002 [ext4] two\n"
 			"native /a\n 10 f\n = 6 b.c\n 30 h\nnative /b\n 10 f\nids 7 0 0\nids 8 0 0\n"),
 		0);
@@ -106,7 +107,7 @@ static void numbers_are_added_and_names_are_said_once(void **state)
 	text = merge_notes__text(n);
 	assert_string_equal(
 		text,
-		"milliseconds 5000\ninterrupts 15\nlost.ring full 1\n"
+		"milliseconds 5000\nbegan_ns 500\ninterrupts 15\nlost.ring full 1\n"
 		"event1.interrupts 7\nevent1.lost.ring full 2\n"
 		"kernel ffffffff81000001 [ext4] one\nkernel ffffffff81000002 [ext4] two\n"
 		"native /a\n 10 f\n = 5 a.c\n 20 g\n 30 h\nnative /b\n 10 f\nnative /a\n 40 i\n"

@@ -22,6 +22,7 @@ const KraitLanes = (data, strip, onChange) => {
 		return Object.keys(names).indexOf(state);
 	}
 
+	const seconds = ticks => ticks * strip.ns / 1e9;
 	const isWhole = () => range.from <= 0 && range.to >= strip.span;
 
 	/* null: everything. */
@@ -36,10 +37,9 @@ const KraitLanes = (data, strip, onChange) => {
 					for (const lane of g.lanes)
 						lanes[lane] = 1;
 		}
-		return { from: range.from, to: range.to, lanes };
+		return { from: range.from, to: range.to, lanes,
+			milliseconds: isWhole() ? data.meta.milliseconds : seconds(range.to - range.from) * 1000 };
 	}
-
-	const seconds = ticks => ticks * strip.ns / 1e9;
 
 	/* ---- drawing ---- */
 

@@ -30,7 +30,9 @@ const KraitMeasures = app => {
 		const choice = $('measure').selectedOptions[0];
 
 		const { total, other } = state.base, { counted } = KraitText;
+		const chosen = app.lanes && app.lanes.selection();
 
+		KraitText.showLength(chosen ? chosen.milliseconds : meta.milliseconds);
 		KraitText.showTotal(total[0], meta.measure ? choice.title : meta.event, other ?
 			`${counted(total[0])} ${choice.value}, ${counted(other[0])} ${choice.value === 'before' ? 'after' : 'before'}` : undefined);
 	}

@@ -145,6 +145,12 @@ const KraitText = (() => {
 			`${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
 	}
 
+	/* How long the recording, or the chosen part of it, lasted. */
+	function showLength(ms) {
+		$('length').hidden = !ms;
+		$('length').lastChild.textContent = duration(ms);
+	}
+
 	function showHeader(meta, accounts, total) {
 		/* The command says more than a title that is only our name. */
 		const own = meta.title !== 'krait' && meta.title;
@@ -155,7 +161,8 @@ const KraitText = (() => {
 		document.title = `${title} - krait`;
 		addMeta('', '\u2009').id = 'total';
 		showTotal(total, meta.event);
-		addMeta('in', duration(meta.milliseconds));
+		addMeta('in', duration(meta.milliseconds) || '\u2009').id = 'length';
+		showLength(meta.milliseconds);
 		addMeta('at', meta.frequency ? `${number.format(meta.frequency)} Hz` : '');
 		addMeta('on', meta.host);
 		addMeta('kernel', meta.kernel);
@@ -239,5 +246,5 @@ const KraitText = (() => {
 	}
 
 	return { number, samples, counted, points, amount, amountTitle, setUnit, setMeanings, percent, nameOf, taskParts, whereOf, element, describe, fill, showHeader,
-		duration, showTotal, legendOf, showLegend };
+		duration, showTotal, showLength, legendOf, showLegend };
 })();

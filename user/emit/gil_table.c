@@ -269,14 +269,15 @@ static int put_hands(FILE *out, struct lock *l, const struct summary_options *o)
 static int put_lock(FILE *out, struct lock *l, const struct summary_options *o)
 {
 	int err = gil_waits_count(&l->waits, l->dict, l->samples, l->cnt, &l->times);
+	char length[24];
 
 	if (!err) {
 		fputs("# ", out);
 		err = put_printable(out, name_above(l->dict, l->samples->node, FRAME_PROCESS));
+		report_time(length, l->times.all_ns);
 		fprintf(out,
-			" %d, interpreter lock %u: held in %.1f%% of %.2f s, else free or unknown\n",
-			l->samples->pid, l->number, percent(l, l->waits.holds_ns),
-			l->times.all_ns / 1e9);
+			" %d, interpreter lock %u: held in %.1f%% of %s, else free or unknown\n",
+			l->samples->pid, l->number, percent(l, l->waits.holds_ns), length);
 	}
 	if (!err)
 		err = put_threads(out, l, o);

@@ -129,9 +129,10 @@ void report_share_room(unsigned room, unsigned *function, unsigned *file)
 	*function = room - *file;
 }
 
-/* Prints at least three digits in as few letters as possible. */
-static void put_time(char *buf, size_t size, double ns)
+void report_time(char buf[24], double ns)
 {
+	const size_t size = 24;
+
 	if (ns >= 99.95e9)
 		snprintf(buf, size, "%.0f s", ns / 1e9);
 	else if (ns >= 9.995e9)
@@ -149,7 +150,7 @@ static void put_time(char *buf, size_t size, double ns)
 void report_amount(const struct text_report *r, char buf[24], __u64 units)
 {
 	if (r->unit_ns > 0)
-		put_time(buf, 24, (double)units * r->unit_ns);
+		report_time(buf, (double)units * r->unit_ns);
 	else
 		snprintf(buf, 24, "%llu", (unsigned long long)units);
 }
@@ -203,14 +204,14 @@ static void put_time_total(const struct text_report *r)
 
 	if (!c->samples || used_ns <= 0)
 		return;
-	put_time(used, sizeof(used), used_ns);
+	report_time(used, used_ns);
 	fprintf(r->out, ": %s %s", used,
 		event_is_clock(&c->event)   ? "of CPU time" :
 		event_is_off_cpu(&c->event) ? "off the CPU" :
 					      "of time");
 	if (!c->to_ns || window_ns <= 0)
 		return;
-	put_time(window, sizeof(window), window_ns);
+	report_time(window, window_ns);
 	fprintf(r->out, " in %s (%.2f %s)", window, used_ns / window_ns,
 		event_is_clock(&c->event) ? "CPUs" : "threads");
 }

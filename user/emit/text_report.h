@@ -80,7 +80,9 @@ void report_put_tail(const struct text_report *r, const char *text, unsigned lim
  */
 void report_share_room(unsigned room, unsigned *function, unsigned *file);
 
-/* Formats "12.3 s", "560 ms", "1003 us" in at most 9 columns; a plain number if units are not time. */
+/* Formats "12.3 s", "560 ms", "1003 us": three digits in at most 9 columns. */
+void report_time(char buf[24], double ns);
+/* The same for what so many units stand for; a plain number if units are not time. */
 void report_amount(const struct text_report *r, char buf[24], __u64 units);
 /* Returns the title for what report_amount() formats: "Self time", "Samples" or "Events". */
 const char *report_amount_title(const struct text_report *r);

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "import/import_accounts.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
 #include "dso/dso_reader.h"
 #include "import/objects.h"
 #include "profile/identities.h"
+#include "util/clock.h"
 #include "util/sudo_user.h"
+
+/* Ten years. */
+#define MILLISECONDS_MAX 315360000000ULL
 
 struct book {
 	const struct dso_reader *dso;
@@ -85,13 +90,20 @@ void import_identities(struct dict *dict, const struct objects *objects, int cap
 		identities_read(set, dso_reader__notes(objects__dso(objects)));
 }
 
-void import_accounts(struct profile *p, const struct dso_reader *dso, __u64 lost, unsigned first,
-		     double *ret_seconds)
+int import_length(const struct dso_reader *dso, __u64 *ret_began_ns, __u64 *ret_length_ns)
 {
-	__u64 value;
+	__u64 ms;
 
-	if (dso && dso_reader__note(dso, "milliseconds", &value) && value)
-		*ret_seconds = (double)value / 1000;
+	*ret_began_ns = 0;
+	if (!dso || !dso_reader__note(dso, "milliseconds", &ms) || !ms || ms > MILLISECONDS_MAX)
+		return -ENODATA;
+	*ret_length_ns = ms * (NS_PER_SEC / 1000);
+	dso_reader__note(dso, "began_ns", ret_began_ns);
+	return 0;
+}
+
+void import_accounts(struct profile *p, const struct dso_reader *dso, __u64 lost, unsigned first)
+{
 	for (unsigned i = 0; i < p->event_cnt; i++) {
 		struct counts *c = profile__counts(p, i);
 		struct accounts *a = &c->accounts;

@@ -19,10 +19,14 @@ void import_identities(struct dict *dict, const struct objects *objects, int cap
 
 /*
  * Fills the accounts of all events. dso: NULL: there is none; lost:
- * over all events, from the records; it is charged to event number first. *ret_seconds: length of
- * the recording, untouched if unknown.
+ * over all events, from the records; it is charged to event number first.
  */
-void import_accounts(struct profile *p, const struct dso_reader *dso, __u64 lost, unsigned first,
-		     double *ret_seconds);
+void import_accounts(struct profile *p, const struct dso_reader *dso, __u64 lost, unsigned first);
+/*
+ * How long the recording lasted, as the capture says (untrusted), and when it began (CLOCK_MONOTONIC; 0:
+ * unknown). Returns 0; -ENODATA: it does not say.
+ */
+int import_length(const struct dso_reader *dso, __u64 *ret_began_ns, __u64 *ret_length_ns)
+	__attribute__((warn_unused_result));
 
 #endif /* KRAIT_IMPORT_IMPORT_ACCOUNTS_H */

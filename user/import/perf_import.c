@@ -162,18 +162,48 @@ static bool wants_pid(const struct perf_filter *f, int pid)
 	return !f->pid_cnt;
 }
 
+/* A time since the first sample, which may be unreasonable. */
+static __u64 moment(const struct import *im, double seconds)
+{
+	double ns = seconds * NS_PER_SEC;
+
+	return im->stats->first_ns + (ns < (double)(1ULL << 62) ? (__u64)ns : 1ULL << 62);
+}
+
+/* What a sample is about: its moment, or a wait (then from_ns is not 0). */
+struct extent {
+	__u64 from_ns, to_ns, period;
+};
+
+/* Keeps the part of it that lies within the wanted range of time. False: there is none. */
+static bool cut_to_range(const struct import *im, struct extent *e)
+{
+	const struct perf_filter *f = &im->config->filter;
+	const __u64 low_ns = f->from_seconds > 0 ? moment(im, f->from_seconds) : 0;
+	const __u64 high_ns = f->to_seconds > 0 ? moment(im, f->to_seconds) : ~0ULL;
+	const struct extent whole = *e;
+
+	if (!e->from_ns || e->from_ns == e->to_ns)
+		return e->to_ns >= low_ns && e->to_ns < high_ns;
+	if (e->to_ns <= low_ns || e->from_ns >= high_ns)
+		return false;
+	e->from_ns = e->from_ns > low_ns ? e->from_ns : low_ns;
+	e->to_ns = e->to_ns < high_ns ? e->to_ns : high_ns;
+	e->period = (__u64)((double)whole.period * (double)(e->to_ns - e->from_ns) /
+			    (double)(whole.to_ns - whole.from_ns));
+	return true;
+}
+
 static bool is_wanted(const struct import *im, const struct perf_read *r,
 		      const struct import_process *p, const struct import_thread *t)
 {
 	const struct perf_filter *f = &im->config->filter;
-	double seconds = (double)(__s64)(r->time_ns - im->stats->first_ns) / NS_PER_SEC;
 
 	return wants_pid(f, r->pid) && (!f->tid || f->tid == r->tid) &&
 	       (!f->comm || !strcmp(f->comm, t->comm) || (p && !strcmp(f->comm, p->name))) &&
 	       (!f->states || states_has(f->states, r->state)) &&
 	       (!f->holds_gil || r->state & STATE_HOLDS_GIL) &&
-	       thread_filter_wants(&f->thread, r->pid, r->tid, t->comm) &&
-	       seconds >= f->from_seconds && (!(f->to_seconds > 0) || seconds < f->to_seconds);
+	       thread_filter_wants(&f->thread, r->pid, r->tid, t->comm);
 }
 
 /* Takes what the file says about its events, which in a pipe come one by one. */
@@ -236,15 +266,16 @@ static int on_sample(struct import *im, const struct perf_read *r)
 {
 	struct import_process *p = import_tasks_process(&im->tasks, r->pid);
 	struct import_thread *t = import_tasks_thread(&im->tasks, r->pid, r->tid);
+	struct extent extent = { .to_ns = r->time_ns, .period = r->period };
 	struct profile_sample sample;
-	__u64 from_ns = 0, holder = 0;
+	__u64 holder = 0;
 	__u32 node;
 
 	if (!t || learn_events(im))
 		return -ENOMEM;
 	/* Even for unwanted samples: the next one may be the rest of its wait. */
 	if (event_is_off_cpu(&profile__counts(im->profile, r->event)->event)) {
-		from_ns = import_thread_waited(t, r->time_ns);
+		extent.from_ns = import_thread_waited(t, r->time_ns);
 		holder = r->addr;
 	}
 	if (!is_event(im, r)) {
@@ -252,7 +283,7 @@ static int on_sample(struct import *im, const struct perf_read *r)
 		return 0;
 	}
 	note_time(im->stats, r->time_ns);
-	if (!is_wanted(im, r, p, t)) {
+	if (!is_wanted(im, r, p, t) || !cut_to_range(im, &extent)) {
 		im->stats->filtered++;
 		t->unwanted++;
 		if (p)
@@ -264,12 +295,12 @@ static int on_sample(struct import *im, const struct perf_read *r)
 		im->stats->filtered++;
 		return 0;
 	}
-	profile__count_state(im->profile, r->event, node, r->period, r->state);
+	profile__count_state(im->profile, r->event, node, extent.period, r->state);
 	im->stats->samples++;
 	sample = (struct profile_sample){
-		.time_ns = r->time_ns,
-		.from_ns = from_ns,
-		.period = r->period,
+		.time_ns = extent.to_ns,
+		.from_ns = extent.from_ns,
+		.period = extent.period,
 		.node = node,
 		.state = r->state,
 		.holder = holder <= INT_MAX ? (int)holder : 0,
@@ -348,27 +379,54 @@ static void date(struct import *im, __u64 last_ns)
 						  (__u64)st.st_mtim.tv_nsec - last_ns);
 }
 
+/*
+ * When the recording began and ended: krait notes it, and of others' captures only the samples' times are known.
+ * Of a file that lacks its end, nobody knows how much of the time the rest covers.
+ */
+static void find_extent(const struct import *im, __u64 *ret_from_ns, __u64 *ret_to_ns)
+{
+	const struct perf_import_stats *s = im->stats;
+	const struct perf_filter *f = &im->config->filter;
+	__u64 from_ns = s->first_ns, to_ns = s->last_ns, began_ns, length_ns;
+
+	if (!s->read.cut && !import_length(objects__dso(im->objects), &began_ns, &length_ns)) {
+		/* It is believed if the samples fit in, but for the rounding of its end. */
+		if (began_ns && began_ns <= from_ns && from_ns - began_ns <= length_ns)
+			from_ns = began_ns;
+		if (to_ns - from_ns < length_ns + NS_PER_SEC / 1000)
+			to_ns = from_ns + length_ns;
+	}
+	if (f->to_seconds > 0 && moment(im, f->to_seconds) < to_ns)
+		to_ns = moment(im, f->to_seconds);
+	if (f->from_seconds > 0 && moment(im, f->from_seconds) > from_ns)
+		from_ns = moment(im, f->from_seconds);
+	*ret_from_ns = from_ns;
+	*ret_to_ns = to_ns > from_ns ? to_ns : from_ns;
+}
+
 static void finish(struct import *im)
 {
 	struct perf_import_stats *s = im->stats;
 	const char *missing = objects__missing(im->objects);
+	__u64 from_ns, to_ns;
 
 	s->read = *perf_reader__stats(im->reader);
 	date(im, s->last_ns);
+	find_extent(im, &from_ns, &to_ns);
 	for (unsigned i = 0; i < im->profile->event_cnt; i++) {
-		profile__counts(im->profile, i)->from_ns = s->first_ns;
-		profile__counts(im->profile, i)->to_ns = s->last_ns;
+		profile__counts(im->profile, i)->from_ns = from_ns;
+		profile__counts(im->profile, i)->to_ns = to_ns;
 	}
 	s->recording = (struct recording){
 		.host = s->facts.host,
 		.kernel = s->facts.kernel,
 		.command_line = s->facts.command_line,
-		.began_ns = s->first_ns,
-		.seconds = (double)(s->last_ns - s->first_ns) / NS_PER_SEC,
+		.began_ns = from_ns,
+		.seconds = (double)(to_ns - from_ns) / NS_PER_SEC,
 		.frequency = profile__counts(im->profile, s->event)->event.frequency,
 	};
 	if (s->facts.wall_offset_ns)
-		s->recording.began_wall_ns = (__s64)s->first_ns + s->facts.wall_offset_ns;
+		s->recording.began_wall_ns = (__s64)from_ns + s->facts.wall_offset_ns;
 	s->is_krait = missing || objects__dso(im->objects);
 	/* krait writes the features last. */
 	if (s->is_krait && !*s->facts.version)
@@ -382,8 +440,7 @@ static void finish(struct import *im)
 	import_identities(im->profile->dict, im->objects, fileno(im->in));
 	/* The accounts cover all samples, not a part. */
 	if (!s->filtered && !s->read.cut && !s->read.skipped)
-		import_accounts(im->profile, objects__dso(im->objects), s->lost, s->event,
-				&s->recording.seconds);
+		import_accounts(im->profile, objects__dso(im->objects), s->lost, s->event);
 }
 
 static void import_free(struct import *im)

@@ -67,8 +67,9 @@ struct perf_import_stats {
 	__u64 other_events; /* samples of unwanted events */
 	__u64 first_ns, last_ns;
 	/*
-	 * Its texts belong to the facts. It begins with the first sample; its length is the time to
-	 * the last one, unless krait has noted it.
+	 * Its texts belong to the facts. It lasts from the first sample to the last one, unless krait has
+	 * noted when it began and ended; of these, what lies within the filter's range of time. The window
+	 * of all counts is the same.
 	 */
 	struct recording recording;
 	unsigned max_depth;

@@ -16,6 +16,8 @@
 #define NATIVE "native "
 /* From perfdata/output.c. */
 #define LOST "lost."
+/* Not a number of something: the earliest one counts. */
+#define BEGAN "began_ns"
 /* As many as accounts of 128 events have. */
 #define NUMBERS_MAX 16384U
 #define KEY_MAX 4096
@@ -108,6 +110,10 @@ static int add_number(struct merge_notes *n, const char *name, size_t len, __u64
 	struct number *found = find_number(n, name, len);
 	__u32 id;
 
+	if (found && len == strlen(BEGAN) && !memcmp(name, BEGAN, len)) {
+		found->value = value < found->value ? value : found->value;
+		return 0;
+	}
 	if (found) {
 		found->value += value;
 		return 0;

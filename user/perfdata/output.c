@@ -11,6 +11,7 @@
 #include "perfdata/output.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -272,7 +273,9 @@ static char *make_notes(const struct perf_data *e, const struct profile *p)
 
 	if (!out)
 		return NULL;
-	fprintf(out, "milliseconds %lld\n", (long long)(e->base.options->recording.seconds * 1000));
+	fprintf(out, "milliseconds %lld\nbegan_ns %llu\n",
+		llround(e->base.options->recording.seconds * 1000),
+		e->base.options->recording.began_ns);
 	for (unsigned i = 0; i < p->event_cnt; i++)
 		put_notes(out, i, &profile__counts(p, i)->accounts);
 	kernel_names_write(&e->chain.kernel_names, out);

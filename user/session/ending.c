@@ -100,7 +100,7 @@ void session_finish(struct session *s)
 		struct event_counts counts;
 
 		c->from_ns = s->started_ns;
-		c->to_ns = s->stopped_ns;
+		c->to_ns = s->started_ns + session_length_ns(s);
 		if (sampler__event_counts(s->sampler, i, &counts))
 			return;
 		a->interrupts = counts.interrupts - a->unwanted + collector__parts(s->collector, i);

@@ -33,6 +33,13 @@ __u64 session__kernel_ns(const struct session *s)
 	return sampler__counter(s->sampler, COUNTER_OWN_NS, &ns) ? 0 : ns;
 }
 
+__u64 session_length_ns(const struct session *s)
+{
+	const __u64 ms = NS_PER_SEC / 1000;
+
+	return (s->stopped_ns - s->started_ns + ms / 2) / ms * ms;
+}
+
 __u64 session__began_ns(const struct session *s)
 {
 	return s->started_ns;
@@ -86,7 +93,7 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	struct session_progress progress;
 
 	*ret = (struct session_stats){
-		.seconds = (double)(s->stopped_ns - s->started_ns) / NS_PER_SEC,
+		.seconds = (double)session_length_ns(s) / NS_PER_SEC,
 		.first_sample_seconds = -1,
 		.processes = processes__seen_cnt(s->processes),
 		.unwanted = processes__unwanted_cnt(s->processes),

@@ -80,6 +80,11 @@ void session_connect(struct session *s) __attribute__((nonnull));
  */
 void session_finish(struct session *s) __attribute__((nonnull));
 
+/*
+ * The length of the recording, in whole milliseconds: what a capture keeps, so that all that show it agree.
+ */
+__u64 session_length_ns(const struct session *s) __attribute__((nonnull));
+
 /* Fills in how many ticks of the event's clock were requested, and how many came. */
 void session_note_ticks(const struct session *s, unsigned event, struct accounts *a)
 	__attribute__((nonnull));
