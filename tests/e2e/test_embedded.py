@@ -1,11 +1,13 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """Interpreters inside other programs: linked as python3-config --embed says, statically, stripped, without PIE, and
-run from a virtual environment. The stacks must be right each time."""
+run from a virtual environment. The stacks must be right each time, and the interpreter's own C functions are folded
+whatever the program is called, an application's own are not."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +17,11 @@ import tempfile
 import harness as h
 
 SOURCE = os.path.join(h.TARGETS, "embed.c")
+OWN_SOURCE = os.path.join(h.TARGETS, "embed_own.c")
+# CPython's functions that other files see, and some that they do not, which embed_own.py uses.
+EXPORTED = re.compile(r"_?Py[A-Z_]")
+STATIC = re.compile(r"(list_sort_impl|list\.sort|binarysort|binary_sort|count_run|merge_\w+|gallop_\w+|unsafe_\w+|list_sort|"
+                    r"builtin_sorted|dict_\w+|insertdict|call_function|long_to_decimal_string\w*|unicode_\w+|set_\w+)$")
 
 
 def static_library(ending):
@@ -72,6 +79,69 @@ def check_venv(tap, folder, python):
         check(tap, name, [os.path.join(folder, "bin", "python3")])
 
 
+def work_shown(program, env=None):
+    """Records the program; returns its stacks, with native frames and without files, and the recording."""
+    with h.Target([program, "-B", os.path.join(h.TARGETS, "embed_own.py")], env) as target:
+        recording = h.record_work(target.pid, 0.3, "--native", "-F", "2999", outputs=("x.folded", "x.data"), lines=False)
+    return [([frame.partition(" (")[0] for frame in stack], count) for stack, count in recording.stacks], recording
+
+
+def share(stacks, wanted):
+    total = sum(count for _, count in stacks)
+    return sum(count for stack, count in stacks if wanted(stack)) / total if total else 0
+
+
+def check_folded(tap, name, stacks, program):
+    """CPython's functions are not shown, and their time is that of the Python function that called them."""
+    shown = sorted({frame for stack, _ in stacks for frame in stack
+                    if EXPORTED.match(frame) or STATIC.match(frame) or frame == "[%s]" % os.path.basename(program)})
+    tap.equal(shown, [], name + ": CPython's own functions are folded")
+    at_leaf = share(stacks, lambda stack: stack[-1] == "interpreter")
+    below = share(stacks, lambda stack: "interpreter" in stack)
+    tap.ok(at_leaf > 0.6 * below > 0.1, name + ": their time is their caller's",
+           "%.3f of %.3f at the leaf" % (at_leaf, below))
+
+
+def check_own(tap, folder):
+    """An application with functions of its own, statically linked."""
+    program = os.path.join(folder, "own")
+    for name, flag, ending in (("PIE", "-pie", "-pic.a"), ("no PIE", "-no-pie", ".a")):
+        static = static_library(ending)
+        built = subprocess.run([os.environ.get("CC", "cc"), "-O2", OWN_SOURCE, "-o", program, flag, *static],
+                               capture_output=True, encoding="utf-8", check=False)
+        if not static or built.returncode:
+            tap.skip("an application's own functions, " + name, "cannot be linked")
+            continue
+        stacks, _ = work_shown(program)
+        check_folded(tap, "application, " + name, stacks, program)
+        for function in ("own_unseen", "own_seen"):
+            seen = share(stacks, lambda stack, f=function: stack[-2:] == ["work", f])
+            tap.ok(seen > 0.05, "application, %s: %s is shown" % (name, function), "%.3f" % seen)
+        subprocess.run(["strip", "-s", program], check=True)
+        stacks, _ = work_shown(program)
+        seen = share(stacks, lambda stack: "own_seen" in stack)
+        tap.ok(seen > 0.05, "application, %s, stripped: an exported function is shown" % name, "%.3f" % seen)
+        exported = {frame for stack, _ in stacks for frame in stack if EXPORTED.match(frame)}
+        tap.equal(exported, set(), "application, %s, stripped: CPython's exported functions are folded" % name)
+        hidden = share(stacks, lambda stack: stack[-1] == "[own]")
+        tap.ok(hidden > 0.05, "application, %s, stripped: what has no name is not CPython's" % name, "%.3f" % hidden)
+
+
+def check_renamed(tap, folder):
+    """A copy of an interpreter is one, whatever it is called; each output says so."""
+    program = os.path.join(folder, "myapp")
+    shutil.copy(sys.executable, program)
+    stacks, recording = work_shown(program, {**os.environ, "PYTHONHOME": sys.base_prefix})
+    check_folded(tap, "a copy of another name", stacks, program)
+    with h.Target([program, "-B", os.path.join(h.TARGETS, "embed_own.py")],
+                  {**os.environ, "PYTHONHOME": sys.base_prefix}) as target:
+        recording = h.record_work(target.pid, 0.2, "--native", "--interpreter-frames", outputs=("x.data", "x.pb.gz"),
+                                  lines=False)
+    done = h.run_krait("report", "-i", recording.path("x.data"), "--by", "origin")
+    origins = [line.split()[-1] for line in done.stdout.splitlines() if re.match(r" *[0-9.]+%", line)]
+    tap.ok("interpreter" in origins and "myapp" not in origins, "report --by origin knows it", done.stdout)
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -79,6 +149,8 @@ def main():
     for name, flags, stripped in variants():
         check_built(tap, folder, "embedded %d.%d, %s" % (*sys.version_info[:2], name), flags,
                     stripped)
+    check_own(tap, folder)
+    check_renamed(tap, folder)
     for python in h.few([p for p in h.interpreters(tap) if p.root == "/"]):
         check_venv(tap, os.path.join(folder, "venv-" + python.version), python)
     shutil.rmtree(folder)

@@ -142,20 +142,6 @@ static void code_without_a_file_keeps_its_name(void **state)
 	assert_int_equal(late_names__unnamed(late), 0);
 }
 
-/* krait does not look up the interpreter's functions if they are hidden. */
-static void what_is_folded_is_not_asked_for(void **state)
-{
-	__u64 offset;
-	__u32 one;
-
-	native_files__skip_interpreter(files);
-	module__set_interpreter(native__meet(native, (__u64)(uintptr_t)one_function, 0, &offset));
-	one = meet(one_function);
-	late_names__resolve(late, FOR_EVER);
-	assert_string_equal(name_of(one), "[test_late_names]");
-	assert_int_equal(late_names__unnamed(late), 0);
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,7 +152,6 @@ int main(int argc, char **argv)
 						teardown),
 		cmocka_unit_test_setup_teardown(code_without_a_file_keeps_its_name, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(what_is_folded_is_not_asked_for, setup, teardown),
 	};
 
 	become_worker(argv);

@@ -99,18 +99,17 @@ static void two_processes_share_a_file(void **state)
 	modules__free(modules);
 }
 
-static void the_interpreter_needs_no_names_where_it_is_folded(void **state)
+static void no_server_is_asked_for_names_that_are_folded(void **state)
 {
 	struct modules *modules = modules__new();
 	struct native_files *files = native_files__new(modules);
 	struct module *file = open_self(files);
 
+	assert_true(native_files__has_names(files, file));
 	native_files__skip_interpreter(files);
-	module__set_interpreter(file);
-	assert_string_equal(native_files__find(files, file,
-					       self_offset_of((void *)a_function_of_this_file))
-				    ->name,
-			    "[program]");
+	assert_true(native_files__has_names(files, file));
+	module__note_interpreter(file);
+	assert_false(native_files__has_names(files, file));
 	native_files__free(files);
 	modules__free(modules);
 }
@@ -200,7 +199,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(code_has_source_lines),
 		cmocka_unit_test(symbols_that_are_there_are_not_fetched),
 		cmocka_unit_test(places_of_a_recording_become_lines),
-		cmocka_unit_test(the_interpreter_needs_no_names_where_it_is_folded),
+		cmocka_unit_test(no_server_is_asked_for_names_that_are_folded),
 	};
 
 	become_worker(argv);

@@ -119,9 +119,9 @@ static void there_is_a_bound(void **state)
 /* For a place with an inlined function, as written by a recording and found by a reader. */
 static void source_lines_come_out_as_well(void **state)
 {
-	const struct native_place place = { .name = "m.f",
-					    .path = "/lib/a.so",
-					    .is_wrapper = true };
+	const struct native_place place = {
+		.name = "m.f", .path = "/lib/a.so", .is_wrapper = true, .is_interpreter = true
+	};
 	const struct source_frame lines[] = { { NULL, "a.c", 7 },
 					      { "g", "b c.h", 3 },
 					      { NULL, NULL, 0 } };
@@ -137,12 +137,14 @@ static void source_lines_come_out_as_well(void **state)
 	assert_int_equal(native_names_add(&n, "/lib/a.so", 0x10, "m.f", frame), 0);
 	native_names_write(&n, p->dict, out);
 	fclose(out);
-	assert_string_equal(text, "native /lib/a.so\n 10 m.f\n = wrapper\n = 7 a.c\n"
-				  " = 3 b c.h\tg\n = 0 \t[unknown]\n");
+	assert_string_equal(text,
+			    "native /lib/a.so\n 10 m.f\n = wrapper\n = interpreter\n = 7 a.c\n"
+			    " = 3 b c.h\tg\n = 0 \t[unknown]\n");
 	assert_int_equal(native_names_read(&read, text), 0);
 	found = native_names_find(&read, "/lib/a.so", 0x10);
 	assert_non_null(found);
 	assert_true(found->is_wrapper);
+	assert_true(found->is_interpreter);
 	assert_int_equal(found->line_cnt, 3);
 	assert_int_equal(read.lines[found->first_line].line, 7);
 	assert_string_equal(native_names_text(&read, read.lines[found->first_line + 1].source),

@@ -279,23 +279,61 @@ static void what_is_no_code_has_no_function(void **state)
 	close_process(n);
 }
 
-/* The interpreter is the file that has its data, or the executable if nothing else is known. */
+static enum module_origin origin_of(struct native *n, __u64 ip)
+{
+	return native__origin(n, find(n, ip, NS)->module, ip);
+}
+
+/* Whatever it is called, and only in the process whose data it has. */
 static void the_interpreter_is_in_the_file_of_its_data(void **state)
 {
 	__u64 code = addr_of((void *)a_function_of_this_program);
 	struct modules *mine = modules__new();
 	struct native_files *own = native_files__new(mine);
-	struct native *n = open_with(own, getpid(), addr_of(&some_data));
+	struct space_config config = { .modules = mine, .pid = getpid(), .alone = true };
+	struct native *by_data, *by_file, *other = open_with(own, getpid(), 0);
+	struct stat st;
 
-	assert_int_equal(module__origin(find(n, code, NS)->module), ORIGIN_INTERPRETER);
-	close_process(n);
+	config.runtime_addr = addr_of(&some_data);
+	by_data = keep(own, space__new(&config));
+	space__read(space_of(by_data), 0);
+	config.runtime_addr = 0;
+	assert_int_equal(stat("/proc/self/exe", &st), 0);
+	config.runtime_file = file_id_of(&st);
+	by_file = keep(own, space__new(&config));
+	space__read(space_of(by_file), 0);
+	assert_int_equal(origin_of(by_data, code), ORIGIN_INTERPRETER);
+	assert_int_equal(origin_of(by_file, code), ORIGIN_INTERPRETER);
+	assert_int_equal(origin_of(other, code), ORIGIN_OTHER);
+	assert_int_equal(origin_of(by_file, addr_of(dlsym(RTLD_DEFAULT, "a64l"))), ORIGIN_LIBC);
+	close_process(by_data);
+	close_process(by_file);
+	close_process(other);
 	native_files__free(own);
 	modules__free(mine);
+}
 
-	mine = modules__new();
-	own = native_files__new(mine);
-	n = open_with(own, getpid(), 0);
-	assert_int_equal(module__origin(find(n, code, NS)->module), ORIGIN_INTERPRETER);
+/* As CPython's would be called, from a source that is not CPython's. */
+void PyTest_Exported(void);
+void PyTest_Exported(void)
+{
+	__asm__ volatile("");
+}
+
+/* Its own functions are its own; those with CPython's prefix are CPython's. */
+static void an_application_around_an_interpreter_keeps_its_functions(void **state)
+{
+	struct modules *mine = modules__new();
+	struct native_files *own = native_files__new(mine);
+	const struct space_config config = { .modules = mine,
+					     .pid = getpid(),
+					     .runtime_addr = addr_of(&some_data) };
+	struct native *n = keep(own, space__new(&config));
+
+	space__read(space_of(n), 0);
+	assert_int_equal(origin_of(n, addr_of((void *)PyTest_Exported)), ORIGIN_INTERPRETER);
+	assert_int_equal(origin_of(n, addr_of((void *)a_function_of_this_program)), ORIGIN_OTHER);
+	assert_false(native__is_eval(n, addr_of((void *)PyTest_Exported)));
 	close_process(n);
 	native_files__free(own);
 	modules__free(mine);
@@ -481,6 +519,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_kernels_page_has_its_name),
 		cmocka_unit_test(what_is_no_code_has_no_function),
 		cmocka_unit_test(the_interpreter_is_in_the_file_of_its_data),
+		cmocka_unit_test(an_application_around_an_interpreter_keeps_its_functions),
 		cmocka_unit_test(mappings_are_in_order_and_cover_what_they_say),
 		cmocka_unit_test(data_does_not_make_it_read),
 		cmocka_unit_test(a_zombie_keeps_what_was_known),

@@ -126,11 +126,16 @@ static void a_wrapper_is_one_with_its_function(void **state)
 	profile__free(p);
 }
 
+static void origin_of(char ret[ORIGIN_NAME_SIZE], enum frame_kind kind, const char *file)
+{
+	origin_name(ret, &(struct profile_frame){ .kind = kind }, file, "[mark]");
+}
+
 static void expect_origin(enum frame_kind kind, const char *file, const char *want)
 {
 	char got[ORIGIN_NAME_SIZE];
 
-	origin_name(got, kind, file, "[mark]");
+	origin_of(got, kind, file);
 	assert_string_equal(got, want);
 }
 
@@ -164,8 +169,12 @@ static void whose_code_it_is_says_the_path(void **state)
 	{
 		char got[ORIGIN_NAME_SIZE];
 
-		origin_name(got, FRAME_NATIVE, file, "");
+		origin_of(got, FRAME_NATIVE, file);
 		assert_int_equal(strlen(got), ORIGIN_NAME_SIZE - 1);
+		origin_name(got,
+			    &(struct profile_frame){ .kind = FRAME_NATIVE, .interpreter = true },
+			    "/srv/myapp", "f");
+		assert_string_equal(got, "interpreter");
 	}
 }
 

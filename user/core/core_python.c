@@ -72,6 +72,7 @@ static int try_file(const struct core_file *c, const struct core_mapped *f, stru
 	if (err)
 		return -ENOENT;
 	snprintf(ret->file, sizeof(ret->file), "%s", f->name);
+	ret->alone = elf.alone;
 	addr = elf_runtime_addr(&elf, f->base);
 	if (addr % 8 || memory_read(&c->memory, addr, live, sizeof(live))) {
 		snprintf(why, why_size, "the memory of its runtime is not in the core");

@@ -6,11 +6,14 @@
 #ifndef KRAIT_CORE_CORE_PYTHON_H
 #define KRAIT_CORE_CORE_PYTHON_H
 
+#include <stdbool.h>
+
 #include "core/core_file.h"
 
 struct core_python {
 	__u64 runtime_addr;
 	__u32 version; /* PY_VERSION_HEX */
+	bool alone; /* as in struct py_process */
 	char file[256]; /* "": unknown */
 };
 

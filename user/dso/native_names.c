@@ -16,6 +16,7 @@
 /* Older readers do not take this for a place. */
 #define LINE "= "
 #define WRAPPER "wrapper"
+#define INTERPRETER "interpreter"
 
 void native_names_free(struct native_names *n)
 {
@@ -108,14 +109,16 @@ static size_t native_inlined_length(const char *name)
 static const char *name_of(const struct native_names *n, const struct dict *dict,
 			   const struct native_name *place)
 {
+	const struct profile_frame *f;
 	const char *name;
 
 	if (place->name)
 		return strtab_text(&n->texts, place->name);
 	if (!dict || !place->frame)
 		return NULL;
-	name = dict__text(dict, dict__frame_at(dict, place->frame)->name);
-	return *name && *name != '[' ? name : NULL;
+	f = dict__frame_at(dict, place->frame);
+	name = dict__text(dict, f->name);
+	return *name && (*name != '[' || f->interpreter) ? name : NULL;
 }
 
 /* Writes what the dictionary knows about the place. */
@@ -126,6 +129,8 @@ static void write_lines(const struct dict *dict, __u32 frame, FILE *out)
 
 	if (dict__frame_at(dict, frame)->wrapper)
 		fprintf(out, " " LINE WRAPPER "\n");
+	if (dict__frame_at(dict, frame)->interpreter)
+		fprintf(out, " " LINE INTERPRETER "\n");
 	for (__u32 i = 0; i < cnt; i++) {
 		const struct profile_frame *f = dict__frame_at(dict, frames[i]);
 		const char *source = dict__text(dict, f->source), *name = dict__text(dict, f->name);
@@ -167,7 +172,7 @@ void native_names_write(const struct native_names *n, const struct dict *dict, F
 
 /* ---- reading ----------------------------------------------------------------------------------- */
 
-/* "1803 deflate.c", "120 deflate.h<TAB>insert_string", "wrapper": belongs to the last place read. */
+/* "1803 deflate.c", "120 deflate.h<TAB>insert_string", a word: belongs to the last place read. */
 static int read_line(struct native_names *n, char *text)
 {
 	struct native_name *of = &n->list[n->cnt - 1];
@@ -177,6 +182,10 @@ static int read_line(struct native_names *n, char *text)
 
 	if (!strcmp(text, WRAPPER)) {
 		of->is_wrapper = true;
+		return 0;
+	}
+	if (!strcmp(text, INTERPRETER)) {
+		of->is_interpreter = true;
 		return 0;
 	}
 	if (end == text || *end != ' ' || of->line_cnt == NATIVE_LINES_MAX)

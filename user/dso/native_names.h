@@ -12,8 +12,8 @@
  *
  * A line for each file, and below it one for each place that was met: the offset in the file; for a
  * caller the one before its return address, which is still in the call. Below that, if known, a
- * source line, and one for each function inlined there, from the outermost on; "= wrapper" as
- * profile_frame.wrapper.
+ * source line, and one for each function inlined there, from the outermost on;
+ * "= wrapper" as profile_frame.wrapper, and "= interpreter" likewise.
  *
  * Must hold: when read, the text is untrusted.
  */
@@ -38,7 +38,7 @@ struct native_name {
 	__u32 path, name; /* offsets in texts; without a name: the frame's when it is written */
 	__u64 offset;
 	__u32 frame; /* used by the writer */
-	bool is_wrapper;
+	bool is_wrapper, is_interpreter; /* as in struct profile_frame */
 	__u32 first_line, line_cnt; /* indexes in lines */
 };
 
@@ -60,7 +60,7 @@ struct native_names {
 /*
  * Returns 0 or -ENOMEM. A known place, or one beyond the limit, changes nothing. frame: of a
  * dictionary, which has its lines when everything is written; 0: none. name: NULL: use the frame's
- * at that time, unless it is "[libfoo.so]".
+ * at that time, unless it is "[libfoo.so]" and not the interpreter.
  */
 int native_names_add(struct native_names *n, const char *path, __u64 offset, const char *name,
 		     __u32 frame) __attribute__((warn_unused_result));

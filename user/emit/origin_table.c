@@ -47,7 +47,7 @@ static int name_frames(struct origins *o)
 		const struct profile_frame *f = &v->frames[i];
 		char name[ORIGIN_NAME_SIZE];
 
-		origin_name(name, f->kind, view_file(v, f), label_name(v, f));
+		origin_name(name, f, view_file(v, f), label_name(v, f));
 		o->row_of[i] = strtab_add(&o->names, name, strlen(name), 0);
 		if (!o->row_of[i])
 			return -ENOMEM;

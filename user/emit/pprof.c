@@ -334,7 +334,7 @@ static int note_origin(struct writer *w, __u32 frame)
 
 	if (f->kind == FRAME_MARK)
 		return 0;
-	origin_name(origin, f->kind, dict__text(w->dict, f->file), name);
+	origin_name(origin, f, dict__text(w->dict, f->file), name);
 	w->origin_of[frame] = strtab_add(&w->origins, origin, strlen(origin), 0);
 	return w->origin_of[frame] ? 0 : -ENOMEM;
 }

@@ -141,6 +141,8 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct r
 	if (file) {
 		p->info.version = file->version;
 		p->info.debug = file->debug;
+		p->info.alone = file->alone;
+		p->info.file_id = file->id;
 		snprintf(p->info.file, sizeof(p->info.file), "%s", file->name);
 	}
 	log_debug("processes", "%d is known by its file", p->pid);

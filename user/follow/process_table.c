@@ -130,7 +130,9 @@ static struct space *new_space(struct processes *ps, struct process *p)
 		.modules = native_files__modules(ps->config.native_files),
 		.probed = p->probed,
 		.pid = p->pid,
-		.runtime_addr = p->info.build == PY_BUILD_EXE ? 0 : p->info.runtime_addr,
+		.runtime_addr = p->info.runtime_addr,
+		.runtime_file = p->info.file_id,
+		.alone = p->info.alone,
 		.owner = p->owner,
 		.reported = sampler__reports_mappings(ps->config.sampler),
 	});

@@ -81,6 +81,7 @@ static __u32 stored_frame(struct native_frames *n, const struct object_file *fil
 		return 0;
 	place.name = native_names_text(stored->names, stored->name->name);
 	place.is_wrapper = stored->name->is_wrapper;
+	place.is_interpreter = stored->name->is_interpreter;
 	return place_frame(n, &place, lines, n->want_sources ? stored_lines(stored, lines) : 0);
 }
 
@@ -112,6 +113,7 @@ __u32 native_frames_make(struct native_frames *n, struct object_file *file, __u6
 		return stored_frame(n, file, stored);
 	place.name = s->name;
 	place.is_wrapper = s->is_wrapper;
+	place.is_interpreter = stored->name && stored->name->is_interpreter;
 	/* What was stored is from when the file was there and had been read for that. */
 	if (n->want_sources && stored->name)
 		cnt = stored_lines(stored, lines);

@@ -26,6 +26,7 @@ static int take_offsets(struct look_process *p, const struct core_python *python
 
 	p->process.runtime_addr = python->runtime_addr;
 	p->process.version = python->version;
+	p->process.alone = python->alone;
 	if (memory_read(memory, python->runtime_addr, table, sizeof(table)))
 		return -EFAULT;
 	if (py_debug_table_has_cookie(table, sizeof(table)))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proc/modules.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,6 +23,7 @@ struct module {
 	__u32 number;
 	char *name;
 	enum module_origin origin;
+	bool is_interpreter;
 	__u8 build_id[MODULE_BUILD_ID_MAX];
 	unsigned build_id_size;
 	struct binary_key key; /* if the file could be examined */
@@ -72,7 +72,17 @@ static bool starts_with(const char *text, const char *start)
 	return !strncmp(text, start, strlen(start));
 }
 
-/* The launcher of a shared libpython has the same name, but does nothing else. */
+/* "python", "python3", "python3.11d", "python3.11-dbg"; not "python.so", "python3-worker". */
+static bool is_launcher(const char *name)
+{
+	if (!starts_with(name, "python"))
+		return false;
+	name += strlen("python");
+	name += strspn(name, "0123456789.");
+	name += strspn(name, "tdmu");
+	return !*name || !strcmp(name, "-dbg") || !strcmp(name, "-debug");
+}
+
 static enum module_origin origin_by_name(const struct module *m)
 {
 	const char *name = base_name(m->name);
@@ -82,7 +92,7 @@ static enum module_origin origin_by_name(const struct module *m)
 		return ORIGIN_LIBC;
 	if (starts_with(name, "_greenlet."))
 		return ORIGIN_SWITCHER;
-	return starts_with(name, "python") ? ORIGIN_INTERPRETER : ORIGIN_OTHER;
+	return is_launcher(name) ? ORIGIN_INTERPRETER : ORIGIN_OTHER;
 }
 
 static __u64 hash_text(const char *text)
@@ -192,9 +202,20 @@ enum module_origin module__origin(const struct module *m)
 	return m->origin;
 }
 
-void module__set_interpreter(struct module *m)
+void module__note_interpreter(struct module *m)
 {
-	m->origin = ORIGIN_INTERPRETER;
+	m->is_interpreter = true;
+}
+
+bool module__is_interpreter(const struct module *m)
+{
+	return m->is_interpreter || m->origin == ORIGIN_INTERPRETER;
+}
+
+bool module__has_file(const struct module *m, const struct file_id *id)
+{
+	return m->identity.id.ino && m->identity.id.ino == id->ino &&
+	       (has_unknown_device(m) || m->identity.id.dev == id->dev);
 }
 
 const __u8 *module__build_id(const struct module *m, unsigned *ret_size)
@@ -223,17 +244,6 @@ void module__set_build_id(struct module *m, const __u8 *id, unsigned size)
 {
 	m->build_id_size = size < sizeof(m->build_id) ? size : (unsigned)sizeof(m->build_id);
 	memcpy(m->build_id, id, m->build_id_size);
-}
-
-bool module__is(const struct module *m, int dir_fd, const char *path)
-{
-	struct statx st;
-
-	return !statx(dir_fd, path, AT_STATX_DONT_SYNC | (*path ? 0 : AT_EMPTY_PATH), STATX_INO,
-		      &st) &&
-	       st.stx_ino == m->identity.id.ino &&
-	       (has_unknown_device(m) ||
-		makedev(st.stx_dev_major, st.stx_dev_minor) == m->identity.id.dev);
 }
 
 /* The change time may differ by now: the name may have been removed. */

@@ -53,9 +53,17 @@ __u32 module__number(const struct module *m);
 const char *module__name(const struct module *m);
 /* 0 if it is not a file. */
 __u64 module__inode(const struct module *m);
+/*
+ * As far as its name tells: an interpreter is recognised by what is in it, for each process
+ * (space.h). Only the launcher of a shared libpython, in which there is nothing else, goes by its
+ * name: python3.11.
+ */
 enum module_origin module__origin(const struct module *m);
-/* Notes that it contains the interpreter. */
-void module__set_interpreter(struct module *m);
+/* It is the interpreter of some process, and nothing else. */
+void module__note_interpreter(struct module *m);
+bool module__is_interpreter(const struct module *m);
+/* Is that its file, whatever its state? */
+bool module__has_file(const struct module *m, const struct file_id *id);
 /* Available once somebody has read the file; NULL before, and if it has none. */
 const __u8 *module__build_id(const struct module *m, unsigned *ret_size);
 /*
@@ -65,12 +73,7 @@ const __u8 *module__build_id(const struct module *m, unsigned *ret_size);
 const __u8 *modules__build_id(const struct modules *ms, const char *name, unsigned *ret_size);
 void module__set_build_id(struct module *m, const __u8 *id, unsigned size);
 
-/*
- * Is this the file that the path leads to, seen from dir_fd, or with an empty path that
- * descriptor's? Asks no server, and ignores times.
- */
-bool module__is(const struct module *m, int dir_fd, const char *path);
-/* The same for a file already examined, in the state in which it was met. */
+/* Is that the stat() of its file, in the state in which it was met? */
 bool module__is_stat(const struct module *m, const struct stat *st);
 
 #endif /* KRAIT_PROC_MODULES_H */

@@ -2,7 +2,6 @@
 #include "proc/space.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +22,7 @@ struct space {
 	__u64 read_ns, digest;
 	bool outdated, fixed;
 	struct code_list list;
+	struct module *interpreter; /* borrowed; NULL: not found yet */
 };
 
 static struct quota *room_of(const struct space *s)
@@ -58,9 +58,10 @@ static bool holds_runtime(const struct space *s, __u64 start, __u64 end)
 /*
  * In the order of addresses, so a file that contains the interpreter is known by the time its data
  * comes, after its code. The data may continue in a mapping without a file, right behind one of the
- * file.
+ * file. *holder: the file's module; unchanged if there is none.
  */
-static int take_lines(const struct space *s, struct code_list *l, struct maps *maps)
+static int take_lines(const struct space *s, struct code_list *l, struct maps *maps,
+		      struct module **holder)
 {
 	struct maps_line m;
 	__u64 inode = 0;
@@ -87,7 +88,7 @@ static int take_lines(const struct space *s, struct code_list *l, struct maps *m
 			code_list_add_data(l, m.start, m.end);
 		}
 		if (module && holds_runtime(s, m.start, m.end))
-			module__set_interpreter(module);
+			*holder = module;
 	}
 	return result;
 }
@@ -108,51 +109,55 @@ static struct module *probed_module(const struct space *s, const struct probe_ma
 }
 
 /* The same from a prober's list. */
-static int take_probed(const struct space *s, struct code_list *l, const struct probe_maps *maps)
+static int take_probed(const struct space *s, struct code_list *l, const struct probe_maps *maps,
+		       struct module **holder)
 {
 	struct module *module = NULL;
 
 	for (__u32 i = 0; i < maps->mapping_cnt; i++) {
 		const struct probe_mapping *m = &maps->mappings[i];
+		bool has_file = m->file && maps->files[m->file - 1].inode;
 
+		if (has_file && (m->prot & MAPPING_EXEC || holds_runtime(s, m->start, m->end)))
+			module = probed_module(s, maps, m->file - 1);
 		if (m->prot & MAPPING_EXEC) {
-			struct mapping code = { m->start, m->end, m->offset, { NULL } };
+			struct mapping code = { m->start, m->end, m->offset, { module } };
 			int err;
 
-			code.module = m->file ? probed_module(s, maps, m->file - 1) :
-						modules__get_id(s->config.modules, NULL, "",
-								s->config.owner);
+			if (!has_file)
+				code.module = m->file ? probed_module(s, maps, m->file - 1) :
+							modules__get_id(s->config.modules, NULL, "",
+									s->config.owner);
 			err = code_list_add(l, &code);
 			if (err)
 				return err == -E2BIG ? 0 : err;
-			module = code.module;
 		} else {
 			code_list_add_data(l, m->start, m->end);
 		}
 		if (module && holds_runtime(s, m->start, m->end))
-			module__set_interpreter(module);
+			*holder = module;
 	}
 	return 0;
 }
 
-static int read_probed(const struct space *s, struct code_list *l)
+static int read_probed(const struct space *s, struct code_list *l, struct module **holder)
 {
 	struct probe_maps maps;
 	int err = probed__maps(s->config.probed, &maps);
 
 	if (err)
 		return err;
-	err = take_probed(s, l, &maps);
+	err = take_probed(s, l, &maps, holder);
 	probe_maps_free(&maps);
 	return err;
 }
 
-static int read_here(const struct space *s, struct code_list *l)
+static int read_here(const struct space *s, struct code_list *l, struct module **holder)
 {
 	cleanup_maps struct maps maps = { .fd = -1 };
 	int err = maps_open(&maps, s->config.pid);
 
-	return err ? err : take_lines(s, l, &maps);
+	return err ? err : take_lines(s, l, &maps, holder);
 }
 
 /* Takes over *next. True if that changes anything. */
@@ -188,6 +193,7 @@ struct space *space__fork(const struct space *parent, struct probed *probed, pid
 	s->config.probed = probed;
 	code_list_share(&s->list, &parent->list);
 	s->digest = parent->digest;
+	s->interpreter = parent->interpreter;
 	s->outdated = parent->outdated;
 	return s;
 }
@@ -208,23 +214,38 @@ static __u64 used_cpu_ns(void)
 	return (__u64)ts.tv_sec * NS_PER_SEC + (__u64)ts.tv_nsec;
 }
 
-/* The executable's module, whatever its name, contains the interpreter. */
-static void mark_executable(struct space *s)
+/*
+ * The module with the file in which the interpreter was found. A file that nobody could read is
+ * told by where the data is: holder.
+ */
+static void find_interpreter(struct space *s, struct module *holder)
 {
-	int fd = s->config.probed ? probed__file(s->config.probed) : AT_FDCWD;
-	char path[64] = "";
-
-	if (!s->config.probed)
-		snprintf(path, sizeof(path), "/proc/%d/exe", (int)s->config.pid);
-	if (!*path && fd < 0)
-		return;
 	for (unsigned i = 0; i < s->list.code_cnt; i++) {
 		struct module *m = s->list.code[i].module;
 
-		/* Generated code has thousands of mappings of one module: one look at the file is enough. */
-		if ((!i || m != s->list.code[i - 1].module) && module__is(m, fd, path))
-			module__set_interpreter(m);
+		if (!module__has_file(m, &s->config.runtime_file))
+			continue;
+		s->interpreter = m;
+		if (s->config.alone)
+			module__note_interpreter(m);
+		return;
 	}
+	if (holder)
+		s->interpreter = holder;
+}
+
+void space__set_interpreter(struct space *s, struct module *module)
+{
+	s->interpreter = module;
+}
+
+enum module_origin space__origin(const struct space *s, const struct module *module)
+{
+	enum module_origin origin = module__origin(module);
+
+	if (module != s->interpreter || origin == ORIGIN_INTERPRETER)
+		return origin;
+	return s->config.alone ? ORIGIN_INTERPRETER : ORIGIN_EMBEDDER;
 }
 
 /* Uses its owner's time. */
@@ -232,8 +253,8 @@ int space__read(struct space *s, __u64 now_ns)
 {
 	__u64 before_ns = used_cpu_ns();
 	struct code_list next = { .users = NULL };
-	bool first = !s->read_ns;
-	int err = s->config.probed ? read_probed(s, &next) : read_here(s, &next);
+	struct module *holder = NULL;
+	int err = s->config.probed ? read_probed(s, &next, &holder) : read_here(s, &next, &holder);
 
 	s->read_ns = now_ns ? now_ns : 1;
 	/* An exiting process has none; what it had before is better than nothing. */
@@ -249,8 +270,7 @@ int space__read(struct space *s, __u64 now_ns)
 		return err;
 	}
 	err = replace(s, &next);
-	if (first && !s->config.runtime_addr)
-		mark_executable(s);
+	find_interpreter(s, holder);
 	return err;
 }
 

@@ -18,6 +18,8 @@
 #include <sys/types.h>
 
 #include "proc/code_list.h"
+#include "proc/origin.h"
+#include "target/file_id.h"
 
 struct modules;
 struct probed;
@@ -28,7 +30,10 @@ struct space_config {
 	struct modules *modules; /* borrowed */
 	struct probed *probed; /* borrowed; NULL: read it here, for a trusted process */
 	pid_t pid;
-	__u64 runtime_addr; /* of the interpreter; 0 if it is in the executable */
+	/* Its interpreter: where its data is, in which file (all 0: unknown), what else is in that. */
+	__u64 runtime_addr;
+	struct file_id runtime_file;
+	bool alone; /* as in struct py_process */
 	unsigned owner; /* bpf/share.h: who pays for it */
 	bool reported; /* somebody will call space__report() for new mappings from now on */
 };
@@ -63,6 +68,9 @@ bool space__is_outdated(const struct space *s);
 /* Have all changes since it was read been reported, or will they be? */
 bool space__is_reported(const struct space *s);
 
+/* For a process whose mappings are not read: that module is its interpreter. */
+void space__set_interpreter(struct space *s, struct module *module);
+
 /* The known mapping of code that contains addr; NULL: none. Valid until the next change. */
 const struct mapping *space__find(const struct space *s, __u64 addr);
 bool space__is_data(const struct space *s, __u64 addr);
@@ -72,6 +80,13 @@ bool space__data(const struct space *s, __u64 addr, __u64 *ret_start, __u64 *ret
 const struct mapping *space__mappings(const struct space *s, unsigned *ret_cnt);
 /* Changes with every change of the mappings, and differs for different ones. */
 __u64 space__digest(const struct space *s);
+
+/*
+ * Whose code is in that module, in this process. The module that holds its runtime is its
+ * interpreter, whatever it is called, and only in this process: a libpython that an interpreter of
+ * another version has loaded is not.
+ */
+enum module_origin space__origin(const struct space *s, const struct module *module);
 
 struct probed *space__probed(const struct space *s);
 pid_t space__pid(const struct space *s);

@@ -109,16 +109,17 @@ static bool same_frame(const struct profile_frame *a, const struct profile_frame
 {
 	return a->kind == b->kind && a->place == b->place &&
 	       (a->place || (a->name == b->name && a->wrapper == b->wrapper)) &&
-	       a->file == b->file && a->first_line == b->first_line && a->line == b->line &&
-	       a->column == b->column && a->end_column == b->end_column && a->opcode == b->opcode &&
-	       a->pid == b->pid && a->tid == b->tid && a->code == b->code && a->unit == b->unit &&
+	       a->interpreter == b->interpreter && a->file == b->file &&
+	       a->first_line == b->first_line && a->line == b->line && a->column == b->column &&
+	       a->end_column == b->end_column && a->opcode == b->opcode && a->pid == b->pid &&
+	       a->tid == b->tid && a->code == b->code && a->unit == b->unit &&
 	       a->address == b->address && a->source == b->source && a->unknown == b->unknown;
 }
 
 __u32 dict_hash_frame(const struct profile_frame *f)
 {
 	__u32 flags = (__u32)f->kind | (__u32)f->unknown << 31 |
-		      (__u32)(f->wrapper && !f->place) << 30;
+		      (__u32)(f->wrapper && !f->place) << 30 | (__u32)f->interpreter << 29;
 	const int numbers[] = { f->first_line, f->line, f->column, f->end_column,
 				f->pid,	       f->tid,	f->unit,   f->opcode };
 	const __u32 ids[] = { flags,

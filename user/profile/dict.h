@@ -75,6 +75,7 @@ struct profile_frame {
 	__u16 opcode; /* of the instruction there, if recorded (profile/opcodes.h); 0 unknown */
 	bool unknown; /* its function could not be read; the name only says so */
 	bool wrapper; /* it only calls the function of the same name (symbol/demangle.h) */
+	bool interpreter; /* native: CPython's own, whatever its file is called */
 	/* native and kernel frames, if outputs want it: as in the call chain; else 0 */
 	__u64 address;
 };

@@ -90,6 +90,7 @@ __u32 frame_native(struct dict *dict, const struct native_place *place)
 		.address = place->address,
 		.source = has_line ? dict__string(dict, place->source) : 0,
 		.wrapper = place->is_wrapper,
+		.interpreter = place->is_interpreter,
 		.place = place->number,
 	};
 

@@ -32,6 +32,7 @@ struct native_place {
 	const char *path; /* of the file; "": unknown */
 	__u64 address;
 	bool is_wrapper; /* as profile_frame.wrapper */
+	bool is_interpreter; /* as profile_frame.interpreter */
 	bool is_inlined; /* "name (inlined)", as in perf */
 	const char *source; /* NULL: unknown, and line likewise */
 	int line;

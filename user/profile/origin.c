@@ -102,16 +102,18 @@ static void native_origin(char ret[ORIGIN_NAME_SIZE], const char *file)
 		put_library(ret, base);
 }
 
-void origin_name(char ret[ORIGIN_NAME_SIZE], enum frame_kind kind, const char *file,
+void origin_name(char ret[ORIGIN_NAME_SIZE], const struct profile_frame *f, const char *file,
 		 const char *name)
 {
 	const char *package = in_packages(file);
 
-	if (kind == FRAME_KERNEL)
+	if (f->kind == FRAME_KERNEL)
 		put_word(ret, "kernel");
-	else if (kind == FRAME_NATIVE)
+	else if (f->kind == FRAME_NATIVE && f->interpreter)
+		put_word(ret, "interpreter");
+	else if (f->kind == FRAME_NATIVE)
 		native_origin(ret, file);
-	else if (kind != FRAME_PYTHON)
+	else if (f->kind != FRAME_PYTHON)
 		put_word(ret, name);
 	else if (package)
 		put_package(ret, package);

@@ -14,7 +14,7 @@
 #define ORIGIN_NAME_SIZE 64
 
 /* file, name: the frame's texts. A longer name is truncated. */
-void origin_name(char ret[ORIGIN_NAME_SIZE], enum frame_kind kind, const char *file,
+void origin_name(char ret[ORIGIN_NAME_SIZE], const struct profile_frame *f, const char *file,
 		 const char *name) __attribute__((nonnull));
 
 #endif /* KRAIT_PROFILE_ORIGIN_H */

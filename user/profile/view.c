@@ -122,6 +122,7 @@ struct profile_frame view_frame(const struct view_options *o, const struct profi
 		.end_column = instruction ? f->end_column : -1,
 		.unit = instruction && f->opcode ? f->unit : -1,
 		.opcode = instruction ? f->opcode : 0,
+		.interpreter = f->interpreter,
 	};
 }
 

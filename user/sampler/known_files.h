@@ -38,7 +38,7 @@ struct known_file {
 	enum py_build build;
 	__u32 layout;
 	__u32 version; /* PY_VERSION_HEX */
-	bool debug;
+	bool debug, alone; /* as in struct py_process */
 	char name[256];
 };
 

@@ -254,6 +254,11 @@ static struct native_symbol *symbol_of(struct native_part *m, __u32 i)
 	return s;
 }
 
+static bool is_interpreter(const struct native_part *m, __u32 i)
+{
+	return m->stack.origins[i] == ORIGIN_INTERPRETER;
+}
+
 /* The frame of an address; it is created and named when the address is first met. */
 static __u32 address_node(struct native_part *m, const struct join_item *item)
 {
@@ -271,10 +276,12 @@ static __u32 address_node(struct native_part *m, const struct join_item *item)
 	if (!s)
 		return frame_unknown(m->dict);
 	known = dict__frame_cnt(m->dict);
-	frame = frame_native(m->dict, &(struct native_place){ .name = s->name,
-							      .path = module__name(s->module),
-							      .address = ip,
-							      .is_wrapper = s->is_wrapper });
+	frame = frame_native(m->dict,
+			     &(struct native_place){ .name = s->name,
+						     .path = module__name(s->module),
+						     .address = ip,
+						     .is_wrapper = s->is_wrapper,
+						     .is_interpreter = is_interpreter(m, i) });
 	if (m->places && frame > known)
 		keep_place(m, i, frame);
 	tag = native__tag(m->stack.native, native_stack_place(&m->stack, i));
@@ -314,7 +321,8 @@ static __u32 late_node(struct native_part *m, const struct join_item *item)
 			     &(struct native_place){ .name = unnamed->name,
 						     .path = module__name(module),
 						     .address = ip,
-						     .number = place_number(module, i > 0) });
+						     .number = place_number(module, i > 0),
+						     .is_interpreter = is_interpreter(m, i) });
 	if (frame > known) {
 		late_names__add(m->late, frame, m->stack.native, module, offset);
 		if (m->places)
@@ -341,10 +349,12 @@ static __u32 native_node(struct native_part *m, const struct join_item *item)
 		return frame_unknown(m->dict);
 	frame = dict__tagged(m->dict, s->tag);
 	if (!frame) {
-		frame = frame_native(m->dict,
-				     &(struct native_place){ .name = s->name,
-							     .path = module__name(s->module),
-							     .is_wrapper = s->is_wrapper });
+		frame = frame_native(
+			m->dict,
+			&(struct native_place){ .name = s->name,
+						.path = module__name(s->module),
+						.is_wrapper = s->is_wrapper,
+						.is_interpreter = is_interpreter(m, item->index) });
 		s->tag = dict__tag(m->dict, frame);
 	}
 	return frame;

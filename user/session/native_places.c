@@ -96,7 +96,8 @@ static int keep(struct native_places *n, struct dict *d, __u32 number, __u32 fra
 	const struct profile_frame *f = dict__frame_at(d, frame);
 	const struct native_place place = { .name = dict__text(d, f->name),
 					    .path = dict__text(d, f->file),
-					    .is_wrapper = f->wrapper };
+					    .is_wrapper = f->wrapper,
+					    .is_interpreter = f->interpreter };
 	struct source_frame frames[SOURCE_FRAMES_MAX];
 	unsigned cnt = source_lines__at(n->lines, number, frames);
 

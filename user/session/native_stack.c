@@ -60,7 +60,9 @@ void native_stack_take(struct native_stack *s, const struct record_sample *recor
 			*reason = NATIVE_NO_FRAME_POINTER;
 			break;
 		}
-		s->origins[i] = s->modules[i] ? module__origin(s->modules[i]) : ORIGIN_OTHER;
+		s->origins[i] = s->modules[i] ? native__origin(s->native, s->modules[i],
+							       native_stack_place(s, i)) :
+						ORIGIN_OTHER;
 		s->guessed[i] = false;
 		if (by_fp)
 			s->guessed[i - 1] = need_not_keep_fp(s->modules[i - 1]);

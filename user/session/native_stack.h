@@ -22,7 +22,7 @@ struct native_stack {
 	__u32 cnt;
 	struct native_frame frames[KRAIT_MAX_NATIVE]; /* leaf first */
 	const struct module *modules[KRAIT_MAX_NATIVE]; /* NULL: in no known code */
-	__u8 origins[KRAIT_MAX_NATIVE]; /* enum native_origin */
+	__u8 origins[KRAIT_MAX_NATIVE]; /* enum module_origin; never ORIGIN_EMBEDDER */
 	bool guessed[KRAIT_MAX_NATIVE]; /* as join_input.guessed */
 	bool evals[KRAIT_MAX_NATIVE]; /* as join_input.evals, if requested */
 	__u32 evaluator; /* as join_input.evaluator */

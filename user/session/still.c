@@ -120,6 +120,8 @@ static struct space *new_space(const struct still *s, const struct py_process *i
 		.probed = probed,
 		.pid = info->pid,
 		.runtime_addr = info->runtime_addr,
+		.runtime_file = info->file_id,
+		.alone = info->alone,
 	});
 }
 
@@ -234,7 +236,7 @@ static int map(struct still_process *p, const struct still_mapping *m)
 	if (!mapping.module)
 		return -ENOMEM;
 	if (m->interpreter)
-		module__set_interpreter(mapping.module);
+		space__set_interpreter(p->process.space, mapping.module);
 	open_given(p->still, mapping.module, here ? m->fd : -1);
 	return space__map(p->process.space, &mapping);
 }

@@ -24,7 +24,8 @@ int unwind_turn(const struct mapping *m)
 {
 	__u64 size = m->end - m->start;
 
-	if (module__origin(m->module) != ORIGIN_OTHER || !strcmp(module__name(m->module), VDSO))
+	if (module__is_interpreter(m->module) || module__origin(m->module) != ORIGIN_OTHER ||
+	    !strcmp(module__name(m->module), VDSO))
 		return 0;
 	return size < 256 << 10 ? 1 : size < 4 << 20 ? 2 : 3;
 }

@@ -140,6 +140,7 @@ void elf_symbols__place(struct elf_symbols *s, __u64 file_offset, struct elf_pla
 	}
 	narrow(ret, file_offset, address, part->start, end);
 	ret->name = part->name;
+	ret->is_python = part->is_python;
 	if (ret->name)
 		ret->symbol_start = file_offset - (address - part->symbol_start);
 }

@@ -78,6 +78,7 @@ static struct native_function *function_at(struct name_ranges *n, const struct p
 	if (!fn)
 		return NULL;
 	fn->symbol.is_wrapper = place->is_wrapper;
+	fn->symbol.is_python = place->is_python;
 	HASH_ADD(hh, n->functions, start, sizeof(fn->start), fn);
 	(*symbol_cnt)++;
 	return fn;

@@ -22,13 +22,14 @@
 enum cached_role {
 	ROLE_NOT_ASKED,
 	ROLE_NONE,
+	ROLE_PYTHON, /* CPython's, in a file with other code */
 	ROLE_EVAL,
 	ROLE_EXPOSER,
 };
 
 struct cached {
-	__u64 ip : 62; /* an address with more bits is not code */
-	__u64 role : 2; /* enum cached_role */
+	__u64 ip : 61; /* an address with more bits is not code */
+	__u64 role : 3; /* enum cached_role */
 	struct native_symbol *symbol; /* NULL: not looked up */
 	__u64 tag; /* the consumer's */
 };
@@ -357,39 +358,60 @@ void native__catch_up(struct native *n, __u64 now_ns)
 		refresh(n, now_ns, NATIVE_OUTDATED_NS);
 }
 
-/* Has the code that role? Callers ask only about code that can have no other. */
-static bool has_role(struct native *n, __u64 ip, enum cached_role role)
+/* The role of the interpreter's code, or of code that may be, in its file. */
+static enum cached_role role_in_python(struct native *n, const struct mapping *m, __u64 offset,
+				       bool *ret_later)
+{
+	if (native_files__is_eval(n->files, m->module, offset, ret_later))
+		return ROLE_EVAL;
+	return !*ret_later && native_files__is_python(n->files, m->module, offset, ret_later) ?
+		       ROLE_PYTHON :
+		       ROLE_NONE;
+}
+
+/* The role of code in such a file, or in greenlet's (exposer). */
+static enum cached_role role_of(struct native *n, __u64 ip, bool exposer)
 {
 	struct cached *c = cache_slot(n, ip);
 	const struct mapping *m;
-	bool has, later = false;
+	enum cached_role role = exposer ? ROLE_EXPOSER : ROLE_NONE;
+	bool later = false;
+	__u64 offset;
 
 	if (c && c->ip == ip && c->role != ROLE_NOT_ASKED)
-		return c->role == role;
+		return c->role;
 	m = space__find(n->space, ip);
+	offset = m ? ip - m->start + m->offset : 0;
 	if (m && native_files__is_closed(n->files, m->module) &&
-	    !native_files__knows(n->files, m->module, ip - m->start + m->offset))
+	    !native_files__knows(n->files, m->module, offset))
 		open_symbols(n, m, n->now_ns);
-	if (role == ROLE_EVAL)
-		has = m &&
-		      native_files__is_eval(n->files, m->module, ip - m->start + m->offset, &later);
-	else
-		has = !m || native_files__may_expose(n->files, m->module, ip - m->start + m->offset,
-						     &later);
+	if (m && !exposer)
+		role = role_in_python(n, m, offset, &later);
+	else if (m && !native_files__may_expose(n->files, m->module, offset, &later))
+		role = ROLE_NONE;
 	c = later ? NULL : take_slot(n, ip);
 	if (c)
-		c->role = has ? role : ROLE_NONE;
-	return has;
+		c->role = role;
+	return role;
 }
 
 bool native__is_eval(struct native *n, __u64 ip)
 {
-	return has_role(n, ip, ROLE_EVAL);
+	return role_of(n, ip, false) == ROLE_EVAL;
 }
 
 bool native__may_expose(struct native *n, __u64 ip)
 {
-	return has_role(n, ip, ROLE_EXPOSER);
+	return role_of(n, ip, true) == ROLE_EXPOSER;
+}
+
+enum module_origin native__origin(struct native *n, const struct module *module, __u64 ip)
+{
+	enum module_origin origin = space__origin(n->space, module);
+
+	if (origin != ORIGIN_EMBEDDER)
+		return origin;
+	return role_of(n, ip, false) == ROLE_NONE ? ORIGIN_OTHER : ORIGIN_INTERPRETER;
 }
 
 static void want_file(struct native *n, const struct mapping *m, __u64 now_ns)

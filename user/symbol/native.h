@@ -68,6 +68,11 @@ const struct module *native__place(const struct native *n, __u64 ip, __u64 *ret_
 /* Reads reported mappings that could not be taken in, if it is time. */
 void native__catch_up(struct native *n, __u64 now_ns);
 
+/*
+ * Whose the code is at that address of that module, as space__origin(); what is not known yet in
+ * an application that has the interpreter inside counts as the application's.
+ */
+enum module_origin native__origin(struct native *n, const struct module *module, __u64 ip);
 /* For code that was found: is it the function that evaluates a Python frame? */
 bool native__is_eval(struct native *n, __u64 ip);
 /* For greenlet's code: may it be the function that unlinks entry frames? */

@@ -90,7 +90,7 @@ void native_files__rest(struct native_files *f, __u64 idle_ns)
 
 bool native_files__starves(const struct native_files *f, const struct module *module)
 {
-	return f->starving && module__origin(module) != ORIGIN_INTERPRETER;
+	return f->starving && !module__is_interpreter(module);
 }
 
 void native_files__free(struct native_files *f)
@@ -271,14 +271,9 @@ static const struct name_range *ask(struct native_files *f, struct native_file *
 			       &f->symbol_cnt);
 }
 
-static bool is_skipped(const struct native_files *f, const struct module *module)
-{
-	return f->skip_interpreter && module__origin(module) == ORIGIN_INTERPRETER;
-}
-
 bool native_files__has_names(const struct native_files *f, const struct module *module)
 {
-	return !is_skipped(f, module);
+	return !f->skip_interpreter || !module__is_interpreter(module);
 }
 
 static struct native_symbol *symbol_of(struct native_file *file, const struct name_range *r)
@@ -295,8 +290,6 @@ struct native_symbol *native_files__find_now(struct native_files *f, struct modu
 	*ret_later = false;
 	if (!file)
 		return NULL;
-	if (is_skipped(f, module))
-		return name_ranges_rest(&file->names);
 	file->used = ++f->now;
 	r = name_ranges_at(&file->names, offset);
 	if (!r)
@@ -349,8 +342,7 @@ int native_files__ask(struct native_files *f, struct module *module, const __u64
 	if (!file)
 		return -ENOMEM;
 	file->used = ++f->now;
-	for (__u32 i = 0; i < cnt && unknown_cnt < PARSER_PLACES_MAX && !is_skipped(f, module);
-	     i++) {
+	for (__u32 i = 0; i < cnt && unknown_cnt < PARSER_PLACES_MAX; i++) {
 		if (!name_ranges_at(&file->names, offsets[i]))
 			unknown[unknown_cnt++] = offsets[i];
 	}
@@ -369,7 +361,7 @@ struct native_symbol *native_files__known(struct native_files *f, struct module 
 
 	if (!file)
 		return NULL;
-	return symbol_of(file, is_skipped(f, module) ? NULL : name_ranges_at(&file->names, offset));
+	return symbol_of(file, name_ranges_at(&file->names, offset));
 }
 
 struct native_symbol *native_files__unnamed(struct native_files *f, struct module *module)
@@ -379,9 +371,9 @@ struct native_symbol *native_files__unnamed(struct native_files *f, struct modul
 	return file ? name_ranges_rest(&file->names) : NULL;
 }
 
-/* The function's name at that offset; NULL: unknown, or (*ret_later) not known now. */
-static const char *function_name(struct native_files *f, struct module *module, __u64 offset,
-				 bool *ret_later)
+/* The function at that offset; NULL: it has no name, or (*ret_later) it is not known now. */
+static const struct native_symbol *function_at(struct native_files *f, struct module *module,
+					       __u64 offset, bool *ret_later)
 {
 	struct native_file *file = file_of(f, module);
 	const struct name_range *r = file ? name_ranges_at(&file->names, offset) : NULL;
@@ -392,23 +384,31 @@ static const char *function_name(struct native_files *f, struct module *module, 
 	file->used = ++f->now;
 	if (!r)
 		r = ask(f, file, offset, ret_later);
-	return r && r->function ? r->function->name : NULL;
+	return r && r->function ? &r->function->symbol : NULL;
 }
 
 bool native_files__is_eval(struct native_files *f, struct module *module, __u64 offset,
 			   bool *ret_later)
 {
-	const char *name = function_name(f, module, offset, ret_later);
+	const struct native_symbol *s = function_at(f, module, offset, ret_later);
 
-	return name && !strncmp(name, EVAL_NAME, strlen(EVAL_NAME));
+	return s && !strncmp(s->name, EVAL_NAME, strlen(EVAL_NAME));
+}
+
+bool native_files__is_python(struct native_files *f, struct module *module, __u64 offset,
+			     bool *ret_later)
+{
+	const struct native_symbol *s = function_at(f, module, offset, ret_later);
+
+	return s && s->is_python;
 }
 
 bool native_files__may_expose(struct native_files *f, struct module *module, __u64 offset,
 			      bool *ret_later)
 {
-	const char *name = function_name(f, module, offset, ret_later);
+	const struct native_symbol *s = function_at(f, module, offset, ret_later);
 
-	return !name || strstr(name, EXPOSER_NAME);
+	return !s || strstr(s->name, EXPOSER_NAME);
 }
 
 int native_files__rows(struct native_files *f, struct module *module, struct unwind_rows *ret)

@@ -40,6 +40,7 @@ struct native_symbol {
 	const char *name;
 	const struct module *module;
 	bool is_wrapper; /* it only calls the function with that name (symbol/demangle.h) */
+	bool is_python; /* CPython's own (symbol/python_code.h), whatever else the file has */
 	__u64 tag; /* the consumer's; initially 0 */
 };
 
@@ -54,7 +55,7 @@ void native_files__hurry(struct native_files *f);
 __u64 native_files__late(const struct native_files *f);
 /* As parsers__tap(). */
 void native_files__tap(struct native_files *f, parse_tap_fn fn, void *ctx);
-/* Do not show the interpreter's functions: their names, which take long to find, are not needed. */
+/* The interpreter's functions are not shown: no server is asked for their names. */
 void native_files__skip_interpreter(struct native_files *f);
 /*
  * While on, reads symbols of no file except an interpreter. Functions are shown as their file's,
@@ -65,7 +66,7 @@ void native_files__starve(struct native_files *f, bool on);
 void native_files__rest(struct native_files *f, __u64 idle_ns);
 /* Must the file not be read now because of that? */
 bool native_files__starves(const struct native_files *f, const struct module *module);
-/* Are the file's functions shown by name? */
+/* May a server be asked for the names of the file's functions? */
 bool native_files__has_names(const struct native_files *f, const struct module *module);
 void native_files__free(struct native_files *f);
 
@@ -119,6 +120,9 @@ struct native_symbol *native_files__unnamed(struct native_files *f, struct modul
 /* Is that offset in the function that evaluates a Python frame? *ret_later: not known yet. */
 bool native_files__is_eval(struct native_files *f, struct module *module, __u64 offset,
 			   bool *ret_later);
+/* Is the function at that offset CPython's own (symbol/python_code.h)? *ret_later: not known yet. */
+bool native_files__is_python(struct native_files *f, struct module *module, __u64 offset,
+			     bool *ret_later);
 /* May it be in greenlet's function that unlinks entry frames (bpf/exposed.h)? True if unknown. */
 bool native_files__may_expose(struct native_files *f, struct module *module, __u64 offset,
 			      bool *ret_later);

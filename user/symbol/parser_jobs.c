@@ -111,6 +111,7 @@ static bool find_place(struct elf_symbols *s, __u64 offset, struct parser_found 
 	*ret = (struct parser_place){ .name = PARSER_NO_NAME };
 	elf_symbols__place(s, offset, &place);
 	ret->symbol_start = place.symbol_start;
+	ret->is_python = place.is_python;
 	if (place.name && !put_name(found, ret, place.name))
 		return false;
 	ret->start = place.start;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "symbol/symbol_ranges.h"
+#include "symbol/python_code.h"
 #include "util/search.h"
 
 #include <linux/types.h>
@@ -22,6 +23,8 @@ struct candidate {
 	GElf_Addr start, end; /* equal: it has no size */
 	const char *name;
 	__u32 rank;
+	bool is_function;
+	bool is_python; /* by its name; of a local one, by its source */
 	int number; /* position in the table: of two equal ones the first wins */
 };
 
@@ -32,6 +35,9 @@ struct builder {
 	size_t cnt;
 	struct candidate *symbols;
 	size_t symbol_cnt;
+	const char *source; /* of the local symbols that follow; "": of several */
+	struct python_anchor *anchors;
+	size_t anchor_cnt;
 	struct {
 		GElf_Addr start, end;
 	} sections[SECTIONS_MAX / 2];
@@ -91,6 +97,41 @@ static bool is_candidate(const char *name, const GElf_Sym *symbol, GElf_Word sec
 	       type != STT_SECTION && type != STT_FILE && type != STT_TLS;
 }
 
+/*
+ * A linker puts symbols that become local only now (hidden visibility) behind a source without a
+ * name.
+ */
+static bool is_anchor(const struct builder *b, const struct candidate *c)
+{
+	return c->rank != RANK_LOCAL || !*b->source;
+}
+
+static void find_out_whose(struct builder *b, struct candidate *c, const GElf_Sym *symbol)
+{
+	int type = GELF_ST_TYPE(symbol->st_info);
+
+	c->is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
+	if (!c->is_function || python_code_is_init(c->name))
+		return;
+	c->is_python = python_code_is_name(c->name);
+	if (is_anchor(b, c))
+		b->anchors[b->anchor_cnt++] = (struct python_anchor){ c->start, c->is_python };
+	else if (!c->is_python)
+		c->is_python = python_code_is_source(b->source);
+}
+
+/* What only looks like CPython's by its source must lie among its functions. */
+static void settle_whose(struct builder *b)
+{
+	python_code_sort(b->anchors, b->anchor_cnt);
+	for (size_t i = 0; i < b->symbol_cnt; i++) {
+		struct candidate *c = &b->symbols[i];
+
+		if (c->is_python && !python_code_is_name(c->name))
+			c->is_python = python_code_is_near(b->anchors, b->anchor_cnt, c->start);
+	}
+}
+
 static void add_boundary(struct builder *b, GElf_Addr start, bool is_edge)
 {
 	b->list[b->cnt++] = (struct symbol_range){ .start = start, .is_edge = is_edge };
@@ -120,6 +161,8 @@ static void add_symbol(struct builder *b, int index)
 
 	c->name =
 		dwfl_module_getsym_info(b->module, index, &symbol, &c->start, &section, NULL, NULL);
+	if (c->name && GELF_ST_TYPE(symbol.st_info) == STT_FILE)
+		b->source = c->name;
 	if (!is_candidate(c->name, &symbol, section))
 		return;
 	c->end = c->start + symbol.st_size;
@@ -127,6 +170,7 @@ static void add_symbol(struct builder *b, int index)
 		return;
 	c->rank = rank_of(&symbol);
 	c->number = index;
+	find_out_whose(b, c, &symbol);
 	b->symbol_cnt++;
 	add_boundary(b, c->start, false);
 	add_boundary(b, symbol.st_size ? c->end : c->start + SYMBOL_SIZELESS, false);
@@ -185,6 +229,7 @@ static __u32 find_free(struct builder *b, __u32 i)
 static void give_name(struct builder *b, __u32 i, const struct candidate *c)
 {
 	b->list[i].name = c->name;
+	b->list[i].is_python = c->is_python;
 	b->list[i].symbol_start = c->start;
 	b->next[i] = i + 1;
 }
@@ -240,7 +285,7 @@ static void paint_all(struct builder *b)
 static void make(struct symbol_ranges *p, Dwfl_Module *module)
 {
 	int symbols = dwfl_module_getsymtab(module);
-	struct builder b = { .module = module, .cnt = 1 };
+	struct builder b = { .module = module, .cnt = 1, .source = "" };
 	size_t room;
 
 	p->made = true;
@@ -250,10 +295,12 @@ static void make(struct symbol_ranges *p, Dwfl_Module *module)
 	b.list = calloc(room, sizeof(*b.list));
 	b.symbols = calloc((size_t)symbols + 1, sizeof(*b.symbols));
 	b.next = calloc(room + 1, sizeof(*b.next));
-	if (b.list && b.symbols && b.next) {
+	b.anchors = calloc((size_t)symbols + 1, sizeof(*b.anchors));
+	if (b.list && b.symbols && b.next && b.anchors) {
 		add_sections(&b);
 		for (int i = 0; i < symbols; i++)
 			add_symbol(&b, i);
+		settle_whose(&b);
 		sort_boundaries(&b);
 		paint_all(&b);
 		p->cnt = b.cnt;
@@ -265,6 +312,7 @@ static void make(struct symbol_ranges *p, Dwfl_Module *module)
 	free(b.list);
 	free(b.symbols);
 	free(b.next);
+	free(b.anchors);
 }
 
 struct symbol_range *symbol_ranges_find(struct symbol_ranges *p, Dwfl_Module *module,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "target/elf_alone.h"
 #include "target/elf_file.h"
 #include "target/elf_symbol.h"
 #include "target/elf_table.h"
@@ -126,6 +127,7 @@ static int find_runtime(struct elf_file *f, struct elf_runtime *ret)
 	}
 	/* Py_REF_DEBUG, Objects/object.c: kept from 3.12 on for old extensions of such builds. */
 	ret->debug = !elf_symbol_dynamic(f, "_Py_RefTotal", &total);
+	ret->alone = elf_is_alone(f);
 	if (!py_debug_table_has_cookie(ret->table, ret->table_len))
 		ret->py_version = elf_version_find(f);
 	return 0;

@@ -11,6 +11,7 @@
 
 struct dynamic {
 	__u64 symtab, strtab, strsz, gnu_hash, hash; /* link-time addresses, 0 none */
+	__u64 soname; /* offset in strtab, 0 none */
 	bool functions; /* look for functions; otherwise for objects */
 };
 
@@ -34,6 +35,9 @@ static void dynamic_note(struct dynamic *d, const Elf64_Dyn *dyn)
 		break;
 	case DT_STRSZ:
 		d->strsz = dyn->d_un.d_val;
+		break;
+	case DT_SONAME:
+		d->soname = dyn->d_un.d_val;
 		break;
 	case DT_GNU_HASH:
 		d->gnu_hash = dyn->d_un.d_ptr;
@@ -236,7 +240,7 @@ static int name_places(struct elf_file *f, const Elf64_Shdr *strtab, const char 
 }
 
 static int table_lookup(struct elf_file *f, const Elf64_Shdr *symtab, const char *name,
-			Elf64_Sym *ret)
+			bool functions, Elf64_Sym *ret)
 {
 	__u64 places[NAME_PLACES_MAX], total = symtab->sh_size / sizeof(Elf64_Sym);
 	Elf64_Sym syms[512];
@@ -260,7 +264,7 @@ static int table_lookup(struct elf_file *f, const Elf64_Shdr *symtab, const char
 		for (unsigned j = 0; j < n; j++)
 			for (int k = 0; k < cnt; k++)
 				if (syms[j].st_name == places[k] &&
-				    is_definition(&syms[j], false)) {
+				    is_definition(&syms[j], functions)) {
 					*ret = syms[j];
 					return 0;
 				}
@@ -268,7 +272,7 @@ static int table_lookup(struct elf_file *f, const Elf64_Shdr *symtab, const char
 	return -ENOENT;
 }
 
-int elf_symbol_tables(struct elf_file *f, const char *name, Elf64_Sym *ret)
+static int tables_lookup(struct elf_file *f, const char *name, bool functions, Elf64_Sym *ret)
 {
 	Elf64_Shdr shdr;
 
@@ -279,9 +283,33 @@ int elf_symbol_tables(struct elf_file *f, const char *name, Elf64_Sym *ret)
 			return r;
 		if (shdr.sh_type != SHT_SYMTAB)
 			continue;
-		r = table_lookup(f, &shdr, name, ret);
+		r = table_lookup(f, &shdr, name, functions, ret);
 		if (r != -ENOENT)
 			return r;
 	}
 	return -ENOENT;
+}
+
+int elf_symbol_tables(struct elf_file *f, const char *name, Elf64_Sym *ret)
+{
+	return tables_lookup(f, name, false, ret);
+}
+
+int elf_symbol_function_in_tables(struct elf_file *f, const char *name, Elf64_Sym *ret)
+{
+	return tables_lookup(f, name, true, ret);
+}
+
+int elf_symbol_soname(struct elf_file *f, char *ret, size_t size)
+{
+	struct dynamic d;
+	int r = dynamic_read(f, &d);
+
+	if (r)
+		return r;
+	if (!d.soname || !d.strtab || d.soname >= d.strsz || size > d.strsz - d.soname)
+		return -ENOENT;
+	r = elf_file_read_vaddr(f, d.strtab + d.soname, ret, size - 1);
+	ret[size - 1] = '\0';
+	return r;
 }

@@ -19,5 +19,11 @@ int elf_symbol_function(struct elf_file *f, const char *name, Elf64_Sym *ret)
 	__attribute__((warn_unused_result, nonnull));
 int elf_symbol_tables(struct elf_file *f, const char *name, Elf64_Sym *ret)
 	__attribute__((warn_unused_result, nonnull));
+/* The definition of a function in .symtab. */
+int elf_symbol_function_in_tables(struct elf_file *f, const char *name, Elf64_Sym *ret)
+	__attribute__((warn_unused_result, nonnull));
+/* The first size - 1 bytes of DT_SONAME, NUL-terminated. Returns 0; -ENOENT: none; -errno. */
+int elf_symbol_soname(struct elf_file *f, char *ret, size_t size)
+	__attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_TARGET_ELF_SYMBOL_H */

@@ -82,6 +82,8 @@ static void propose(struct identify *s, int result, bool initialised, const stru
 	p->version = s->version;
 	p->source = s->source;
 	p->of_file = copy->elf && s->source != PY_SOURCE_DWARF;
+	p->file_id = (struct file_id){ 0 };
+	p->alone = !copy->elf || copy->elf->alone;
 	if (copy->elf) {
 		p->file_id = copy->elf->id;
 		p->code_delta = copy->elf->runtime_vaddr - copy->elf->code_vaddr;

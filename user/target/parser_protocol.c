@@ -64,7 +64,7 @@ static bool found_is_sound(const struct parser_found *f, const struct parser_req
 		const struct parser_place *p = &f->places[i];
 		__u64 offset = request->offsets[i];
 
-		if (offset < p->start || offset >= p->end || p->is_wrapper > 1)
+		if (offset < p->start || offset >= p->end || p->is_wrapper > 1 || p->is_python > 1)
 			return false;
 		if (p->name != PARSER_NO_NAME &&
 		    (p->name >= f->names_size || !f->names[p->name] || p->symbol_start > offset ||
@@ -115,11 +115,12 @@ static bool sources_are_sound(const struct parser_sources *s, const struct parse
 /* Its numbers are consistent with each other; whether they are true is checked in a process. */
 static bool runtime_is_sound(const struct elf_runtime *e)
 {
-	__u8 debug;
+	__u8 debug, alone;
 
 	memcpy(&debug, &e->debug, sizeof(debug));
-	return debug <= 1 && e->table_len <= sizeof(e->table) && e->proved_by == PY_SOURCE_NONE &&
-	       e->build_id_len <= sizeof(e->build_id);
+	memcpy(&alone, &e->alone, sizeof(alone));
+	return debug <= 1 && alone <= 1 && e->table_len <= sizeof(e->table) &&
+	       e->proved_by == PY_SOURCE_NONE && e->build_id_len <= sizeof(e->build_id);
 }
 
 static bool has_rows(const struct parser_answer *a)
