@@ -383,8 +383,11 @@ static enum cached_role role_of(struct native *n, __u64 ip, bool exposer)
 	m = space__find(n->space, ip);
 	offset = m ? ip - m->start + m->offset : 0;
 	if (m && native_files__is_closed(n->files, m->module) &&
-	    !native_files__knows(n->files, m->module, offset))
+	    !native_files__knows(n->files, m->module, offset)) {
+		if (native_files__starves(n->files, m->module))
+			return role;
 		open_symbols(n, m, n->now_ns);
+	}
 	if (m && !exposer)
 		role = role_in_python(n, m, offset, &later);
 	else if (m && !native_files__may_expose(n->files, m->module, offset, &later))
