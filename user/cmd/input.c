@@ -371,7 +371,7 @@ static int load_capture(struct input *in, FILE *file, const struct input_options
 /* Reads the first bytes and pushes them back; glibc can push back any number. */
 static bool is_capture(FILE *file)
 {
-	static const char magics[][8] = { "PERFILE2", "2ELIFREP" };
+	static const char *const magics[] = { "PERFILE2", "2ELIFREP" };
 	char start[8];
 	size_t n = fread(start, 1, sizeof(start), file);
 	bool found = n == sizeof(start) && (!memcmp(start, magics[0], sizeof(start)) ||

@@ -130,14 +130,15 @@ static __u64 parse_hex(const char *at, const char **ret_end)
 static bool parse_line(char *line, char *end, struct kernel_symbol *ret)
 {
 	const char *at;
-	char *tab;
+	char *name, *tab;
 
 	ret->start = parse_hex(line, &at);
 	if (!ret->start || at[0] != ' ' || !at[1] || !strchr("tTwW", at[1]) || at[2] != ' ')
 		return false;
-	ret->name = at + 3;
+	name = line + (at - line) + 3;
+	ret->name = name;
 	ret->module = "";
-	tab = memchr(at + 3, '\t', (size_t)(end - at - 3));
+	tab = memchr(name, '\t', (size_t)(end - name));
 	if (!tab)
 		return true;
 	*tab = '\0';

@@ -141,13 +141,13 @@ int prober__ask(struct prober *p, enum prober_lane lane, const struct probe_requ
 		return -ENOMEM;
 	c->done = done;
 	c->ctx = ctx;
-	c->fd_cnt = fd_cnt < PROBE_FDS_MAX ? fd_cnt : PROBE_FDS_MAX;
+	c->fd_cnt = !fds ? 0 : fd_cnt < PROBE_FDS_MAX ? fd_cnt : PROBE_FDS_MAX;
 	c->request = *r;
 	if (call_is_refused(p, c)) {
 		free(c);
 		return -EUSERS;
 	}
-	if (c->fd_cnt)
+	if (fds)
 		memcpy(c->fds, fds, c->fd_cnt * sizeof(*fds));
 	/* A single prober has no lanes: it is not meant for many requests. */
 	calls_add(&p->waiting[p->hand_max == 1 ? PROBER_LATER : lane], c);

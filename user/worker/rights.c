@@ -39,7 +39,7 @@ static int set(const struct rights *r)
 
 __u64 rights_effective(void)
 {
-	struct rights r;
+	struct rights r = {};
 
 	return get(&r) ? 0 : r.effective;
 }
