@@ -330,6 +330,14 @@ check-vm: all build-bpf-tests $(O)/tests/bpf/verifier_stats ## the same on Debia
 	@scripts/install-deps vm
 	@O=$(O) V=$(V) scripts/vm
 
+check-compilers: $(O)/tests/bpf/verifier_stats ## build with every clang and gcc of Debian 12, 13 and sid, and load that on kernels 5.10 to sid's
+	@scripts/install-deps vm
+	@O=$(O) scripts/matrix compilers
+
+check-distributions: ## make demo from nothing on Debian 12, 13 and sid; CHECK=1: make check, too
+	@scripts/install-deps pythons
+	@O=$(O) scripts/matrix distributions $(if $(CHECK),--check)
+
 $(O)/tests/bpf/verifier_stats: $(O)/tests/bpf/verifier_stats.o
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
