@@ -31,7 +31,7 @@ static __always_inline int send_code(struct scratch *s)
 	if (!ring_wants_code(owner_use(books, owner), waiting, sample_bytes_max) ||
 	    !ring_allows(books, owner, size, waiting, sample_bytes_max) ||
 	    bpf_ringbuf_output(&ring, &s->code, size, BPF_RB_NO_WAKEUP)) {
-		__sync_fetch_and_add(&owner_use(books, owner)->codes_dropped, 1);
+		atomic_add(&owner_use(books, owner)->codes_dropped, 1);
 		count(COUNTER_CODE_DROPPED);
 		d->left = 0; /* no more in this sample: each attempt costs reads */
 		return 1;

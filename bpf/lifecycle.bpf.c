@@ -98,7 +98,7 @@ static __always_inline void emit(void *record, __u64 size, __u32 owner, __u64 fl
 	use = owner_use(books, owner);
 	if (!ring_allows(books, owner, size, waiting, ring_bytes_max) ||
 	    bpf_ringbuf_output(&ring, record, size, flags)) {
-		__sync_fetch_and_add(&use->events_dropped, 1);
+		atomic_add(&use->events_dropped, 1);
 		count(COUNTER_EVENTS_DROPPED);
 		return;
 	}
@@ -340,7 +340,7 @@ static __always_inline int on_mmap(struct pt_regs *ctx)
 	 * each say that theirs is the last.
 	 */
 	record.last = proc->mmaps >= MMAPS_MAX - MMAPS_AT_ONCE;
-	__sync_fetch_and_add(&proc->mmaps, 1);
+	atomic_add(&proc->mmaps, 1);
 	record.owner = proc->owner;
 	describe_mapping(&record, vma);
 	/* Urgent: nobody can unwind the code before user space has examined it. */

@@ -13,6 +13,14 @@
 #include "sample.h"
 #include "thread_wait.h"
 
+/* A thread's supplementary groups: not on the stack, where thread_look leaves no room for them on 5.10. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32[TASK_GROUPS_MAX]);
+} look_groups SEC(".maps");
+
 /* Since when the thread has been off the CPU; 0: it is on one, or about to be. */
 static __always_inline __u64 off_since(struct task_struct *task, const struct thread_wait *w,
 				       const struct proc_info *proc)
@@ -27,7 +35,7 @@ static __always_inline void look_at(struct task_struct *task, const struct proc_
 				    struct thread_look *look)
 {
 	struct thread_wait *w = find_wait(task);
-	__u32 groups[TASK_GROUPS_MAX];
+	__u32 first = 0, *groups = bpf_map_lookup_elem(&look_groups, &first);
 
 	look->thread_start_ns = task->start_boottime;
 	look->thread_ptr = task_thread_pointer(task);
@@ -51,7 +59,8 @@ static __always_inline void look_at(struct task_struct *task, const struct proc_
 			look->facts.task_state = w->task_state;
 	}
 	BPF_CORE_READ_STR_INTO(&look->comm, task, comm);
-	task_ids(&look->ids, task, false, groups);
+	if (groups)
+		task_ids(&look->ids, task, false, groups);
 	note_syscall(&look->facts, task,
 		     has_task_regs ? (const void *)bpf_task_pt_regs(task) : task_stack_regs(task),
 		     look->regs);

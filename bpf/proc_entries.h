@@ -11,8 +11,8 @@ static __always_inline void move_proc(struct owner_books *books, __u32 from, __u
 {
 	if (from == to)
 		return;
-	__sync_fetch_and_add(&owner_use(books, from)->procs, -1);
-	__sync_fetch_and_add(&owner_use(books, to)->procs, 1);
+	atomic_add(&owner_use(books, from)->procs, -1);
+	atomic_add(&owner_use(books, to)->procs, 1);
 }
 
 static __always_inline bool may_add_proc(struct owner_books *books, __u32 owner)
@@ -43,11 +43,11 @@ static __always_inline int put_proc(__u32 pid, const struct proc_info *proc)
 	}
 	if (!may_add_proc(books, proc->owner) ||
 	    bpf_map_update_elem(&procs, &pid, proc, BPF_NOEXIST)) {
-		__sync_fetch_and_add(&owner_use(books, proc->owner)->procs_refused, 1);
+		atomic_add(&owner_use(books, proc->owner)->procs_refused, 1);
 		return -1;
 	}
-	__sync_fetch_and_add(&owner_use(books, proc->owner)->procs, 1);
-	__sync_fetch_and_add(&books->procs, 1);
+	atomic_add(&owner_use(books, proc->owner)->procs, 1);
+	atomic_add(&books->procs, 1);
 	return 0;
 }
 
@@ -71,8 +71,8 @@ static __always_inline void delete_proc(__u32 pid)
 	forget_image(pid);
 	if (bpf_map_delete_elem(&procs, &pid))
 		return;
-	__sync_fetch_and_add(&owner_use(books, owner)->procs, -1);
-	__sync_fetch_and_add(&books->procs, -1);
+	atomic_add(&owner_use(books, owner)->procs, -1);
+	atomic_add(&books->procs, -1);
 }
 
 /* The entry of this process, not of an earlier one with the same pid. */

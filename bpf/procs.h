@@ -81,7 +81,7 @@ static __always_inline void count_more(__u32 counter, __u64 n)
 	__u64 *value = bpf_map_lookup_elem(&counters, &counter);
 
 	if (value)
-		__sync_fetch_and_add(value, n);
+		atomic_add(value, n);
 }
 
 static __always_inline void count(__u32 counter)

@@ -9,16 +9,7 @@
 #ifndef KRAIT_READ_H
 #define KRAIT_READ_H
 
-/*
- * Compilers from clang 13 to 22 move, copy, merge and drop what a verifier must see. Here the value
- * of var is settled: what is computed of it, and what is concluded from a comparison, stays after
- * this line if it stands there, and before it if not. It is no instruction. Write it
- *  - before a comparison, or the compiler checks one register and uses another;
- *  - behind a comparison, or it computes an address before the bound is known (clang 16);
- *  - behind a call of a helper, or it makes one of two calls whose sizes are constants: the size is
- *    then a variable, whose bound is forgotten when it goes through the stack (clang 13).
- */
-#define keep_bound(var) asm volatile("" : "+r"(var))
+#include "bounds.h"
 
 #ifndef __bpf__
 #include <stdbool.h>
@@ -55,7 +46,7 @@ static __always_inline int read_user(void *dst, __u32 size, __u64 addr)
 {
 	long err = bpf_probe_read_user(dst, size, (const void *)addr);
 
-	keep_bound(err);
+	keep_apart(err);
 	return err;
 }
 
@@ -74,27 +65,6 @@ static __always_inline int read_user_u64(__u64 *dst, __u64 addr)
 }
 
 #define read_from_u64(x, dst, addr) read_from(x, dst, sizeof(__u64), addr)
-
-/*
- * value & mask, even if a comparison has already shown that the mask changes nothing. clang would
- * then drop the "and"; but verifiers before 6.8 forget a comparison that was made on another copy
- * of value.
- */
-static __always_inline __u32 masked(__u32 value, __u32 mask)
-{
-	keep_bound(value);
-	return value & mask;
-}
-
-/*
- * The same for a limit: verifiers before 5.16 know nothing of a number that was spilled to the
- * stack.
- */
-static __always_inline __u32 at_most(__u32 value, __u32 max)
-{
-	keep_bound(value);
-	return value < max ? value : max;
-}
 
 /*
  * A window is the start of a C struct of the target, read at once. Offsets come from a map, so the

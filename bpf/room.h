@@ -58,7 +58,7 @@ static __always_inline int ring_allows(struct owner_books *books, __u32 owner, _
 
 static __always_inline void ring_took(struct owner_use *use, __u64 size)
 {
-	__sync_fetch_and_add(&use->produced, share_ring_bytes(size));
+	atomic_add(&use->produced, share_ring_bytes(size));
 }
 
 /* Is there room for snapshots of this owner's code objects? */

@@ -154,7 +154,7 @@ static __always_inline int send_record(struct record_sample *record, struct proc
 	use = owner_use(books, record->owner);
 	if (!ring_allows(books, record->owner, size, waiting, sample_bytes_max) ||
 	    bpf_ringbuf_output(&ring, record, size, flags)) {
-		__sync_fetch_and_add(&use->samples_dropped, 1);
+		atomic_add(&use->samples_dropped, 1);
 		return -1;
 	}
 	ring_took(use, size);
@@ -175,11 +175,11 @@ static __always_inline void emit_record(const struct trigger *t, struct scratch 
 
 	if (!send_record(&s->record, proc))
 		return;
-	__sync_fetch_and_add(&proc->dropped, 1);
+	atomic_add(&proc->dropped, 1);
 	anchor = anchor_of(s);
 	if (anchor && s->record.anchor == ANCHOR_NOTE_CONFIRM)
 		anchor_unsent(anchor, &s->plan);
-	__sync_fetch_and_add(&counts->ring_full, 1);
+	atomic_add(&counts->ring_full, 1);
 	miss_wait(t);
 }
 
@@ -296,10 +296,10 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	 * Atomic: a tick may interrupt the switch at which an earlier tick becomes a sample
 	 * (switch_cpu.h).
 	 */
-	__sync_fetch_and_add(&counts->interrupts, 1);
+	atomic_add(&counts->interrupts, 1);
 	s = scratch_take(t->context);
 	if (!s) {
-		__sync_fetch_and_add(&counts->nested, 1);
+		atomic_add(&counts->nested, 1);
 		miss_wait(t);
 		return;
 	}

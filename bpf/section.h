@@ -21,11 +21,9 @@ static __always_inline __u64 *section_room(struct scratch *s, __u64 skip, __u64 
 {
 	__u64 pos = (s->record.size - sizeof(s->record)) / sizeof(__u64) + skip;
 
-	keep_bound(pos);
 	if (pos > BODY_WORDS - cnt)
 		return NULL;
-	keep_bound(pos);
-	return (__u64 *)s->frames + pos;
+	return (__u64 *)s->frames + at_most(pos, BODY_WORDS - cnt);
 }
 
 static __always_inline void section_append(struct record_sample *record,
@@ -38,12 +36,7 @@ static __always_inline void section_append(struct record_sample *record,
 /* Bytes of the whole record. */
 static __always_inline __u64 record_size(const struct record_sample *record)
 {
-	__u64 size = record->size;
-
-	keep_bound(size);
-	if (size > sizeof(*record) + BODY_WORDS * sizeof(__u64))
-		size = sizeof(*record) + BODY_WORDS * sizeof(__u64);
-	return size;
+	return at_most(record->size, sizeof(*record) + BODY_WORDS * sizeof(__u64));
 }
 
 #endif /* KRAIT_SECTION_H */

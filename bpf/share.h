@@ -15,6 +15,8 @@
 #ifndef KRAIT_SHARE_H
 #define KRAIT_SHARE_H
 
+#include "bounds.h"
+
 #define OWNER_ROOT 0
 /* A power of two; owner_place() relies on this value. */
 #define OWNER_CNT 256
@@ -37,15 +39,7 @@ static inline __u32 owner_place(__u32 uid, __u32 probe)
 	 * wraps.
 	 */
 	place |= (place - 1) >> 8 & (OWNER_CNT - 1);
-#ifdef __bpf__
-	/*
-	 * The compiler knows that this is below OWNER_CNT; verifiers up to 6.1 do not know it of an
-	 * "or".
-	 */
-	asm volatile("" : "+r"(place));
-	place &= OWNER_CNT - 1;
-#endif
-	return place;
+	return masked(place, OWNER_CNT - 1);
 }
 
 /*

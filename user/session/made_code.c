@@ -119,11 +119,6 @@ static bool read_piece(struct image *image, const struct memory *memory, __u64 s
 	return true;
 }
 
-static __u64 at_most(__u64 size, __u64 max)
-{
-	return size < max ? size : max;
-}
-
 /* Reads the same share of each mapping: its code, what lies right behind it, and what lies before. */
 static void read_around(struct image *image, const struct process *p, const struct space *space,
 			const struct made_code_range *code, __u64 share)
