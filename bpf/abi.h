@@ -15,10 +15,11 @@
 /* A stack with more nodes (frames and entry frames) than this is "truncated: depth". */
 #define KRAIT_MAX_FRAMES 2048
 /*
- * A native stack with more frames than this is "truncated"; the kernel itself limits its own
- * frames.
+ * A native stack with more frames than this is "truncated: native depth": on 3.8 about 340 Python
+ * calls, which take three C frames each; from 3.11 on these take none. The kernel itself limits its
+ * own frames.
  */
-#define KRAIT_MAX_NATIVE 256
+#define KRAIT_MAX_NATIVE 1024
 #define KRAIT_MAX_KERNEL 127
 /*
  * Thread states that one interrupt may visit (27 ns each) while the process has budget left: a

@@ -21,6 +21,8 @@ BETWEEN = {
 }
 BUILT_IN = ("json",)
 LEAST = 0.99
+# Calls from C to Python below the work: more C frames than krait walks. Each version needs at least two for one.
+DEEP, DEEP_MARK = 700, "[truncated: native depth]"
 NATIVE = re.compile(r" \(.*\.so.*\)$|^\[.*\]$")
 
 
@@ -100,11 +102,51 @@ def check(tap, python):
         check_towers(tap, python, rec.stacks, kind)
 
 
+def is_as_deep(frames):
+    """All of Python's frames are there: map() calls down() at each level."""
+    return sum(plain(f) == "down" for f in frames) == DEEP + 1
+
+
+def check_deep(tap, python):
+    """More C frames than krait walks: Python is whole, the leaf and the C above the mark are right, and the mark says why the
+    rest is missing. With an evaluation for each frame (up to 3.10) the mark may be above the C."""
+    name = python.name + ": deep"
+    with h.start(python, "callbacks.py", str(DEEP)) as target:
+        rec = h.record_work(target.pid, 0.25, "--native", "-F", "2503", lines=False)
+    cut, samples = rec.stats.get("native.truncated.depth", 0), rec.stats.get("native.samples", 0)
+    tap.ok(samples > 200 and share(cut, samples) >= LEAST, "%s: %d of %d are cut" % (name, cut, samples))
+    odd = [(s, n) for s, n in rec.stacks if not is_as_deep(s) or s.count(DEEP_MARK) > 1]
+    tap.ok(not odd, name + ": Python's frames are complete, below and above one mark", h.show(odd))
+    on_top = sum(n for s, n in rec.stacks if s[-1] == DEEP_MARK)
+    tap.ok(share(on_top, samples) <= 1 - LEAST, name + ": the leaf is known", on_top, samples)
+    shown = collections.Counter()
+    odd = []
+    for stack, n in rec.stacks:
+        for kind in BETWEEN:
+            frames = between(stack, kind)
+            if frames is None:
+                continue
+            native = [f for f in frames if NATIVE.search(f) and f != DEEP_MARK]
+            above = stack[-stack[::-1].index(DEEP_MARK):] if DEEP_MARK in stack[:-1] else ()
+            whole = between(above, kind) is not None
+            if native or (whole and kind not in BUILT_IN):
+                good = any(re.search(BETWEEN[kind], f) for f in native) if BETWEEN[kind] else not native
+                odd += [] if good else [(stack, n)]
+            shown[kind, whole] += n
+    tap.ok(not odd, name + ": C is between where it belongs, or the mark is above it", h.show(odd))
+    for kind in BETWEEN:
+        total = shown[kind, True] + shown[kind, False]
+        least = LEAST if python.minor not in ("3.8", "3.9", "3.10") else 0.1
+        tap.ok(total > 10 and share(shown[kind, True], total) >= least,
+               "%s: %s: %d of %d are above the mark" % (name, kind, shown[kind, True], total))
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
     for python in h.interpreters(tap):
         check(tap, python)
+        check_deep(tap, python)
     tap.done()
     h.cleanup()
 

@@ -5,6 +5,7 @@ import ctypes
 import json
 import re
 import sqlite3
+import sys
 
 compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
 libc = ctypes.CDLL(None)
@@ -78,7 +79,20 @@ def turn():
     do_json()
 
 
+def work():
+    print("READY", flush=True)
+    while True:
+        turn()
+
+
+def down(depth):
+    for _ in map(down, (depth - 1,) if depth else ()):
+        pass
+    if not depth:
+        work()
+
+
 turn()
-print("READY", flush=True)
-while True:
-    turn()
+sys.setrecursionlimit(10000)
+# Below that many calls from C to Python.
+down(int(sys.argv[1]) if len(sys.argv) > 1 else 0)

@@ -52,7 +52,10 @@ __u32 drawn_native(const char *text, struct native_frame *ret, __u8 *origins, bo
 
 void draw_join(char *ret, size_t size, const struct join *j, const __u8 *origins)
 {
-	static const char letters[] = "xicg";
+	static const char letters[] = { [ORIGIN_OTHER] = 'x',
+					[ORIGIN_INTERPRETER] = 'i',
+					[ORIGIN_LIBC] = 'c',
+					[ORIGIN_SWITCHER] = 'g' };
 	size_t len = 0;
 
 	ret[0] = '\0';
@@ -62,6 +65,8 @@ void draw_join(char *ret, size_t size, const struct join *j, const __u8 *origins
 
 		if (item->kind == JOIN_TRUNCATED)
 			len += snprintf(ret + len, size - len, "%s!", blank);
+		else if (item->kind == JOIN_CUT)
+			len += snprintf(ret + len, size - len, "%s/", blank);
 		else if (item->kind == JOIN_UNKNOWN)
 			len += snprintf(ret + len, size - len, "%s?", blank);
 		else if (item->kind == JOIN_PYTHON)

@@ -51,6 +51,7 @@ static void marks_are_known_by_their_brackets(void **state)
 	assert_false(mark_is("[]", 2));
 	assert_false(mark_is(MARK_UNKNOWN, strlen(MARK_UNKNOWN)));
 	assert_true(mark_is_native(MARK_NATIVE_TRUNCATED));
+	assert_true(mark_is_native(MARK_NATIVE_DEPTH));
 	assert_true(mark_is_native(MARK_NATIVE_UNKNOWN));
 	assert_false(mark_is_native(MARK_NO_PYTHON));
 }
@@ -96,10 +97,10 @@ static void an_address_in_nothing_is_a_mark(void **state)
 static void every_mark_has_a_meaning(void **state)
 {
 	static const char *const marks[] = {
-		MARK_NO_PYTHON,	     MARK_NO_STACK,	MARK_GC,	  MARK_NATIVE_TRUNCATED,
-		MARK_NATIVE_UNKNOWN, MARK_TASKS_TORN,	MARK_TASKS_LIMIT, MARK_TASKS_LATE,
-		MARK_TASKS_CYCLE,    MARK_TASK_FOREIGN, MARK_TASK_FRAMES, MARK_UNKNOWN,
-		MARK_NO_FUNCTION,    MARK_SMALL,
+		MARK_NO_PYTHON,	     MARK_NO_STACK,	MARK_GC,	   MARK_NATIVE_TRUNCATED,
+		MARK_NATIVE_UNKNOWN, MARK_TASKS_TORN,	MARK_TASKS_LIMIT,  MARK_TASKS_LATE,
+		MARK_TASKS_CYCLE,    MARK_TASK_FOREIGN, MARK_TASK_FRAMES,  MARK_UNKNOWN,
+		MARK_NO_FUNCTION,    MARK_SMALL,	MARK_NATIVE_DEPTH,
 	};
 	const char *none = mark_meaning("[no such mark]");
 	char text[MARK_SIZE];
@@ -121,6 +122,7 @@ static void every_mark_has_a_meaning(void **state)
 	/* The one without a reason says that nothing is lost. */
 	assert_non_null(strstr(mark_meaning(MARK_NATIVE_TRUNCATED), "no sample is lost"));
 	assert_null(strstr(mark_meaning("[truncated: depth]"), "no sample is lost"));
+	assert_non_null(strstr(mark_meaning(MARK_NATIVE_DEPTH), "deeper than krait walks"));
 }
 
 int main(void)

@@ -147,13 +147,14 @@ static void code_has_the_name_of_its_function(void **state)
 
 static void only_the_interpreter_evaluates(void **state)
 {
+	bool later;
 	struct native *n = open_process(getpid(), NULL);
 	__u64 code = addr_of((void *)a_function_of_this_program);
 
 	assert_non_null(find(n, code, NS));
-	assert_false(native__is_eval(n, code));
-	assert_false(native__is_eval(n, code));
-	assert_false(native__is_eval(n, 16));
+	assert_false(native__is_eval(n, code, &later));
+	assert_false(native__is_eval(n, code, &later));
+	assert_false(native__is_eval(n, 16, &later));
 	close_process(n);
 }
 
@@ -177,6 +178,7 @@ static void leave_no_descriptors(struct rlimit *ret_before)
  */
 static void a_name_that_does_not_come_now_comes_later(void **state)
 {
+	bool later;
 	__u64 code = addr_of((void *)a_function_of_this_program);
 	__u64 eval = addr_of((void *)_PyEval_EvalFrameDefault_part);
 	struct modules *mine = modules__new();
@@ -184,7 +186,6 @@ static void a_name_that_does_not_come_now_comes_later(void **state)
 	struct native *n = open_with(own, getpid(), addr_of(dlsym(RTLD_DEFAULT, "a64l")));
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct rlimit before;
-	bool later;
 
 	native_files__starve(own, true);
 	for (int i = 0; i < 2; i++) {
@@ -199,11 +200,13 @@ static void a_name_that_does_not_come_now_comes_later(void **state)
 		assert_string_equal(native__find(n, code, NS, &later)->name,
 				    "[test_native_process]");
 		assert_true(later);
-		assert_false(native__is_eval(n, eval));
+		assert_false(native__is_eval(n, eval, &later));
+		assert_true(later);
 	}
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_string_equal(find(n, code, NS)->name, "a_function_of_this_program");
-	assert_true(native__is_eval(n, eval));
+	assert_true(native__is_eval(n, eval, &later));
+	assert_false(later);
 	close_process(n);
 	native_files__free(own);
 	modules__free(mine);
@@ -232,6 +235,7 @@ static void open_others(struct native_files *of)
 /* Nobody reads a file again for a name that it has said, whichever process it is for. */
 static void what_is_known_needs_no_file(void **state)
 {
+	bool later;
 	__u64 code = addr_of((void *)a_function_of_this_program);
 	__u64 eval = addr_of((void *)_PyEval_EvalFrameDefault_part);
 	struct modules *mine = modules__new();
@@ -245,10 +249,10 @@ static void what_is_known_needs_no_file(void **state)
 	open_others(own);
 	assert_true(native_files__is_closed(own, m));
 	assert_string_equal(find(second, code, NS)->name, "a_function_of_this_program");
-	assert_false(native__is_eval(second, code));
+	assert_false(native__is_eval(second, code, &later));
 	assert_true(native_files__is_closed(own, m));
 	/* What it has not said yet. */
-	assert_true(native__is_eval(second, eval));
+	assert_true(native__is_eval(second, eval, &later));
 	assert_false(native_files__is_closed(own, m));
 	close_process(first);
 	close_process(second);
@@ -281,7 +285,9 @@ static void what_is_no_code_has_no_function(void **state)
 
 static enum module_origin origin_of(struct native *n, __u64 ip)
 {
-	return native__origin(n, find(n, ip, NS)->module, ip);
+	bool later;
+
+	return native__origin(n, find(n, ip, NS)->module, ip, &later);
 }
 
 /* Whatever it is called, and only in the process whose data it has. */
@@ -323,6 +329,7 @@ void PyTest_Exported(void)
 /* Its own functions are its own; those with CPython's prefix are CPython's. */
 static void an_application_around_an_interpreter_keeps_its_functions(void **state)
 {
+	bool later;
 	struct modules *mine = modules__new();
 	struct native_files *own = native_files__new(mine);
 	const struct space_config config = { .modules = mine,
@@ -333,7 +340,7 @@ static void an_application_around_an_interpreter_keeps_its_functions(void **stat
 	space__read(space_of(n), 0);
 	assert_int_equal(origin_of(n, addr_of((void *)PyTest_Exported)), ORIGIN_INTERPRETER);
 	assert_int_equal(origin_of(n, addr_of((void *)a_function_of_this_program)), ORIGIN_OTHER);
-	assert_false(native__is_eval(n, addr_of((void *)PyTest_Exported)));
+	assert_false(native__is_eval(n, addr_of((void *)PyTest_Exported), &later));
 	close_process(n);
 	native_files__free(own);
 	modules__free(mine);

@@ -10,6 +10,8 @@ const KraitFrames = (() => {
 	const PYTHON = 'python', PROCESS = 'process', THREAD = 'thread', MARK = 'mark',
 		NATIVE = 'native', KERNEL = 'kernel';
 	const FRAME_FIELDS = 7;
+	/* Marks that only say that callers in C are hidden. frame.hides and an edge are a sum of 1, 2, …, by this list. */
+	const HIDING = ['[truncated]', '[truncated: native depth]'];
 
 	/* Returns the origin of the code, and its module or package. */
 	function origin(kind, file, path) {
@@ -69,7 +71,7 @@ const KraitFrames = (() => {
 		}
 		frames[0].name = data.noStack;
 		for (const f of frames)
-			f.hides = f.kind === MARK && f.name === '[truncated]';
+			f.hides = f.kind === MARK ? HIDING.indexOf(f.name) + 1 : 0;
 		return frames;
 	}
 
@@ -123,7 +125,7 @@ const KraitFrames = (() => {
 	const same = f => g => g.kind === f.kind && g.name === f.name && g.file === f.file &&
 		g.firstLine === f.firstLine && (g.line === f.line || f.line < 0);
 
-	return { PYTHON, PROCESS, THREAD, MARK, NATIVE, KERNEL, read, merger, same };
+	return { PYTHON, PROCESS, THREAD, MARK, NATIVE, KERNEL, HIDING, read, merger, same };
 })();
 
 if (typeof module !== 'undefined')

@@ -54,7 +54,7 @@ const KraitStacks = (() => {
 			 * A mark that only says that callers are hidden becomes an edge of what
 			 * they called.
 			 */
-			t.cut[i] = frames[t.frame[i]].hides && t.end[i] > i + 1 && !flat[i * NODE_FIELDS + 2] ? 1 : 0;
+			t.cut[i] = t.end[i] > i + 1 && !flat[i * NODE_FIELDS + 2] ? frames[t.frame[i]].hides : 0;
 		}
 		return t;
 	}

@@ -110,7 +110,7 @@ const KraitText = (() => {
 		else if (f.kind === M.MARK)
 			where = meaningOf(f.name);
 		if (tree.edge[node])
-			counts += ` · ${meaningOf('[truncated]')}`;
+			counts += ` · ${KraitFrames.HIDING.filter((_, i) => tree.edge[node] >> i & 1).map(meaningOf).join(' · ')}`;
 		return { name: nameOf(f), where, counts };
 	}
 

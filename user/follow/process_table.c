@@ -73,6 +73,7 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 	learn_forget(ps->config.sampler, p);
 	probed__free(p->probed);
 	p->native = NULL;
+	p->unevaluated = false;
 	p->space = NULL;
 	p->symbolizer = NULL;
 	p->probed = NULL;

@@ -72,6 +72,7 @@ struct process {
 	struct symbolizer *symbolizer;
 	struct space *space; /* NULL: native frames are not wanted */
 	struct native *native; /* names in space; NULL with it */
+	bool unevaluated; /* as join_input.unevaluated */
 	__u64 node; /* the collector's tag; 0: none yet */
 	struct task_ids ids; /* of its last sample whose ids are known (session/whose.h) */
 	uid_t node_uid; /* that its node's name says */

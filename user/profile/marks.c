@@ -42,7 +42,8 @@ void mark_waiters(char text[MARK_SIZE], __u32 cnt)
 
 bool mark_is_native(const char *text)
 {
-	return !strcmp(text, MARK_NATIVE_TRUNCATED) || !strcmp(text, MARK_NATIVE_UNKNOWN);
+	return !strcmp(text, MARK_NATIVE_TRUNCATED) || !strcmp(text, MARK_NATIVE_DEPTH) ||
+	       !strcmp(text, MARK_NATIVE_UNKNOWN);
 }
 
 bool mark_is(const char *frame, size_t len)
@@ -59,6 +60,8 @@ static const struct {
 } meanings[] = {
 	{ MARK_NATIVE_TRUNCATED,
 	  "callers in C are hidden here: the code has neither unwind tables nor frame pointers, or was loaded only a moment ago; no sample is lost" },
+	{ MARK_NATIVE_DEPTH,
+	  "the C stack is deeper than krait walks, so C functions between the outer Python functions are missing; no sample is lost" },
 	{ "[truncated: depth]",
 	  "the stack is deeper than krait walks; its outermost frames are missing" },
 	{ "[truncated: other interpreter]",

@@ -22,8 +22,12 @@
 #define MARK_NOT_SAMPLED "[not sampled]"
 /* Garbage collection: frames below ran before it, frames above run because of it. */
 #define MARK_GC "[GC]"
-/* Missing native frames: just here; here and anywhere towards the root. */
+/*
+ * Missing native frames: just here, or from here to the root; because there are more than krait
+ * follows; here and anywhere towards the root.
+ */
 #define MARK_NATIVE_TRUNCATED "[truncated]"
+#define MARK_NATIVE_DEPTH "[truncated: native depth]"
 #define MARK_NATIVE_UNKNOWN "[unknown native frames]"
 /* About asyncio tasks: who awaits whom, and their frames. */
 #define MARK_TASKS_TORN "[truncated: tasks that were changing]"

@@ -29,10 +29,11 @@ static __u32 count_activations(const struct join_input *s)
 static __u32 count_evaluations(const struct join_input *s, struct native *native, __u32 behind)
 {
 	__u32 cnt = 0, end = find_switcher(s, behind);
+	bool later;
 
 	for (__u32 i = behind; i < end; i++)
 		cnt += s->origins[i] == ORIGIN_INTERPRETER &&
-		       native__is_eval(native, s->natives[i].ip - 1);
+		       native__is_eval(native, s->natives[i].ip - 1, &later);
 	return cnt;
 }
 
@@ -53,10 +54,12 @@ static __u64 leaf_entry_addr(const struct join_input *s)
 static bool is_above(const struct join_input *s, struct native *native, __u32 i)
 {
 	__u64 addr = leaf_entry_addr(s);
+	bool later;
 
 	if (!i || addr >= s->natives[i - 1].frame_addr)
 		return true;
-	return addr < s->natives[0].frame_addr && !native__is_eval(native, s->natives[0].ip);
+	return addr < s->natives[0].frame_addr &&
+	       !native__is_eval(native, s->natives[0].ip, &later);
 }
 
 enum join_chain greenlet_chain(const struct join_input *s, struct native *native, bool has_owner)

@@ -34,6 +34,7 @@ struct native_part {
 	__u64 start_ticks;
 	__u64 now_ns;
 	struct join join;
+	bool too_deep; /* its native chain ends at KRAIT_MAX_NATIVE */
 };
 
 struct native_part *native_part__new(const struct native_part_options *options,
@@ -201,6 +202,9 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 		if (p->info.offsets.frame_kind == PY_FRAME_OBJECT)
 			in.evals = s->evals;
 		native_stack_find_roles(s, record, in.evals);
+		in.evals_known = s->evals_known;
+		in.has_frame = s->has_frame;
+		in.unevaluated = p->unevaluated;
 		space__mappings(p->space, &mapping_cnt);
 		in.native_cnt = s->cnt;
 		in.chain = find_chain(m, p, record, &in);
@@ -218,6 +222,8 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 	err = join_stacks(&m->join, &in);
 	if (err)
 		return err;
+	p->unevaluated = p->unevaluated || m->join.unevaluated;
+	m->too_deep = reason == NATIVE_LIMIT;
 	put_addresses(m, kernel);
 	if (in.taken || reason == NATIVE_NO_REGS)
 		count(m, reason);
@@ -384,8 +390,10 @@ __u32 native_part__frame(struct native_part *m, const struct join_item *item)
 		return native_node(m, item);
 	if (item->kind == JOIN_KERNEL)
 		return kernel_node(m, item);
-	return frame_mark(m->dict,
-			  item->kind == JOIN_UNKNOWN ? MARK_NATIVE_UNKNOWN : MARK_NATIVE_TRUNCATED);
+	if (item->kind == JOIN_UNKNOWN)
+		return frame_mark(m->dict, MARK_NATIVE_UNKNOWN);
+	return frame_mark(m->dict, item->kind == JOIN_CUT && m->too_deep ? MARK_NATIVE_DEPTH :
+									   MARK_NATIVE_TRUNCATED);
 }
 
 const struct native_part_stats *native_part__stats(const struct native_part *m)

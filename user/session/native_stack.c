@@ -11,6 +11,8 @@ void native_stack_clear(struct native_stack *s, struct native *native)
 	s->native = native;
 	s->cnt = 0;
 	s->evaluator = JOIN_NONE;
+	s->evals_known = KRAIT_MAX_NATIVE;
+	s->has_frame = false;
 	s->missed_made = false;
 }
 
@@ -43,7 +45,7 @@ void native_stack_take(struct native_stack *s, const struct record_sample *recor
 {
 	__u32 cnt;
 	const struct native_frame *frames = record__section(record, SECTION_NATIVE, &cnt);
-	bool by_fp;
+	bool by_fp, later;
 
 	for (__u32 i = 0; i < cnt; i++) {
 		s->frames[i] =
@@ -61,8 +63,10 @@ void native_stack_take(struct native_stack *s, const struct record_sample *recor
 			break;
 		}
 		s->origins[i] = s->modules[i] ? native__origin(s->native, s->modules[i],
-							       native_stack_place(s, i)) :
+							       native_stack_place(s, i), &later) :
 						ORIGIN_OTHER;
+		if (s->modules[i] && later && s->evals_known > i)
+			s->evals_known = i;
 		s->guessed[i] = false;
 		if (by_fp)
 			s->guessed[i - 1] = need_not_keep_fp(s->modules[i - 1]);
@@ -102,15 +106,35 @@ static __u32 find_jit(struct native_stack *s, bool frame_in_regs)
 
 static void find_evals(struct native_stack *s)
 {
-	for (__u32 i = 0; i < s->cnt; i++)
+	bool later = false;
+
+	for (__u32 i = 0; i < s->cnt; i++) {
 		s->evals[i] = s->origins[i] == ORIGIN_INTERPRETER &&
-			      native__is_eval(s->native, native_stack_place(s, i));
+			      native__is_eval(s->native, native_stack_place(s, i), &later);
+		if (later && s->evals_known > i)
+			s->evals_known = i;
+	}
+}
+
+/* An evaluation whose frame is not in the chain only checks whether it may begin and how it ends. */
+static bool has_frame(const struct native_stack *s)
+{
+	__u32 i = 0;
+
+	while (i < s->cnt && !s->evals[i])
+		i++;
+	if (!i || i == s->cnt || i > s->evals_known)
+		return false;
+	return s->origins[i - 1] != ORIGIN_INTERPRETER ||
+	       !native__may_check_call(s->native, native_stack_place(s, i - 1));
 }
 
 void native_stack_find_roles(struct native_stack *s, const struct record_sample *record, bool evals)
 {
 	find_made_code(s);
 	s->evaluator = find_jit(s, record->flags & SAMPLE_IN_FRAME);
-	if (evals)
-		find_evals(s);
+	if (!evals)
+		return;
+	find_evals(s);
+	s->has_frame = has_frame(s);
 }

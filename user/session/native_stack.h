@@ -25,6 +25,8 @@ struct native_stack {
 	__u8 origins[KRAIT_MAX_NATIVE]; /* enum module_origin; never ORIGIN_EMBEDDER */
 	bool guessed[KRAIT_MAX_NATIVE]; /* as join_input.guessed */
 	bool evals[KRAIT_MAX_NATIVE]; /* as join_input.evals, if requested */
+	__u32 evals_known; /* as join_input.evals_known */
+	bool has_frame; /* as join_input.has_frame */
 	__u32 evaluator; /* as join_input.evaluator */
 	bool missed_made; /* the walk passed code without rows that the process has generated */
 };

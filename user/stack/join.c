@@ -23,6 +23,7 @@ struct joiner {
 	__u32 left; /* frames on the root side yet to be visited */
 	bool broken; /* the natives are used up, or there are none */
 	bool due; /* a mark is due: callers of the previous native frame may be missing */
+	bool cut; /* the native chain was followed to where it was cut */
 	/*
 	 * JOIN_CHAIN_SWITCHING: natives up to here belong to greenlet and what it has called; 0:
 	 * none
@@ -54,9 +55,16 @@ static bool is_guessed(const struct joiner *j, __u32 i)
  */
 static void put_due_mark(struct joiner *j)
 {
-	if (j->due && !(j->out->cnt && j->out->items->kind == JOIN_TRUNCATED))
-		put(j, JOIN_TRUNCATED, 0);
+	__u32 last = j->out->cnt ? j->out->items->kind : JOIN_PYTHON;
+
+	if (j->due && last != JOIN_TRUNCATED && last != JOIN_CUT)
+		put(j, j->cut ? JOIN_CUT : JOIN_TRUNCATED, 0);
 	j->due = false;
+}
+
+static bool is_shown(const struct joiner *j, __u32 i)
+{
+	return j->in->interpreter || j->in->origins[i] != ORIGIN_INTERPRETER;
 }
 
 static void put_natives(struct joiner *j, __u32 end)
@@ -66,7 +74,7 @@ static void put_natives(struct joiner *j, __u32 end)
 
 		if (!guessed)
 			put_due_mark(j);
-		if (j->in->interpreter || j->in->origins[j->next] != ORIGIN_INTERPRETER)
+		if (is_shown(j, j->next))
 			put(j, JOIN_NATIVE, j->next);
 		j->due = j->due || guessed;
 		j->out->guessed = j->out->guessed || guessed;
@@ -173,6 +181,7 @@ static void break_off(struct joiner *j, __u32 end)
 static void break_off_at_end(struct joiner *j)
 {
 	break_off(j, j->in->ended ? root_end(j) : j->in->native_cnt);
+	j->cut = !j->in->ended;
 }
 
 /* Breaks off after all of the switcher's frames. */
@@ -288,14 +297,86 @@ static __u32 count_evals(const struct join_input *in, __u32 end)
 	return cnt;
 }
 
+/* The first evaluation in natives[from .. end - 1]; end: there is none. */
+static __u32 find_eval(const struct join_input *in, __u32 from, __u32 end)
+{
+	while (from < end && !in->evals[from])
+		from++;
+	return from;
+}
+
+/*
+ * Behind the natives that certainly call each other and whose roles are known, of a chain that was
+ * cut.
+ */
+static __u32 certain_end(const struct joiner *j)
+{
+	const struct join_input *in = j->in;
+	__u32 end = in->evals_known < in->native_cnt ? in->evals_known : in->native_cnt, i = 0;
+
+	while (i < end && !is_guessed(j, i))
+		i++;
+	return i < end ? i + 1 : end;
+}
+
+static bool shows_any(const struct joiner *j, __u32 from, __u32 end)
+{
+	while (from < end && !is_shown(j, from))
+		from++;
+	return from < end;
+}
+
+/*
+ * The native chain was cut: pairs frames and evaluations from the leaf, as far as it goes. Whether
+ * the first evaluation has a frame may be unknown. Each frame then belongs to one evaluation or to
+ * the next, and shows what the chain has only as long as it is the same either way: nothing between
+ * the two.
+ */
+static bool place_pairs_from_leaf(struct joiner *j)
+{
+	const struct join_input *in = j->in;
+	__u32 end = certain_end(j), at = find_eval(in, 0, end), left = in->frame_cnt, next;
+	__u32 evals = count_evals(in, end);
+	bool certain = in->has_frame;
+
+	if (!evals || evals > left + !certain || in->unevaluated)
+		return false;
+	if (evals > left) {
+		at = find_eval(in, at + 1, end);
+		certain = true;
+	}
+	for (; at < end; at = next) {
+		next = find_eval(in, at + 1, end);
+		if (!certain && left < in->frame_cnt &&
+		    (next == end || shows_any(j, j->next, next)))
+			break;
+		put_natives(j, at);
+		put_due_mark(j);
+		put(j, JOIN_PYTHON, --left);
+	}
+	if (certain && !left)
+		return true;
+	if (!certain)
+		j->next = in->native_cnt;
+	break_off_at_end(j);
+	if (left)
+		put_due_mark(j);
+	while (left)
+		put(j, JOIN_PYTHON, --left);
+	return true;
+}
+
 /* Puts each Python frame right above its evaluation; false if they do not pair up. */
 static bool place_pairs(struct joiner *j)
 {
 	const struct join_input *in = j->in;
 	__u32 end = find_switcher(j, in->native_cnt), evals = count_evals(in, end), at = 0;
 
-	if ((end == in->native_cnt && !in->ended) ||
-	    (evals != in->frame_cnt && evals != in->frame_cnt + 1))
+	if (end == in->native_cnt && !in->ended)
+		return place_pairs_from_leaf(j);
+	j->out->unevaluated = evals < in->frame_cnt && end == in->native_cnt &&
+			      certain_end(j) == end;
+	if (evals != in->frame_cnt && evals != in->frame_cnt + 1)
 		return false;
 	/* An evaluation that has no frame yet, or no longer, counts as the interpreter's own. */
 	for (; evals > in->frame_cnt; at++)
@@ -350,7 +431,7 @@ static void put_root(struct joiner *j)
 	}
 	j->out->complete = cnt && !j->broken && !j->missing && ended && !j->out->guessed;
 	if (j->in->interpreter && !j->broken && !ended && cnt)
-		j->due = true;
+		j->due = j->cut = true;
 	put_due_mark(j);
 }
 
@@ -374,7 +455,7 @@ int join_stacks(struct join *out, const struct join_input *in)
 		return -ENOMEM;
 	out->items = out->room + most;
 	out->cnt = 0;
-	out->guessed = false;
+	out->guessed = out->unevaluated = false;
 	for (__u32 i = 0; i < in->kernel_cnt; i++)
 		put(&j, JOIN_KERNEL, i);
 	if (in->unknown && !in->taken)

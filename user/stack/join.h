@@ -15,9 +15,10 @@
  * calls itself for each Python function, and gen_send_ex() (Objects/genobject.c) calls it anew
  * whenever a generator or coroutine resumes, whose frame is in the chain for just that time. No
  * other code in CPython puts a frame into the chain. So both chains have the same order, and are
- * paired from the root, but only if both are whole and of the same length. At the leaf an
- * evaluation may not have published its frame yet, or may have taken it back already: there can be
- * one more. A replaced evaluator (PEP 523) that runs frames without calling CPython's has fewer
+ * paired if they are whole and of the same length. At the leaf an evaluation may not have published
+ * its frame yet, or may have taken it back already: there can be one more. If the native chain was
+ * cut they are paired from the leaf, unless the process has had a frame without an evaluation. A
+ * replaced evaluator (PEP 523) that runs frames without calling CPython's has fewer
  * evaluations, and an extension that puts frames of its own into the chain has more frames: these
  * are not joined, and a mark says so. 3.10's chain of struct _cframe (PyThreadState.cframe) lies on
  * the C stack and would give each evaluation an address, but does not say which frame belongs to
@@ -37,7 +38,7 @@
  * ends there.
  *
  * Must hold: every Python frame is in the result once, in order; so is every native frame that is
- * wanted.
+ * wanted, except where evaluations cannot be paired for certain: a mark stands for it there.
  */
 #ifndef KRAIT_STACK_JOIN_H
 #define KRAIT_STACK_JOIN_H
@@ -80,6 +81,9 @@ struct join_input {
 	 * frames: which natives are evaluations. NULL: use the entry frames.
 	 */
 	const bool *evals;
+	__u32 evals_known; /* roles of the natives from this one on are not known yet */
+	bool has_frame; /* the leaf's evaluation has certainly one in frames[] */
+	bool unevaluated; /* the process has had frames without an evaluation: see struct join */
 	bool interpreter; /* show the interpreter's own frames and the start code, too */
 };
 
@@ -88,6 +92,7 @@ enum join_kind {
 	JOIN_NATIVE,
 	JOIN_KERNEL,
 	JOIN_TRUNCATED, /* native frames are missing here */
+	JOIN_CUT, /* and from here to the root: the native chain was cut */
 	JOIN_UNKNOWN, /* native frames are missing here, and anywhere further towards the root */
 };
 
@@ -105,6 +110,7 @@ struct join {
 	__u32 cap;
 	bool complete; /* every activation was found in the native chain, which reached its end */
 	bool guessed; /* some caller is a guess */
+	bool unevaluated; /* for 3.8 to 3.10: both chains are whole, and some frame has no evaluation */
 	/* User-mode frame that is shown on top although it is a caller, not the leaf; 0: none. */
 	__u32 bare;
 	/*

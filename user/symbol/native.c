@@ -369,52 +369,64 @@ static enum cached_role role_in_python(struct native *n, const struct mapping *m
 		       ROLE_NONE;
 }
 
-/* The role of code in such a file, or in greenlet's (exposer). */
-static enum cached_role role_of(struct native *n, __u64 ip, bool exposer)
+/* The role of code in such a file, or in greenlet's (exposer). *ret_later: not known now. */
+static enum cached_role role_of(struct native *n, __u64 ip, bool exposer, bool *ret_later)
 {
 	struct cached *c = cache_slot(n, ip);
 	const struct mapping *m;
 	enum cached_role role = exposer ? ROLE_EXPOSER : ROLE_NONE;
-	bool later = false;
 	__u64 offset;
 
+	*ret_later = false;
 	if (c && c->ip == ip && c->role != ROLE_NOT_ASKED)
 		return c->role;
 	m = space__find(n->space, ip);
 	offset = m ? ip - m->start + m->offset : 0;
 	if (m && native_files__is_closed(n->files, m->module) &&
 	    !native_files__knows(n->files, m->module, offset)) {
-		if (native_files__starves(n->files, m->module))
+		*ret_later = native_files__starves(n->files, m->module);
+		if (*ret_later)
 			return role;
 		open_symbols(n, m, n->now_ns);
 	}
 	if (m && !exposer)
-		role = role_in_python(n, m, offset, &later);
-	else if (m && !native_files__may_expose(n->files, m->module, offset, &later))
+		role = role_in_python(n, m, offset, ret_later);
+	else if (m && !native_files__may_expose(n->files, m->module, offset, ret_later))
 		role = ROLE_NONE;
-	c = later ? NULL : take_slot(n, ip);
+	c = *ret_later ? NULL : take_slot(n, ip);
 	if (c)
 		c->role = role;
 	return role;
 }
 
-bool native__is_eval(struct native *n, __u64 ip)
+bool native__is_eval(struct native *n, __u64 ip, bool *ret_later)
 {
-	return role_of(n, ip, false) == ROLE_EVAL;
+	return role_of(n, ip, false, ret_later) == ROLE_EVAL;
+}
+
+bool native__may_check_call(struct native *n, __u64 ip)
+{
+	const struct mapping *m = space__find(n->space, ip);
+
+	return !m || native_files__may_check_call(n->files, m->module, ip - m->start + m->offset);
 }
 
 bool native__may_expose(struct native *n, __u64 ip)
 {
-	return role_of(n, ip, true) == ROLE_EXPOSER;
+	bool later;
+
+	return role_of(n, ip, true, &later) == ROLE_EXPOSER;
 }
 
-enum module_origin native__origin(struct native *n, const struct module *module, __u64 ip)
+enum module_origin native__origin(struct native *n, const struct module *module, __u64 ip,
+				  bool *ret_later)
 {
 	enum module_origin origin = space__origin(n->space, module);
 
+	*ret_later = false;
 	if (origin != ORIGIN_EMBEDDER)
 		return origin;
-	return role_of(n, ip, false) == ROLE_NONE ? ORIGIN_OTHER : ORIGIN_INTERPRETER;
+	return role_of(n, ip, false, ret_later) == ROLE_NONE ? ORIGIN_OTHER : ORIGIN_INTERPRETER;
 }
 
 static void want_file(struct native *n, const struct mapping *m, __u64 now_ns)

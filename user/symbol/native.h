@@ -69,12 +69,18 @@ const struct module *native__place(const struct native *n, __u64 ip, __u64 *ret_
 void native__catch_up(struct native *n, __u64 now_ns);
 
 /*
- * Whose the code is at that address of that module, as space__origin(); what is not known yet in
- * an application that has the interpreter inside counts as the application's.
+ * Whose the code is at that address of that module, as space__origin(); what is not known yet
+ * (*ret_later) in an application that has the interpreter inside counts as the application's.
  */
-enum module_origin native__origin(struct native *n, const struct module *module, __u64 ip);
-/* For code that was found: is it the function that evaluates a Python frame? */
-bool native__is_eval(struct native *n, __u64 ip);
+enum module_origin native__origin(struct native *n, const struct module *module, __u64 ip,
+				  bool *ret_later);
+/*
+ * For code that was found: is it the function that evaluates a Python frame? *ret_later: not known
+ * yet.
+ */
+bool native__is_eval(struct native *n, __u64 ip, bool *ret_later);
+/* For the interpreter's: may an evaluation have called it whose frame is not in the chain? */
+bool native__may_check_call(struct native *n, __u64 ip);
 /* For greenlet's code: may it be the function that unlinks entry frames? */
 bool native__may_expose(struct native *n, __u64 ip);
 

@@ -20,6 +20,8 @@
 
 /* Evaluates a frame (Python/ceval.c, since 3.6); also parts of it: "….cold". */
 #define EVAL_NAME "_PyEval_EvalFrameDefault"
+/* _Py_CheckRecursiveCall, _Py_CheckFunctionResult: what it calls before and after having a frame. */
+#define CHECKER_NAME "_Py_Check"
 /* A substring of its name, mangled or not (greenlet 3.0+). */
 #define EXPOSER_NAME "expose_frames"
 
@@ -401,6 +403,14 @@ bool native_files__is_python(struct native_files *f, struct module *module, __u6
 	const struct native_symbol *s = function_at(f, module, offset, ret_later);
 
 	return s && s->is_python;
+}
+
+bool native_files__may_check_call(struct native_files *f, struct module *module, __u64 offset)
+{
+	bool later;
+	const struct native_symbol *s = function_at(f, module, offset, &later);
+
+	return !s || !strncmp(s->name, CHECKER_NAME, strlen(CHECKER_NAME));
 }
 
 bool native_files__may_expose(struct native_files *f, struct module *module, __u64 offset,

@@ -123,6 +123,11 @@ bool native_files__is_eval(struct native_files *f, struct module *module, __u64 
 /* Is the function at that offset CPython's own (symbol/python_code.h)? *ret_later: not known yet. */
 bool native_files__is_python(struct native_files *f, struct module *module, __u64 offset,
 			     bool *ret_later);
+/*
+ * May it be in what that function calls while its frame is not in the thread's chain? Up to 3.10;
+ * true if unknown.
+ */
+bool native_files__may_check_call(struct native_files *f, struct module *module, __u64 offset);
 /* May it be in greenlet's function that unlinks entry frames (bpf/exposed.h)? True if unknown. */
 bool native_files__may_expose(struct native_files *f, struct module *module, __u64 offset,
 			      bool *ret_later);
