@@ -84,6 +84,44 @@ def check_filters(tap, path, main):
     tap.ok("time.sleep" in said and " n += 1" not in said.replace("0.00%", ""), "annotate --state", said)
 
 
+def rows(text):
+    """Returns {function: (self, what it waits for)} of a table with that column."""
+    text = "\n" + text
+    start = text.index("Waits for")
+    where = start - text.rindex("\n", 0, start) - 1
+    end = text.index("Function", start) - text.rindex("\n", 0, start) - 1
+    return {line[end:].split("  ")[0].strip(): (float(line[:7].strip(" %")), line[where:end].strip())
+            for line in text[start:].splitlines()[1:] if re.match(r" *[\d.]+% +[\d.]+% ", line)}
+
+
+def check_who_waits(tap, path):
+    """A report says which function waits, and for what: not that "[lock]" waits, or the kernel."""
+    for args in (("--event", "offcpu-time"), ("--wall",)):
+        name, text = "report %s: " % args[0], krait("report", *args, "-n", "0", "-i", path).stdout
+        table = rows(text)
+        tap.ok(table["in_sleep"][1].startswith("sleep") and table["in_pipe"][1].startswith("io: read pipe") and
+               "gil" in table["spin_a"][1], name + "functions wait for what they wait for", text)
+        tap.ok(not any(f.startswith(("[sleep", "[io", "[gil", "[lock")) for f in table), name + "marks do not wait", text)
+        tap.ok("[sleep] in " in text and "[gil] in " in text, name + "what states are, and their sums", text)
+    off = rows(krait("report", "--event", "offcpu-time", "-n", "0", "-i", path).stdout)
+    tap.ok(not any("schedule" in f for f in off), "nor does the kernel", off)
+    for word in ("sleep", "[sleep]"):
+        text = krait("report", "--event", "offcpu-time", "--callers", word, "-i", path).stdout
+        tap.ok(text.count("in_sleep") == 1 and re.search(r"%.* \[sleep\]$", text, re.M) and "schedule" not in text,
+               "--callers %s: who waits, without the kernel" % word, text)
+    text = krait("report", "--event", "offcpu-time", "--callers", "[si]*_[ab]", "-i", path).stdout
+    tap.ok("spin_a" in text and "spin_b" in text, "--callers [si]*_[ab]: a pattern, since nothing has that name", text)
+    text = krait("report", "--event", "offcpu-time", "--callers", "sleep", "--kernel", "-i", path).stdout
+    tap.ok("schedule" in text or "nanosleep" in text, "--kernel: with the kernel", text)
+    text = krait("report", "--event", "offcpu-time", "--tree", "-i", path).stdout
+    tap.ok("in_sleep" in text and "[sleep]" in text and "schedule" not in text, "--tree: without the kernel", text)
+    for word in ("io", "[io: read pipe]"):
+        found = script_samples(path, "--function", word)
+        tap.ok(found and all(s[3] == "pipe]" for s in found), "--function %s: these waits" % word, found[:3])
+    text = krait("diff", "--event", "offcpu-time", "-m", "0", path, path).stdout
+    tap.ok("in_sleep" in text and "schedule" not in text, "diff: functions wait", text)
+
+
 # ---- consumers ------------------------------------------------------------------------------------
 
 
@@ -321,8 +359,12 @@ def check(tap, python):
         cost = {key: h.parse_stats(r.err).get("switches.%s_ns" % key, -1) for key in ("cost", "stacks", "over")}
         tap.ok(cost["cost"] > 0 and cost["stacks"] > 0 and cost["over"] >= 0, "--stats: what following the switches took", cost)
         tap.ok(target.alive(), "the target is alive")
+        whole = r.path("whole.data")
+        done = krait("record", "-q", "--off-cpu", "-p", str(target.pid), "-d", "400ms", "-o", whole)
+        tap.equal(done.returncode, 0, "recorded with native code and the kernel", done.stderr)
     path = r.path("x.data")
     check_filters(tap, path, target.pid)
+    check_who_waits(tap, whole)
     waits = folded_sums(path, "--event", "offcpu-time")
     sums = script_sums(path)
     total, gil, cpu = sum(waits.values()), waits["gil"], sums["cpu-clock"][1]

@@ -138,6 +138,32 @@ def check_lengths(tap, python):
     tap.equal(set(re.findall(r" in ([\d.]+ m?s) \(", text)), {"50 ms"}, "of a part: the part's length", text)
 
 
+def page_measure(path):
+    with open(path, encoding="utf-8") as f:
+        return re.search(r'"measure":"(\w+)"', f.read())[1]
+
+
+def check_opens(tap, python):
+    """What was recorded as one time is shown as one by all that read the capture."""
+    r = h.record("--wall", outputs=("x.data", "x.html", "x.folded"), lines=False, command=python.command("-c", SLEEPY))
+    path, name = r.path("x.data"), python.name + ": recorded with --wall, "
+    text = krait("report", "-i", path).stdout
+    tap.ok("# event wall-clock" in text and "# event cpu-clock" not in text, name + "report shows wall-clock time", text)
+    for out in ("again.html", "again.folded"):
+        krait("convert", "-q", "-i", path, "-o", r.path(out))
+    tap.equal([page_measure(r.path(out)) for out in ("x.html", "again.html")], ["wall", "wall"], name + "so does a page")
+    with open(r.path("x.folded"), encoding="utf-8") as first, open(r.path("again.folded"), encoding="utf-8") as again:
+        tap.equal(again.read(), first.read(), name + "so do folded stacks")
+    text = krait("report", "--event", "cpu-clock", "-i", path).stdout
+    tap.ok(" of CPU time in " in text and "Waits for" not in text, name + "an event that is asked for is shown", text)
+    text = krait("diff", path, path).stdout
+    tap.ok(" of time in " in text, name + "diff", text)
+    r = h.record("--off-cpu", outputs=("x.data", "x.html"), lines=False, command=python.command("-c", SLEEPY))
+    text = krait("report", "-i", r.path("x.data")).stdout
+    tap.ok("# event cpu-clock" in text and "# event offcpu-time" in text, python.name + ": with --off-cpu two events are two", text)
+    tap.equal(page_measure(r.path("x.html")), "cpu", python.name + ": and a page opens with the first")
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -147,6 +173,7 @@ def main():
         check(tap, python)
     check_end(tap, found[0])
     check_lengths(tap, found[0])
+    check_opens(tap, found[0])
     tap.equal(krait("record", "--wall", "-e", "page-faults", "true").returncode, 2, "without a clock there is no sum")
     h.cleanup()
     tap.done()

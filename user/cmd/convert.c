@@ -30,6 +30,7 @@ struct convert {
 	const char *format;
 	struct page_sources sources;
 	bool quiet, no_source;
+	bool began; /* a sample has come */
 };
 
 enum { KEY_LINES = 256, KEY_NO_PROCESS, KEY_NO_SOURCE };
@@ -139,8 +140,13 @@ static const struct argp parser = {
 
 static void on_sample(void *ctx, const struct profile *p, const struct profile_sample *s)
 {
-	outputs__sample(ctx, p, s);
-	outputs__tick(ctx, p, s->time_ns);
+	struct convert *c = ctx;
+
+	if (!c->began && input_joins_time(&c->input, p))
+		outputs__join_time(c->outputs);
+	c->began = true;
+	outputs__sample(c->outputs, p, s);
+	outputs__tick(c->outputs, p, s->time_ns);
 }
 
 /*
@@ -204,8 +210,6 @@ static int convert(struct convert *c)
 	struct input in;
 	int code = EXIT_CODE_OK;
 
-	if (c->input.wall)
-		outputs__join_time(c->outputs);
 	if (!c->no_source)
 		page_sources_offer(&c->sources, &c->emit);
 	for (unsigned i = 0; i < c->path_cnt; i++) {
@@ -219,7 +223,7 @@ static int convert(struct convert *c)
 		}
 	}
 	c->input.filter.sources |= c->emit.lines || outputs__use_sources(c->outputs);
-	code = input__load(&in, &c->input, NULL, on_sample, c->outputs);
+	code = input__load(&in, &c->input, NULL, on_sample, c);
 	if (code == EXIT_CODE_OK && !is_lossless(c, &in))
 		code = EXIT_CODE_USAGE;
 	if (code == EXIT_CODE_OK) {

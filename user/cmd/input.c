@@ -12,6 +12,7 @@
 #include "util/cleanup.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/pattern.h"
 
 enum {
 	KEY_PID = 1000,
@@ -31,38 +32,38 @@ enum {
 };
 
 /* Which samples: what all commands that read a capture have. */
-#define FILTER_OPTIONS                                                                             \
-	{ "pid", KEY_PID, "PID[,PID...]", 0, "only these processes" },                             \
-		{ "tid", KEY_TID, "TID", 0, "only this thread" },                                  \
-		{ "thread", KEY_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT },                        \
-		{ "comm", KEY_COMM, "NAME", 0, "only threads, or processes, of this name" },       \
-		{ "function", KEY_FUNCTION, "NAME", 0,                                             \
-		  "only stacks with a matching function or file: Cart.total, "                     \
-		  "'test_*', cart.py" },                                                           \
-		{ "event", KEY_EVENT, "NAME", 0,                                                   \
-		  "only this event of a capture with several (default: the first; "                \
-		  "report: all)" },                                                                \
-		{ "wall", KEY_WALL, 0, 0,                                                          \
-		  "show time on and off the CPU as one event, wall-clock, for a "                  \
-		  "capture made with --wall or --off-cpu" },                                       \
-		{ "idle", KEY_IDLE, 0, 0, "also idle threads, as in py-spy: the same as --wall" }, \
-		{ "state", KEY_STATE, "STATE[,STATE...]", 0,                                       \
-		  "only samples in these states: " STATES_WORDS },                                 \
-		{ "gil", KEY_GIL, 0, 0, "only threads that held the GIL, as in py-spy" },          \
-		{ "time", KEY_TIME, "FROM,TO", 0,                                                  \
-		  "only this range, in seconds since the first sample; you can "                   \
-		  "omit either" },                                                                 \
-		{ "no-kernel", KEY_NO_KERNEL, 0, 0,                                                \
-		  "no kernel frames: their samples count for the function that "                   \
-		  "called the kernel" },                                                           \
-		{ "no-native", KEY_NO_NATIVE, 0, 0,                                                \
-		  "no native frames: their samples count for the Python function "                 \
-		  "that called them" },                                                            \
-	{                                                                                          \
-		"inline", KEY_INLINE, 0, 0,                                                        \
-			"also functions that the compiler inlined in native code, as "             \
-			"\"name (inlined)\", if debug information is available here or "           \
-			"in the capture (record --inline)"                                         \
+#define FILTER_OPTIONS                                                                                                            \
+	{ "pid", KEY_PID, "PID[,PID...]", 0, "only these processes" },                                                            \
+		{ "tid", KEY_TID, "TID", 0, "only this thread" },                                                                 \
+		{ "thread", KEY_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT },                                                       \
+		{ "comm", KEY_COMM, "NAME", 0, "only threads, or processes, of this name" },                                      \
+		{ "function", KEY_FUNCTION, "NAME", 0,                                                                            \
+		  "only stacks with a matching function or file: Cart.total, "                                                    \
+		  "'test_*', cart.py" },                                                                                          \
+		{ "event", KEY_EVENT, "NAME", 0,                                                                                  \
+		  "only this event of a capture with several (default: the first, or wall-clock if it was recorded with --wall; " \
+		  "report: all)" },                                                                                               \
+		{ "wall", KEY_WALL, 0, 0,                                                                                         \
+		  "show time on and off the CPU as one event, wall-clock, for a "                                                 \
+		  "capture made with --wall or --off-cpu" },                                                                      \
+		{ "idle", KEY_IDLE, 0, 0, "also idle threads, as in py-spy: the same as --wall" },                                \
+		{ "state", KEY_STATE, "STATE[,STATE...]", 0,                                                                      \
+		  "only samples in these states: " STATES_WORDS },                                                                \
+		{ "gil", KEY_GIL, 0, 0, "only threads that held the GIL, as in py-spy" },                                         \
+		{ "time", KEY_TIME, "FROM,TO", 0,                                                                                 \
+		  "only this range, in seconds since the first sample; you can "                                                  \
+		  "omit either" },                                                                                                \
+		{ "no-kernel", KEY_NO_KERNEL, 0, 0,                                                                               \
+		  "no kernel frames: their samples count for the function that "                                                  \
+		  "called the kernel" },                                                                                          \
+		{ "no-native", KEY_NO_NATIVE, 0, 0,                                                                               \
+		  "no native frames: their samples count for the Python function "                                                \
+		  "that called them" },                                                                                           \
+	{                                                                                                                         \
+		"inline", KEY_INLINE, 0, 0,                                                                                       \
+			"also functions that the compiler inlined in native code, as "                                            \
+			"\"name (inlined)\", if debug information is available here or "                                          \
+			"in the capture (record --inline)"                                                                        \
 	}
 
 static const struct argp_option options[] = {
@@ -221,14 +222,23 @@ static void say_none_wanted(const struct input_options *o, const char *name, __u
 	else if (f->states || f->holds_gil)
 		snprintf(there, sizeof(there),
 			 " (krait record --off-cpu records the states of threads)");
-	else if (f->function)
+	else if (f->function && !pattern_is_glob(f->function))
 		snprintf(there, sizeof(there), " (a pattern such as '*.%.64s' may help)",
 			 f->function);
 	log_error(NULL, "%s: none of its %llu samples fits%s%s", name, samples, o->given, there);
 }
 
-static int load_folded(struct input *in, FILE *file, const struct input_options *o,
-		       const char *name)
+/* Nothing has the name literally: it may be a pattern. True: the file is to be read again. */
+static bool turn_to_pattern(struct input_options *o, FILE *file)
+{
+	if (!o->filter.function || o->filter.function_use != PATTERN_LITERAL ||
+	    !pattern_is_glob(o->filter.function) || fseek(file, 0, SEEK_SET))
+		return false;
+	o->filter.function_use = PATTERN_GLOB;
+	return true;
+}
+
+static int load_folded(struct input *in, FILE *file, struct input_options *o, const char *name)
 {
 	static const struct perf_import_stats none;
 	const struct perf_filter *filter = &o->filter;
@@ -244,12 +254,15 @@ static int load_folded(struct input *in, FILE *file, const struct input_options 
 			  name);
 		return EXIT_CODE_USAGE;
 	}
-	if (filter->function && !(stacks = stack_filter__new(filter->function))) {
+	if (filter->function &&
+	    !(stacks = stack_filter__new(filter->function, filter->function_use))) {
 		log_error(NULL, "out of memory");
 		return EXIT_CODE_OUTPUT;
 	}
 	err = folded_read(profile__counts(in->profile, 0), file, stacks, &stats);
 	stack_filter__free(stacks);
+	if (!err && !stats.samples && stats.filtered && turn_to_pattern(o, file))
+		return load_folded(in, file, o, name);
 	if (err) {
 		log_error(NULL, "cannot read %s, line %llu: %s", name, stats.lines, strerror(-err));
 		return EXIT_CODE_OUTPUT;
@@ -317,6 +330,11 @@ void input__say_event(const struct input *in)
 			 c->event.name, in->stats.samples - c->samples);
 }
 
+bool input_joins_time(const struct input_options *o, const struct profile *p)
+{
+	return o->wall || (!o->filter.event && profile__is_wall(p));
+}
+
 /* Tells whether there is off-CPU time to add. */
 static bool has_waits(const struct profile *p)
 {
@@ -339,8 +357,8 @@ static int join_time(struct input *in, const char *name)
 	return EXIT_CODE_OUTPUT;
 }
 
-static int load_capture(struct input *in, FILE *file, const struct input_options *o,
-			const char *name, input_sample_fn fn, void *ctx)
+static int load_capture(struct input *in, FILE *file, struct input_options *o, const char *name,
+			input_sample_fn fn, void *ctx)
 {
 	const struct perf_import_config config = {
 		.path = name,
@@ -355,10 +373,13 @@ static int load_capture(struct input *in, FILE *file, const struct input_options
 		log_error(NULL, "%s", err.text);
 		return err.code;
 	}
+	/* Nobody has got a sample yet. */
+	if (!in->stats.samples && in->stats.filtered && turn_to_pattern(o, file))
+		return load_capture(in, file, o, name, fn, ctx);
 	in->event = in->stats.event;
 	say_oddities(&in->stats, name);
 	if (in->stats.samples)
-		return o->wall ? join_time(in, name) : EXIT_CODE_OK;
+		return input_joins_time(o, in->profile) ? join_time(in, name) : EXIT_CODE_OK;
 	if (in->stats.filtered)
 		say_none_wanted(o, name, in->stats.filtered, &in->stats);
 	else if (in->stats.other_events)
@@ -389,9 +410,10 @@ bool input_is_capture(const char *path)
 	return file && is_capture(file);
 }
 
-int input__load(struct input *ret, const struct input_options *o, const struct input *beside,
+int input__load(struct input *ret, const struct input_options *given, const struct input *beside,
 		input_sample_fn fn, void *ctx)
 {
+	struct input_options copy = *given, *o = &copy;
 	const char *path = o->path ? o->path : INPUT_DEFAULT;
 	bool is_stdin = !strcmp(path, "-");
 	cleanup_fclose FILE *opened = is_stdin ? NULL : fopen(path, "re");
@@ -410,6 +432,9 @@ int input__load(struct input *ret, const struct input_options *o, const struct i
 		return EXIT_CODE_OUTPUT;
 	}
 	setvbuf(file, NULL, _IOFBF, 1 << 18);
+	/* A pipe cannot be read again. */
+	if (fseek(file, 0, SEEK_CUR))
+		o->filter.function_use = PATTERN_EITHER;
 	if (!is_capture(file) && (o->filter.no_native || o->filter.no_kernel) && !o->may_fold) {
 		log_error(NULL,
 			  "%s: folded stacks do not say what is native: --no-native and "

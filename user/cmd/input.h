@@ -55,6 +55,8 @@ int input__load(struct input *ret, const struct input_options *o, const struct i
 		input_sample_fn fn, void *ctx) __attribute__((warn_unused_result));
 void input__free(struct input *in);
 
+/* Is time on and off the CPU shown as one? Known with the first sample. */
+bool input_joins_time(const struct input_options *o, const struct profile *p);
 /* Returns the counts of the shown event. */
 const struct counts *input__shown(const struct input *in);
 /* For commands that show only one of several events: says which. */

@@ -99,7 +99,8 @@ static void add_off_cpu(struct record_options *o, bool clocks, struct argp_state
 	if (o->event_cnt == KRAIT_MAX_EVENTS)
 		arguments_refuse(state, "--off-cpu adds an event, and there can be %d at most",
 				 KRAIT_MAX_EVENTS);
-	event_off_cpu(&o->events[o->event_cnt++], o->off_cpu_ns);
+	event_off_cpu(&o->events[o->event_cnt], o->off_cpu_ns);
+	o->events[o->event_cnt++].joined = o->wall;
 }
 
 static void check_event(const struct record_options *o, unsigned index, struct argp_state *state)

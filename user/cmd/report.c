@@ -22,6 +22,7 @@
 #include "emit/thread_table.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/pattern.h"
 
 /* Nodes below this share say little and hide the rest. */
 #define TREE_MIN_PERCENT 1.0
@@ -38,6 +39,7 @@ enum option_key {
 	OPTION_UNIT,
 	OPTION_COLOR,
 	OPTION_NO_PAGER,
+	OPTION_KERNEL,
 };
 
 enum report_by {
@@ -87,8 +89,11 @@ static const struct argp_option option_table[] = {
 	{ "lines", OPTION_LINES, NULL, 0, "one row or node per line, not per function", 0 },
 	{ "tree", OPTION_TREE, NULL, 0, "print the call tree", 0 },
 	{ "callers", OPTION_CALLERS, "NAME", 0,
-	  "print who calls the functions NAME (as for --function), as a tree from there to the root",
+	  "print who calls the functions NAME (as for --function), as a tree from there to the root; lock, io, sleep: "
+	  "who waits for that",
 	  0 },
+	{ "kernel", OPTION_KERNEL, NULL, 0,
+	  "with --tree and --callers: also the kernel's functions below a wait", 0 },
 	{ "unit", OPTION_UNIT, "time|samples", 0,
 	  "print the time that samples stand for (default) or their "
 	  "number",
@@ -161,6 +166,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPTION_TREE:
 		o->tree = true;
 		return 0;
+	case OPTION_KERNEL:
+		o->summary.wait_kernel = true;
+		return 0;
 	case OPTION_LINES:
 		o->summary.lines = true;
 		return 0;
@@ -207,6 +215,7 @@ static const struct argp parser = {
 	       "  krait report --by opcode --function total instructions, of record --opcodes\n"
 	       "  krait report --tree --min-percent 2 --comm worker out.data\n"
 	       "  krait report --callers Cart.total         who calls it, and for how much\n"
+	       "  krait report --callers lock               who waits for locks, of record --off-cpu\n"
 	       "  krait report --children --function Cart.total    what it calls\n"
 	       "  krait record -p PID -f folded -o - | krait report -\n",
 	.children = input_children,
@@ -304,10 +313,10 @@ int cmd_report(int argc, char **argv)
 		pager_end(&pager);
 		/* A reader such as head that has seen enough is no error. */
 		if (err == -ENOENT) {
-			log_error(
-				NULL,
-				"no function \"%s\" in the samples (a pattern such as *.%s may help)",
-				o.callers, o.callers);
+			log_error(NULL, "no function \"%s\" in the samples%s%s%s", o.callers,
+				  pattern_is_glob(o.callers) ? "" : " (a pattern such as *.",
+				  pattern_is_glob(o.callers) ? "" : o.callers,
+				  pattern_is_glob(o.callers) ? "" : " may help)");
 			code = EXIT_CODE_EMPTY;
 		} else if (err == -ENODATA && o.by == BY_OPCODE) {
 			log_error(

@@ -7,6 +7,7 @@
 #include "emit/callers.h"
 #include "emit/escape.h"
 #include "emit/label.h"
+#include "profile/waits.h"
 #include "util/cleanup.h"
 #include "util/stream.h"
 
@@ -164,40 +165,53 @@ static int print(struct tree *t)
 	return stream_finish(t->report.out);
 }
 
-int call_tree(FILE *out, const struct counts *c, const struct summary_options *o)
+static int tree_of(FILE *out, const struct counts *c, const char *pattern,
+		   const struct summary_options *o)
 {
 	const struct view_options options = { .lines = o->lines,
 					      .sources = true,
-					      .processes = o->tree_processes,
+					      .processes = !pattern && o->tree_processes,
 					      .order = VIEW_BY_COUNT };
 	cleanup_view struct view *v = NULL;
-	struct tree t = { 0 };
+	cleanup_free struct view_node *nodes = NULL;
+	struct tree t = { .callers = pattern };
 	int err = view__new(&v, c, &options);
 
+	if (!err && pattern)
+		err = callers_of(&nodes, &t.cnt, v, pattern);
 	if (err)
 		return err;
-	t = (struct tree){ .view = v, .nodes = v->nodes, .cnt = v->node_cnt };
+	t.view = v;
+	t.nodes = pattern ? nodes : v->nodes;
+	t.cnt = pattern ? t.cnt : v->node_cnt;
 	text_report_begin(&t.report, out, c, o);
 	return print(&t);
+}
+
+/* Kernel code below a wait is the same everywhere, and hides who waits. */
+static int print_tree(FILE *out, const struct counts *c, const char *pattern,
+		      const struct summary_options *o)
+{
+	struct counts *waits;
+	int err;
+
+	if (o->wait_kernel || !waits_are_in(c))
+		return tree_of(out, c, pattern, o);
+	waits = waits__new_without_kernel(c);
+	if (!waits)
+		return -ENOMEM;
+	err = tree_of(out, waits, pattern, o);
+	counts__free(waits);
+	return err;
+}
+
+int call_tree(FILE *out, const struct counts *c, const struct summary_options *o)
+{
+	return print_tree(out, c, NULL, o);
 }
 
 int callers_tree(FILE *out, const struct counts *c, const char *pattern,
 		 const struct summary_options *o)
 {
-	const struct view_options options = { .lines = o->lines,
-					      .sources = true,
-					      .order = VIEW_BY_COUNT };
-	cleanup_view struct view *v = NULL;
-	cleanup_free struct view_node *nodes = NULL;
-	struct tree t = { .callers = true };
-	int err = view__new(&v, c, &options);
-
-	if (!err)
-		err = callers_of(&nodes, &t.cnt, v, pattern);
-	if (err)
-		return err;
-	t.view = v;
-	t.nodes = nodes;
-	text_report_begin(&t.report, out, c, o);
-	return print(&t);
+	return print_tree(out, c, pattern, o);
 }

@@ -19,21 +19,28 @@ struct callers {
 	struct idindex index; /* nodes by parent and frame */
 };
 
-static int find_wanted(struct callers *c, const char *pattern)
+static bool choose(struct callers *c, const char *pattern, enum pattern_use use)
 {
 	const struct view *v = c->view;
 	bool any = false;
 
-	c->wanted = calloc(v->frame_cnt, sizeof(*c->wanted));
-	if (!c->wanted)
-		return -ENOMEM;
 	for (__u32 i = 1; i < v->frame_cnt; i++) {
 		const struct profile_frame *f = &v->frames[i];
 
-		c->wanted[i] = frame_matches(pattern, f->kind, label_name(v, f), view_file(v, f));
+		c->wanted[i] =
+			frame_matches(pattern, use, f->kind, label_name(v, f), view_file(v, f));
 		any |= c->wanted[i];
 	}
-	return any ? 0 : -ENOENT;
+	return any;
+}
+
+static int find_wanted(struct callers *c, const char *pattern)
+{
+	c->wanted = calloc(c->view->frame_cnt, sizeof(*c->wanted));
+	if (!c->wanted)
+		return -ENOMEM;
+	return choose(c, pattern, PATTERN_LITERAL) || choose(c, pattern, PATTERN_GLOB) ? 0 :
+											 -ENOENT;
 }
 
 /* Node 0 is the root. Returns 0 or -ENOMEM. */

@@ -15,6 +15,7 @@
 #include "emit/places.h"
 #include "emit/text_report.h"
 #include "profile/strtab.h"
+#include "profile/waits.h"
 #include "profile/idtable.h"
 #include "util/cleanup.h"
 #include "util/printable.h"
@@ -340,7 +341,10 @@ static int write_table(struct diff *d, FILE *out)
 	if (!rows)
 		return -ENOMEM;
 	for (__u32 i = 0; i < d->places.cnt; i++) {
-		if (fabs(change(d, counts_of(d, i))) >= d->options->min_points)
+		const __u64 *total = d->functions[i].total;
+
+		if ((total[0] || total[1]) &&
+		    fabs(change(d, counts_of(d, i))) >= d->options->min_points)
 			rows[cnt++] = i;
 	}
 	qsort_r(rows, cnt, sizeof(*rows), compare_changes, d);
@@ -354,8 +358,8 @@ static int write_table(struct diff *d, FILE *out)
 	return check(out, err);
 }
 
-int diff_table(FILE *out, const struct counts *a, const struct counts *b,
-	       const struct diff_options *o)
+static int print_table(FILE *out, const struct counts *a, const struct counts *b,
+		       const struct diff_options *o)
 {
 	struct diff d = { .options = o };
 	int err = diff_init(&d, a, b);
@@ -363,6 +367,23 @@ int diff_table(FILE *out, const struct counts *a, const struct counts *b,
 	if (!err)
 		err = write_table(&d, out);
 	diff_free(&d);
+	return err;
+}
+
+int diff_table(FILE *out, const struct counts *a, const struct counts *b,
+	       const struct diff_options *o)
+{
+	struct counts *waits_a, *waits_b;
+	int err = -ENOMEM;
+
+	if (!waits_are_in(a) && !waits_are_in(b))
+		return print_table(out, a, b, o);
+	waits_a = waits__new_of_functions(a);
+	waits_b = waits__new_of_functions(b);
+	if (waits_a && waits_b)
+		err = print_table(out, waits_a, waits_b, o);
+	counts__free(waits_a);
+	counts__free(waits_b);
 	return err;
 }
 

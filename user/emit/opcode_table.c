@@ -40,10 +40,20 @@ static void rows_free(struct opcode_rows *r)
 	free(r->places);
 }
 
-static bool is_wanted(const struct view *v, const struct profile_frame *f, const char *function)
+/* Returns whether any is. */
+static bool choose(bool *wanted, const struct view *v, const char *function, enum pattern_use use)
 {
-	return f->kind == FRAME_PYTHON &&
-	       (!function || frame_matches(function, f->kind, view_name(v, f), view_file(v, f)));
+	bool any = false;
+
+	for (__u32 i = 1; i < v->frame_cnt; i++) {
+		const struct profile_frame *f = &v->frames[i];
+
+		wanted[i] = f->kind == FRAME_PYTHON &&
+			    (!function || frame_matches(function, use, f->kind, view_name(v, f),
+							view_file(v, f)));
+		any |= wanted[i];
+	}
+	return any;
 }
 
 /*
@@ -58,8 +68,8 @@ static int count(struct opcode_rows *r, const char *function)
 
 	if (!inner || !wanted)
 		return -ENOMEM;
-	for (__u32 i = 1; i < v->frame_cnt; i++)
-		wanted[i] = is_wanted(v, &v->frames[i], function);
+	if (!choose(wanted, v, function, PATTERN_LITERAL))
+		choose(wanted, v, function, PATTERN_GLOB);
 	for (__u32 i = 1; i < v->node_cnt; i++) {
 		const struct view_node *n = &v->nodes[i];
 		const struct profile_frame *f = &v->frames[n->frame];

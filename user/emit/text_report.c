@@ -16,6 +16,8 @@
 #define SUMMARY_ROWS 20
 #define SUMMARY_ROWS_MIN 5
 #define MEANINGS_MAX 6
+/* Different labels that are added up: states, and the system calls that wait. */
+#define LABELS_MAX 256
 /* Lines of meanings that callers of summary_options_fit() already count. */
 #define MEANINGS_LINES 4
 /* A share worth a second look. */
@@ -257,28 +259,66 @@ static void put_accounts(const struct text_report *r)
 
 /* The most frequent marks, which a reader of the table meets, and their meanings. */
 struct meanings {
-	__u32 most[MEANINGS_MAX]; /* frames; 0 after the last */
+	struct {
+		const char *name;
+		__u64 total;
+	} most[MEANINGS_MAX]; /* name NULL after the last */
 };
+
+static void add_meaning(struct meanings *m, const struct text_report *r, const char *name,
+			__u64 total)
+{
+	if (report_percent(r, total) < 0.05)
+		return;
+	for (unsigned k = 0; k < MEANINGS_MAX; k++) {
+		const char *other = m->most[k].name;
+		const __u64 others = m->most[k].total;
+
+		if (other && others >= total)
+			continue;
+		m->most[k].name = name;
+		m->most[k].total = total;
+		if (!other)
+			break;
+		name = other;
+		total = others;
+	}
+}
+
+/* Adds up what each label stands for: there are few different ones. */
+static void find_labels(struct meanings *m, const struct text_report *r)
+{
+	const struct counts *c = r->counts;
+	__u32 cnt;
+	const struct label_count *labels = counts__labelled(c, &cnt);
+	__u32 seen[LABELS_MAX];
+	__u64 totals[LABELS_MAX];
+	unsigned seen_cnt = 0, k;
+
+	for (__u32 i = 1; i <= cnt; i++) {
+		for (k = 0; k < seen_cnt && seen[k] != labels[i].label; k++)
+			;
+		if (k == LABELS_MAX)
+			continue;
+		if (k == seen_cnt) {
+			seen[seen_cnt++] = labels[i].label;
+			totals[k] = 0;
+		}
+		totals[k] += c->uneven ? labels[i].n.weight : labels[i].n.samples;
+	}
+	for (k = 0; k < seen_cnt; k++)
+		add_meaning(m, r, dict__text(c->dict, seen[k]), totals[k]);
+}
 
 static void find_meanings(struct meanings *m, const struct text_report *r, const struct view *v)
 {
-	*m = (struct meanings){ .most = { 0 } };
+	*m = (struct meanings){ 0 };
 	for (__u32 i = 1; i < v->frame_cnt; i++) {
-		__u32 f = i;
-
-		if (v->frames[f].kind != FRAME_MARK || report_percent(r, v->sums[f].total) < 0.05)
-			continue;
-		for (unsigned k = 0; k < MEANINGS_MAX; k++) {
-			__u32 other = m->most[k];
-
-			if (other && v->sums[other].total >= v->sums[f].total)
-				continue;
-			m->most[k] = f;
-			if (!other)
-				break;
-			f = other;
-		}
+		if (v->frames[i].kind == FRAME_MARK)
+			add_meaning(m, r, view_name(v, &v->frames[i]), v->sums[i].total);
 	}
+	if (r->options->waits)
+		find_labels(m, r);
 }
 
 static void put_meanings(const struct text_report *r, const struct view *v)
@@ -287,12 +327,11 @@ static void put_meanings(const struct text_report *r, const struct view *v)
 	char name[128];
 
 	find_meanings(&m, r, v);
-	for (unsigned k = 0; k < MEANINGS_MAX && m.most[k]; k++) {
+	for (unsigned k = 0; k < MEANINGS_MAX && m.most[k].name; k++) {
 		/* A capture may call anything a mark. */
-		printable_into(name, sizeof(name), view_name(v, &v->frames[m.most[k]]));
-		fprintf(r->out, "%s in %.1f%%: %s\n", name,
-			report_percent(r, v->sums[m.most[k]].total),
-			mark_meaning(view_name(v, &v->frames[m.most[k]])));
+		printable_into(name, sizeof(name), m.most[k].name);
+		fprintf(r->out, "%s in %.1f%%: %s\n", name, report_percent(r, m.most[k].total),
+			mark_meaning(m.most[k].name));
 	}
 }
 
@@ -305,8 +344,8 @@ unsigned report_rows(const struct text_report *r, const struct view *v)
 	if (!o->fits || !o->width)
 		return limit;
 	find_meanings(&m, r, v);
-	for (unsigned k = 0; k < MEANINGS_MAX && m.most[k]; k++) {
-		const char *name = view_name(v, &v->frames[m.most[k]]);
+	for (unsigned k = 0; k < MEANINGS_MAX && m.most[k].name; k++) {
+		const char *name = m.most[k].name;
 
 		lines += 1 + (unsigned)(strlen(name) + strlen(" in 10.0%: ") +
 					strlen(mark_meaning(name)) - 1) /

@@ -27,6 +27,8 @@ struct summary_options {
 	bool lines; /* one row per line, not per function */
 	bool samples; /* show samples (or events) even if the time they stand for is known */
 	bool can_leave_kernel; /* --no-kernel exists: a tree with much kernel code mentions it */
+	bool waits; /* labels say what was waited for (profile/waits.h) */
+	bool wait_kernel; /* a tree has the kernel's frames of waits, too */
 	bool tree_processes; /* processes as the first level of the tree */
 	unsigned width; /* columns; 0: as wide as needed */
 	bool color;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "follow/filter.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 #include "target/context.h"
+#include "util/pattern.h"
 
 static bool name_matches(const struct filter *f, const char *comm, const char *script)
 {
@@ -13,10 +13,10 @@ static bool name_matches(const struct filter *f, const char *comm, const char *s
 	for (size_t i = 0; i < f->name_cnt; i++) {
 		const char *pattern = f->names[i];
 
-		if (!fnmatch(pattern, comm, 0))
+		if (pattern_matches(pattern, PATTERN_EITHER, comm))
 			return true;
-		if (*script &&
-		    (!fnmatch(pattern, script, 0) || (slash && !fnmatch(pattern, slash + 1, 0))))
+		if (*script && (pattern_matches(pattern, PATTERN_EITHER, script) ||
+				(slash && pattern_matches(pattern, PATTERN_EITHER, slash + 1))))
 			return true;
 	}
 	return !f->name_cnt;

@@ -19,7 +19,7 @@ struct context;
 #define FILTER_MAX 16
 
 struct filter {
-	/* Patterns (fnmatch) for the command, the script's file name or path, or the module. */
+	/* Names or patterns (util/pattern.h) for the command, the script's file name or path, or the module. */
 	const char *names[FILTER_MAX];
 	const char *cgroups[FILTER_MAX]; /* these groups and all below */
 	uid_t users[FILTER_MAX]; /* of the file system: the effective ones */

@@ -187,6 +187,8 @@ static bool cut_to_range(const struct import *im, struct extent *e)
 		return e->to_ns >= low_ns && e->to_ns < high_ns;
 	if (e->to_ns <= low_ns || e->from_ns >= high_ns)
 		return false;
+	if (e->from_ns >= low_ns && e->to_ns <= high_ns)
+		return true;
 	e->from_ns = e->from_ns > low_ns ? e->from_ns : low_ns;
 	e->to_ns = e->to_ns < high_ns ? e->to_ns : high_ns;
 	e->period = (__u64)((double)whole.period * (double)(e->to_ns - e->from_ns) /
@@ -467,7 +469,7 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 	dict__hold(p->dict, &im.holder);
 	im.objects = objects__new(p->dict, config->path, config->alone);
 	if (config->filter.function)
-		im.stacks = stack_filter__new(config->filter.function);
+		im.stacks = stack_filter__new(config->filter.function, config->filter.function_use);
 	if (!im.objects || (config->filter.function && !im.stacks))
 		result = -ENOMEM;
 	if (!result && config->filter.sources)

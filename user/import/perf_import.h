@@ -22,6 +22,7 @@
 #include "profile/profile.h"
 #include "profile/recording.h"
 #include "profile/thread_filter.h"
+#include "util/pattern.h"
 
 struct error;
 
@@ -33,7 +34,8 @@ struct perf_filter {
 	unsigned pid_cnt;
 	int tid;
 	const char *comm; /* name of the thread or of the process */
-	const char *function; /* only stacks that contain it: a pattern of profile/stack_filter.h */
+	const char *function; /* only stacks that contain it, as in profile/stack_filter.h */
+	enum pattern_use function_use;
 	const char *event; /* NULL: all, kept separate */
 	__u64 states; /* a set of profile/states.h */
 	bool holds_gil; /* only threads that hold it */

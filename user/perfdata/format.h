@@ -63,4 +63,10 @@ struct perf_raw_event {
 	unsigned id_cnt;
 };
 
+/*
+ * krait's own: config1 of offcpu-time, which the kernel does not use for software events, says that its time is shown
+ * together with that of the clock (record --wall).
+ */
+#define PERF_CONFIG1_JOINED 1
+
 #endif /* KRAIT_PERFDATA_FORMAT_H */

@@ -347,6 +347,7 @@ struct event_spec perf_read_event_spec(const struct perf_read_event *e)
 		.exclude_user = e->exclude_user,
 		.exclude_kernel = e->exclude_kernel,
 		.precise = e->precise,
+		.joined = e->joined,
 	};
 
 	snprintf(spec.name, sizeof(spec.name), "%s", e->name);

@@ -31,6 +31,7 @@ struct perf_read_event {
 	bool exclude_user, exclude_kernel;
 	__u8 precise;
 	bool has_trailer; /* sample_id_all */
+	bool joined; /* PERF_CONFIG1_JOINED */
 };
 
 /* From the features; "" or 0 if absent. */

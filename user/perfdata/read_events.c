@@ -72,6 +72,9 @@ int perf_attrs_add(struct perf_attrs *a, const __u8 *bytes, size_t size)
 		.exclude_kernel = attr.exclude_kernel,
 		.precise = attr.precise_ip,
 		.has_trailer = attr.sample_id_all,
+		.joined = attr.type == PERF_TYPE_SOFTWARE &&
+			  attr.config == PERF_COUNT_SW_CONTEXT_SWITCHES &&
+			  attr.config1 == PERF_CONFIG1_JOINED,
 	};
 	if (attr.type == PERF_TYPE_SOFTWARE && attr.config == PERF_COUNT_SW_CPU_CLOCK)
 		snprintf(e->name, sizeof(e->name), "cpu-clock");

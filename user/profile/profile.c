@@ -88,6 +88,17 @@ bool profile__in_wall(const struct profile *p, unsigned event)
 	return true;
 }
 
+bool profile__is_wall(const struct profile *p)
+{
+	for (unsigned i = 0; i < p->event_cnt; i++) {
+		const struct event_spec *event = &profile__counts(p, i)->event;
+
+		if (event->joined && event_is_off_cpu(event))
+			return true;
+	}
+	return false;
+}
+
 int profile__new_wall(struct profile **ret, const struct profile *p)
 {
 	struct profile *wall = profile__new_beside(p);

@@ -56,6 +56,8 @@ void profile__free(struct profile *p);
 
 /* Is the event part of wall-clock time? The first clock is, and time off the CPU. */
 bool profile__in_wall(const struct profile *p, unsigned event);
+/* Were both of these recorded to be shown as one (record --wall)? */
+bool profile__is_wall(const struct profile *p);
 /*
  * Makes a profile beside this one whose single event is the sum of these so far. Returns 0 or
  * -ENOMEM; -ENODATA: it has neither.

@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "profile/stack_filter.h"
 
-#include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/marks.h"
+#include "profile/states.h"
 #include "util/short_path.h"
 #include "util/vec.h"
 
 struct stack_filter {
 	const char *pattern;
+	enum pattern_use use;
 	bool *wanted; /* by node, for nodes below known */
 	__u32 known, cap;
 };
 
-struct stack_filter *stack_filter__new(const char *pattern)
+struct stack_filter *stack_filter__new(const char *pattern, enum pattern_use use)
 {
 	struct stack_filter *f = calloc(1, sizeof(*f));
 
-	if (f)
+	if (f) {
 		f->pattern = pattern;
+		f->use = use;
+	}
 	return f;
 }
 
@@ -31,21 +36,37 @@ void stack_filter__free(struct stack_filter *f)
 	free(f);
 }
 
-bool frame_matches(const char *pattern, enum frame_kind kind, const char *name, const char *file)
+/* text: "[lock]", "[io: read pipe]". */
+static bool mark_matches(const char *pattern, enum pattern_use use, const char *text)
+{
+	const enum state state = state_of_mark(text);
+	char inner[MARK_SIZE];
+
+	if (use == PATTERN_GLOB || *text != '[')
+		return false;
+	snprintf(inner, sizeof(inner), "%.*s", (int)strcspn(text + 1, "]"), text + 1);
+	return !strcmp(pattern, inner) || (state && !strcmp(pattern, state_name(state)));
+}
+
+bool frame_matches(const char *pattern, enum pattern_use use, enum frame_kind kind,
+		   const char *name, const char *file)
 {
 	const char *dot = strrchr(name, '.');
 
 	if (kind == FRAME_PROCESS || kind == FRAME_THREAD)
 		return false;
-	return !fnmatch(pattern, name, 0) || (dot && !fnmatch(pattern, dot + 1, 0)) ||
-	       (*file && !fnmatch(pattern, base_name(file), 0));
+	if (kind == FRAME_MARK && mark_matches(pattern, use, name))
+		return true;
+	return pattern_matches(pattern, use, name) ||
+	       (dot && pattern_matches(pattern, use, dot + 1)) ||
+	       (*file && pattern_matches(pattern, use, base_name(file)));
 }
 
 static bool matches(const struct stack_filter *f, const struct dict *dict, __u32 id)
 {
 	const struct profile_frame *frame = dict__frame_at(dict, id);
 
-	return frame_matches(f->pattern, frame->kind, dict__text(dict, frame->name),
+	return frame_matches(f->pattern, f->use, frame->kind, dict__text(dict, frame->name),
 			     dict__text(dict, frame->file));
 }
 

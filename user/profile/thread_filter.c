@@ -2,9 +2,10 @@
 #include "profile/thread_filter.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "util/pattern.h"
 
 /* TASK_COMM_LEN, include/linux/sched.h, without the NUL. */
 #define KERNEL_NAME 15
@@ -38,7 +39,7 @@ bool thread_filter_is_empty(const struct thread_filter *f)
 
 static bool has_name(const char *pattern, const char *name)
 {
-	return !fnmatch(pattern, name, 0) ||
+	return pattern_matches(pattern, PATTERN_EITHER, name) ||
 	       (strlen(pattern) > KERNEL_NAME && strlen(name) == KERNEL_NAME &&
 		!strncmp(pattern, name, KERNEL_NAME));
 }

@@ -2,8 +2,8 @@
 /*
  * thread_filter.h - which threads are wanted: --thread of every command.
  *
- * "main" is the main thread of each process, a number is a thread id, anything else a shell pattern
- * for names. The kernel truncates names to 15 bytes: only that much of a longer pattern without
+ * "main" is the main thread of each process, a number is a thread id, anything else a name or
+ * a shell pattern for names. The kernel truncates names to 15 bytes: only that much of a longer pattern without
  * wildcards is compared.
  */
 #ifndef KRAIT_PROFILE_THREAD_FILTER_H

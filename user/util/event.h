@@ -22,6 +22,7 @@ struct event_spec {
 	__u64 period; /* events per sample; ns for clocks */
 	bool exclude_user, exclude_kernel;
 	__u8 precise; /* precise_ip */
+	bool joined; /* time off the CPU: shown together with the clock's (record --wall) */
 };
 
 /*

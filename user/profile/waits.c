@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "profile/waits.h"
+
+#include "profile/states.h"
+
+bool waits_is_mark(enum frame_kind kind, const char *text)
+{
+	return kind == FRAME_MARK && state_of_mark(text) != STATE_UNKNOWN;
+}
+
+static const struct profile_frame *frame_of(const struct dict *dict, __u32 node)
+{
+	return dict__frame_at(dict, dict__node_at(dict, node)->frame);
+}
+
+static bool ends_in_wait(const struct dict *dict, __u32 node)
+{
+	const struct profile_frame *f = node ? frame_of(dict, node) : NULL;
+
+	return f && waits_is_mark(f->kind, dict__text(dict, f->name));
+}
+
+bool waits_are_in(const struct counts *c)
+{
+	for (__u32 node = 1; node < c->cnt; node++) {
+		if (counts__at(c, node).samples && ends_in_wait(c->dict, node))
+			return true;
+	}
+	return false;
+}
+
+static __u32 above_kernel(const struct dict *dict, __u32 node)
+{
+	while (node && frame_of(dict, node)->kind == FRAME_KERNEL)
+		node = dict__node_at(dict, node)->parent;
+	return node;
+}
+
+/* node: of the frame that the mark follows. */
+static __u32 function_above(const struct dict *dict, __u32 node)
+{
+	__u32 native = 0, mark = 0;
+
+	for (__u32 at = node; at; at = dict__node_at(dict, at)->parent) {
+		switch (frame_of(dict, at)->kind) {
+		case FRAME_PYTHON:
+			return at;
+		case FRAME_NATIVE:
+			native = native ? native : at;
+			break;
+		case FRAME_MARK:
+			mark = at;
+			break;
+		default:
+			break;
+		}
+	}
+	return native ? native : mark ? mark : above_kernel(dict, node);
+}
+
+typedef void (*move_fn)(struct counts *to, __u32 node, struct node_count n);
+
+static struct counts *new_moved(const struct counts *c, move_fn move)
+{
+	struct counts *own = counts__new(c->dict, &c->event);
+	const __u32 cnt = c->cnt;
+
+	if (!own)
+		return NULL;
+	own->from_ns = c->from_ns;
+	own->to_ns = c->to_ns;
+	own->accounts = c->accounts;
+	for (__u32 node = 0; node < cnt; node++) {
+		const struct node_count n = counts__at(c, node);
+
+		if (!n.samples)
+			continue;
+		if (ends_in_wait(c->dict, node))
+			move(own, node, n);
+		else
+			counts__add(own, node, n.samples, n.weight);
+	}
+	own->uneven = c->uneven;
+	own->sample_weight = c->sample_weight;
+	return own;
+}
+
+static void to_function(struct counts *to, __u32 node, struct node_count n)
+{
+	const __u32 label = frame_of(to->dict, node)->name;
+	const __u32 above = function_above(to->dict, dict__node_at(to->dict, node)->parent);
+
+	counts__add_labelled(to, above ? above : node, label, n.samples, n.weight);
+}
+
+struct counts *waits__new_of_functions(const struct counts *c)
+{
+	return new_moved(c, to_function);
+}
+
+static void to_caller(struct counts *to, __u32 node, struct node_count n)
+{
+	const struct profile_node *old = dict__node_at(to->dict, node);
+	const __u32 frame = old->frame, parent = old->parent,
+		    above = above_kernel(to->dict, parent);
+	__u32 moved = 0;
+
+	if (above != parent)
+		moved = dict__child(to->dict, above, frame);
+	counts__add(to, moved ? moved : node, n.samples, n.weight);
+}
+
+struct counts *waits__new_without_kernel(const struct counts *c)
+{
+	return new_moved(c, to_caller);
+}
