@@ -95,11 +95,14 @@ static __always_inline int describe_step(struct scratch *s, const struct py_offs
 static __always_inline void describe_plan(struct scratch *s, struct proc_info *proc)
 {
 	const struct record_sample *record = &s->record;
+	struct owner_books *books = owner_books();
 
 	describe_begin(&s->describer, (__u64)record->pid << 32 ^ proc->start_ns,
 		       record->code_generation, s->walker.frame_cnt, max_definitions);
 	s->describer.bytes = describe_budget(proc, record->time_ns);
 	proc->code_ns = record->time_ns;
+	if (books && owner_use(books, record->owner)->codes_closed)
+		s->describer.left = 0;
 }
 
 static __always_inline void describe_settle(const struct scratch *s, struct proc_info *proc)

@@ -360,12 +360,17 @@ GLOBAL_FLAVOURS(search_thread, (__u32 memory, __u32 layout, __u32 index), memory
 
 static __always_inline int walk_frames(__u32 memory, __u32 layout, bool has_loop)
 {
-	__u32 max = frames_max;
+	struct owner_books *books = owner_books();
+	__u32 max = frames_max, own = 0;
 	struct loop_ctx c;
 
 	if (!loop_ctx_of(&c, memory, layout))
 		return -1;
 	c.s->walker.reason = REASON_DEPTH;
+	if (books)
+		own = owner_use(books, c.s->record.owner)->frames_max;
+	if (own && own < max)
+		max = own;
 	if (has_loop) {
 		bpf_loop(max < KRAIT_MAX_FRAMES ? max + 1 : KRAIT_MAX_FRAMES + 1, walk_loop, &c, 0);
 		return 0;

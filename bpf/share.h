@@ -73,7 +73,8 @@ struct owner_use {
 	__u64 events_dropped; /* process events dropped for the same reason */
 	__u64 samples_dropped; /* samples dropped: ring full */
 	__u64 codes_dropped; /* snapshots of code objects dropped: ring full */
-	__u64 pad_;
+	/* User space sets them: no snapshot is wanted; and how deep stacks may be, 0: as all. */
+	__u32 codes_closed, frames_max;
 };
 
 #define SHARE_PIDS 32768U

@@ -20,6 +20,7 @@ struct cost {
 	double fixed, per_hz, natives;
 	double starts; /* of processes, each inspected at once; each step of sparing halves it */
 	double waits; /* work that can wait, and does while krait starves */
+	double names; /* of somebody who can pay for them alone */
 };
 
 struct run {
@@ -47,7 +48,7 @@ static double share(const struct run *r)
 	const struct detail *d = budget_detail(&r->budget);
 	double hz = (double)d->frequency * (d->frames_max < 2048 ? 0.5 : 1);
 
-	return r->cost.fixed + r->cost.starts / (1U << r->budget.sparing) +
+	return r->cost.fixed + r->cost.names + r->cost.starts / (1U << r->budget.sparing) +
 	       (r->budget.starving ? 0 : r->cost.waits) +
 	       hz * (r->cost.per_hz + (d->natives ? r->cost.natives : 0));
 }
@@ -359,6 +360,34 @@ static void other_limits_keep_what_was_counted(void **state)
 	assert_int_equal(r.budget.starved_ns, starved_ns);
 }
 
+/* Does nobody else give up anything for somebody's names? */
+static void who_has_caused_it_pays_alone(void **state)
+{
+	struct run r;
+
+	begin(&r, (struct cost){ .fixed = 0.001, .per_hz = 0.00001 }, 0.005);
+	for (int i = 0; i < 3; i++)
+		metered_window(&r);
+	r.cost.names = 0.3;
+	r.budget.has_payer = true;
+	for (int i = 0; i < 3 && !r.budget.charges; i++)
+		metered_window(&r);
+	assert_true(r.budget.charges);
+	r.cost.names = 0;
+	r.budget.has_payer = r.budget.charges = false;
+	for (int i = 0; i < 5; i++) {
+		metered_window(&r);
+		assert_false(r.budget.starving);
+	}
+	assert_int_equal(r.budget.lowered, 0);
+	assert_int_equal(r.budget.sparing, 0);
+	/* If that did not help, the others' turn comes. */
+	r.cost.per_hz = 0.001;
+	for (int i = 0; i < 3; i++)
+		metered_window(&r);
+	assert_true(r.budget.lowered > 0);
+}
+
 static void memory_is_bounded_too(void **state)
 {
 	struct run r;
@@ -394,6 +423,7 @@ int main(void)
 		cmocka_unit_test(at_the_lowest_level_starts_are_spared),
 		cmocka_unit_test(a_meter_does_not_go_backwards),
 		cmocka_unit_test(other_limits_keep_what_was_counted),
+		cmocka_unit_test(who_has_caused_it_pays_alone),
 		cmocka_unit_test(memory_is_bounded_too),
 	};
 

@@ -54,6 +54,29 @@ static void a_string_may_be_a_prefix_of_another_or_very_long(void **state)
 	strtab_free(&t);
 }
 
+static void long_texts_are_cut_between_characters(void **state)
+{
+	static const char euros[] = "\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac";
+	struct dict *d = dict__new(profile_limits_default());
+	char text[1000];
+	__u64 bytes;
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	dict__cut_texts(d, 20);
+	assert_string_equal(dict__text(d, dict__string(d, text)), "xxxxxxxxxxxxxxxxx\u2026");
+	assert_string_equal(dict__text(d, dict__string(d, euros)),
+			    "\u20ac\u20ac\u20ac\u20ac\u20ac\u2026");
+	assert_string_equal(dict__text(d, dict__string(d, "twenty bytes are ok.")),
+			    "twenty bytes are ok.");
+	bytes = dict__bytes_added(d);
+	assert_true(bytes > 0);
+	text[30] = 'y';
+	dict__string(d, text);
+	assert_int_equal(dict__bytes_added(d), bytes);
+	dict__free(d);
+}
+
 static void frames_differ_by_any_member(void **state)
 {
 	struct profile *p = profile__new();
@@ -299,6 +322,7 @@ int main(void)
 		cmocka_unit_test(a_plain_frame_is_in_no_place_and_made_once),
 		cmocka_unit_test(equal_strings_have_one_id_and_keep_their_address),
 		cmocka_unit_test(a_string_may_be_a_prefix_of_another_or_very_long),
+		cmocka_unit_test(long_texts_are_cut_between_characters),
 		cmocka_unit_test(frames_differ_by_any_member),
 		cmocka_unit_test(a_frame_with_a_place_is_named_later),
 		cmocka_unit_test(a_name_without_room_changes_nothing),

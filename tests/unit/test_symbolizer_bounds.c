@@ -14,7 +14,7 @@
 #include "support_sanitized.h"
 #include "support_symbolizer.h"
 #include "symbol/code_object.h"
-#include "util/allowance.h"
+#include "symbol/name_share.h"
 
 #define MANY_ADDR 0x100000000ULL
 #define TABLE_ADDR 0x200000000ULL
@@ -155,7 +155,8 @@ static void test_looks_are_bounded_of_a_process_and_of_its_owner(void **state)
 {
 	enum { OF_ONE = 100, OF_ALL = 250 };
 	struct fixture *f = *state;
-	struct allowance owner = allowance_of(OF_ALL, 1), other = allowance_of(OF_ALL, 1);
+	struct name_share owner = { .looks = allowance_of(OF_ALL, 1) };
+	struct name_share other = { .looks = allowance_of(OF_ALL, 1) };
 	struct many many = { 0 };
 	unsigned sum = 0;
 
@@ -179,6 +180,34 @@ static void test_looks_are_bounded_of_a_process_and_of_its_owner(void **state)
 	assert_int_equal(looks_allowed(f, MANY_ADDR, 1000), 1000);
 }
 
+/* While its owner's share is closed, only what is known has a name; afterwards the rest gets it. */
+static void test_a_closed_share_keeps_what_is_known(void **state)
+{
+	struct name_share share = { .looks = allowance_of(0, 0) };
+	struct fixture *f = *state;
+	struct code_query known = query_at(f, 5), new = query_at(f, 5);
+	struct many many = { 0 };
+	enum symbol_status status;
+	__u64 ns;
+
+	use_many(f, &many);
+	fixture_restart(f);
+	symbolizer__bound_looks(f->s, 0, 0, &share);
+	known.code_addr = MANY_ADDR;
+	new.code_addr = MANY_ADDR + 256;
+	assert_true(fixture_resolve(f, known, &status));
+	assert_true(share.ns > 0);
+	share.closed = true;
+	ns = share.ns;
+	assert_true(fixture_resolve(f, known, &status));
+	assert_false(fixture_resolve(f, new, &status));
+	assert_int_equal(status, SYMBOL_LEFT_OUT);
+	assert_int_equal(share.left_out, 1);
+	assert_int_equal(share.ns, ns);
+	share.closed = false;
+	assert_true(fixture_resolve(f, new, &status));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +215,7 @@ int main(void)
 		TEST(test_number_of_objects_is_bounded_and_the_hot_one_stays),
 		TEST(test_bytes_of_line_tables_are_bounded),
 		TEST(test_looks_are_bounded_of_a_process_and_of_its_owner),
+		TEST(test_a_closed_share_keeps_what_is_known),
 		TEST(test_cost_of_a_hit),
 	};
 

@@ -27,6 +27,8 @@
 #define ROWS_SHARE 8
 #define ROWS_BYTES_MIN (4ULL << 20)
 #define ROWS_BYTES_MAX (64ULL << 20)
+/* No name or path is longer, in bytes: what runs unattended must not fill disks for one. */
+#define TEXT_MAX 512
 /* The dictionary must forget when it has this many nodes, and later twice what it had last time. */
 #define FORGET_NODES 4096
 
@@ -237,7 +239,8 @@ struct agent *agent__new(struct agent_config *config, struct error *err)
 		return NULL;
 	}
 	budget = budget_config(a);
-	spending_begin(&a->spending, a->session, &budget);
+	dict__cut_texts(session__profile(a->session)->dict, TEXT_MAX);
+	spending_begin(&a->spending, a->session, &budget, &config->payers);
 	resources__connect(config->resources, a->session);
 	return a;
 }

@@ -15,6 +15,7 @@
 #include <linux/types.h>
 #include <stddef.h>
 
+#include "agent/payers.h"
 #include "agent/sink.h"
 #include "session/session.h"
 #include "util/clock.h"
@@ -30,6 +31,7 @@ struct agent_config {
 	__u64 interval_ns; /* length of a window */
 	double cpu_budget; /* in CPUs; 0: unlimited */
 	__u64 memory_bytes; /* 0: unlimited */
+	struct payers_config payers; /* what names of one owner may take */
 	struct resources *resources; /* borrowed; learns about every sampled process */
 	struct agent_sink sinks[AGENT_SINKS_MAX];
 	unsigned sink_cnt;

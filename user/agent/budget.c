@@ -40,6 +40,8 @@
 #define STARVED 0.25
 /* If it starves for this part and still costs too much, samples should cost less. */
 #define STARVED_OUT 0.5
+/* Once somebody pays, this much time passes before others are judged: its records are still coming. */
+#define CHARGED_NS (NS_PER_SEC / 2)
 /* Budget that may be saved up, in windows. */
 #define CREDIT 0.5
 /* No clock is slower. */
@@ -145,7 +147,7 @@ bool budget_meter(struct budget *b, __u64 now_ns, __u64 used_ns)
 	double ns = now_ns > b->meter_ns ? (double)(now_ns - b->meter_ns) : 0, used = 0;
 	bool was;
 
-	if (b->config.cpu <= 0 || !b->warm || !b->meter_ns) {
+	if (b->config.cpu <= 0 || !b->warm || !b->meter_ns || b->charged_ns) {
 		b->credit_ns = CREDIT * window;
 		b->meter_ns = now_ns;
 		b->meter_used_ns = used_ns;
@@ -204,11 +206,25 @@ static bool is_stalled(const struct budget *b)
 	return b->stalled && b->share < STALL_ENDS * b->stalled_share;
 }
 
+/* Whoever has caused it pays; nobody else should wait for the debt. */
+static bool charge(struct budget *b)
+{
+	if (!b->has_payer)
+		return false;
+	b->charges = true;
+	b->charged_ns = b->meter_ns;
+	b->calm = 0;
+	b->starving = false;
+	return true;
+}
+
 static bool lower(struct budget *b)
 {
 	unsigned level = lower_level(b);
 	bool changed = level != b->level;
 
+	if (is_over_cpu(b) && charge(b))
+		return false;
 	if (is_over_cpu(b) && b->before > 0 && b->share > SAVES_NOTHING * b->before)
 		return give_back(b);
 	if (is_over_cpu(b) && is_stalled(b) && b->sparing < BUDGET_SPARING_MAX) {
@@ -306,7 +322,8 @@ static bool end_window(struct budget *b, double ns, __u64 rss_bytes)
 	 * all.
 	 */
 	if (starved(b, ns) >= STARVED) {
-		spare_more(b);
+		if (!charge(b))
+			spare_more(b);
 		return false;
 	}
 	if (b->trial)
@@ -332,6 +349,13 @@ bool budget_judge(struct budget *b, __u64 now_ns, __u64 used_ns, __u64 rss_bytes
 		b->warm = ns >= WARM_NS && at_end;
 		if (b->warm)
 			budget_pardon(b, now_ns, used_ns);
+		return false;
+	}
+	if (b->charged_ns) {
+		if (now_ns < b->charged_ns + CHARGED_NS)
+			return false;
+		b->charged_ns = 0;
+		budget_pardon(b, now_ns, used_ns);
 		return false;
 	}
 	/* Within a window, only exceeding the whole window's budget counts. */

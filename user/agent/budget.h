@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * budget.h - how much the agent may cost, and what it gives up when that is not enough: first rate,
- * then depth, then native frames; and back, one step at a time, when there is room again. If a
+ * then depth, then native frames; and back, one step at a time, when there is room again. If
+ * somebody has caused the cost who can pay for it alone (payers.h), nobody else gives up anything. If a
  * lower rate saves next to nothing it is restored, and not tried again for a while: then the cost
  * is not samples, but new processes. These are then looked at later, each step twice as late as the
  * one before: most have ended by then, and are never looked at.
@@ -62,6 +63,9 @@ struct budget {
 	double stalled_share; /* the cost at that time */
 	/* how much later new processes are looked at: 0: at once, up to BUDGET_SPARING_MAX */
 	unsigned sparing;
+	/* The caller says whether somebody could pay alone; and is told when that is to be done. */
+	bool has_payer, charges;
+	__u64 charged_ns; /* when that was last; what is under way then is not judged */
 	bool spared_all; /* a lower rate has been tried since sparing is at its maximum */
 	/* The hard stop: */
 	__u64 meter_ns, meter_used_ns; /* time of the last comparison, and usage then */

@@ -32,6 +32,7 @@ static void on_window(void *ctx, const struct window *w)
 	m->starved_ns += w->price.starved_ns;
 	m->unseen += w->price.unseen;
 	m->names_put_off += w->price.names_put_off;
+	m->names_left_out += w->price.names_left_out;
 	m->price = w->price;
 	m->ended_unix_ns = w->to_ns + (__u64)w->wall_offset_ns;
 }
@@ -115,6 +116,11 @@ static void put_price(const struct metrics *m, FILE *out)
 		"Native frames of samples that are shown as their files', whose symbols were not to be "
 		"read at that moment.",
 		m->names_put_off);
+	metrics_number(
+		out, "krait_names_left_out_total", "counter",
+		"Python frames of samples that are shown as [name left out], because new names of their "
+		"user had cost too much, or were more than its share of what is kept and sent.",
+		m->names_left_out);
 	metrics_number(out, "krait_budget_changes_total", "counter",
 		       "How often krait_budget_level has changed.", m->levels_changed);
 }

@@ -24,7 +24,7 @@ struct metrics {
 	unsigned event_cnt;
 	__u64 windows, samples, dropped, levels_changed;
 	__u64 cpu_ns, kernel_ns, server_ns; /* of krait */
-	__u64 starved_ns, unseen, names_put_off; /* as struct window_price */
+	__u64 starved_ns, unseen, names_put_off, names_left_out; /* as struct window_price */
 	struct window_price price; /* from the last window */
 	__u64 ended_unix_ns;
 };

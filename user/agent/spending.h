@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * spending.h - what an agent costs, and what it does about that: measures it (usage.h), asks the
- * budget how to go on (budget.h), and tells the session. A burst overrides the budget for a while.
+ * budget how to go on (budget.h) and whose names to leave out (payers.h), and tells the session. A burst overrides the budget for a while.
  */
 #ifndef KRAIT_AGENT_SPENDING_H
 #define KRAIT_AGENT_SPENDING_H
@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "agent/budget.h"
+#include "agent/payers.h"
 #include "agent/usage.h"
 #include "profile/window.h"
 #include "session/session.h"
@@ -18,17 +19,22 @@
 struct spending {
 	struct session *session; /* borrowed */
 	struct budget budget;
+	struct payers payers;
+	__u64 left_out; /* frames without names so far, because somebody pays */
+	/* what krait had used by the begin of the last window, and of this one */
+	__u64 used_before_ns[2];
 	struct usage usage; /* at the last check, including the programs */
 	__u64 kernel_ns;
 	__u64 window_cpu_ns, window_kernel_ns,
 		window_server_ns; /* the same at the last window's end */
 	__u64 burst_hz, burst_until_ns; /* 0: no burst */
 	__u64 judge_ns, meter_ns; /* when cost is next judged and checked */
-	__u64 window_starved_ns, window_unseen, window_put_off; /* as of the last window's end */
+	__u64 window_starved_ns, window_unseen, window_put_off,
+		window_left_out; /* as of the last window's end */
 };
 
-void spending_begin(struct spending *s, struct session *session, const struct budget_config *config)
-	__attribute__((nonnull));
+void spending_begin(struct spending *s, struct session *session, const struct budget_config *config,
+		    const struct payers_config *payers) __attribute__((nonnull));
 /* Other limits; running: the session has them at once. */
 void spending_renew(struct spending *s, const struct budget_config *config, bool running)
 	__attribute__((nonnull));

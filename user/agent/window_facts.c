@@ -53,6 +53,8 @@ static void put_price(struct window_facts *f, const struct window_price *p)
 		put(f, "processes", "unseen", "", p->unseen);
 	if (p->names_put_off)
 		put(f, "names", "put_off", "", p->names_put_off);
+	if (p->names_left_out)
+		put(f, "names", "left_out", "", p->names_left_out);
 	put(f, "own", "cpu_ns", "", p->cpu_ns);
 	put(f, "own", "kernel_ns", "", p->kernel_ns);
 	put(f, "own", "server_ns", "", p->server_ns);

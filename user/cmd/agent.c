@@ -44,6 +44,25 @@ struct agent_command {
 
 static void reload(void *ctx);
 
+/* How long a server may be out before one user's names push out what others have waiting for it. */
+#define OUTAGE_NS (3600 * NS_PER_SEC)
+#define OUTAGE_IN_MEMORY_NS (600 * NS_PER_SEC)
+/* How far back the memory should go, if the user only said how large it may be. */
+#define KEPT_NS (24 * 3600 * NS_PER_SEC)
+
+static void bound_names(const struct agent_options *o, struct payers_config *ret)
+{
+	if (agent_memory_is_on(&o->memory))
+		payers_bound(ret, agent_memory_bytes(&o->memory),
+			     o->memory.keep_ns ? o->memory.keep_ns : KEPT_NS);
+	if (o->export.destination_cnt && o->export.spool_dir)
+		payers_bound(ret,
+			     o->export.spool_bytes ? o->export.spool_bytes : EXPORTER_SPOOL_BYTES,
+			     OUTAGE_NS);
+	else if (o->export.destination_cnt)
+		payers_bound(ret, EXPORTER_MEMORY_BYTES, OUTAGE_IN_MEMORY_NS);
+}
+
 static void configure(struct agent_command *c)
 {
 	const struct record_options *o = &c->options.record;
@@ -81,6 +100,7 @@ static void configure(struct agent_command *c)
 		.reload = reload,
 		.reload_ctx = c,
 	};
+	bound_names(&c->options, &c->config.payers);
 }
 
 static int find_kernel(void *ctx, __u64 *ret_start, __u64 *ret_size)

@@ -53,6 +53,11 @@ bool agent_memory_is_on(const struct agent_memory_options *o)
 	return o->keep_ns || o->keep_bytes;
 }
 
+__u64 agent_memory_bytes(const struct agent_memory_options *o)
+{
+	return o->keep_bytes ? o->keep_bytes : KEEP_BYTES_DEFAULT;
+}
+
 struct keep *agent_memory_open(const struct agent_memory_options *o,
 			       const struct recording *recording,
 			       int (*find_kernel)(void *ctx, __u64 *ret_start, __u64 *ret_size),
@@ -61,7 +66,7 @@ struct keep *agent_memory_open(const struct agent_memory_options *o,
 	const struct keep_config config = {
 		.folder = o->keep_dir ? o->keep_dir : KEEP_DIR_DEFAULT,
 		.keep_ns = o->keep_ns,
-		.keep_bytes = o->keep_bytes ? o->keep_bytes : KEEP_BYTES_DEFAULT,
+		.keep_bytes = agent_memory_bytes(o),
 		.recording = *recording,
 		.find_kernel = find_kernel,
 		.find_kernel_ctx = find_kernel_ctx,

@@ -27,6 +27,8 @@ extern const struct argp agent_memory_argp;
 
 /* Tells whether to keep anything. */
 bool agent_memory_is_on(const struct agent_memory_options *o);
+/* The limit on disk. */
+__u64 agent_memory_bytes(const struct agent_memory_options *o);
 /* find_kernel: as in emitter.h. Returns NULL with *err filled on failure. */
 struct keep *agent_memory_open(const struct agent_memory_options *o,
 			       const struct recording *recording,

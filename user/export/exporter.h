@@ -80,12 +80,15 @@ struct exporter_destination {
 	__u32 timeout_ms; /* per attempt; 0: 10 s */
 };
 
+#define EXPORTER_SPOOL_BYTES (256ULL << 20)
+#define EXPORTER_MEMORY_BYTES (32ULL << 20)
 struct exporter_config {
 	const struct exporter_destination *destinations;
 	unsigned destination_cnt;
 	const char *spool_dir; /* created if missing; NULL: in memory */
-	__u64 spool_bytes; /* on disk; 0: 256 MiB */
-	__u64 memory_bytes; /* without a folder, or while its disk is full; 0: 32 MiB */
+	__u64 spool_bytes; /* on disk; 0: EXPORTER_SPOOL_BYTES */
+	/* without a folder, or while its disk is full; 0: EXPORTER_MEMORY_BYTES */
+	__u64 memory_bytes;
 };
 
 /*

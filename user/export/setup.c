@@ -13,8 +13,6 @@
 
 #define TEXT_NONE 0xffffffffU
 #define TIMEOUT_MS 10000U
-#define DISK_LIMIT (256ULL << 20)
-#define MEMORY_LIMIT (32ULL << 20)
 #define LIMIT_MIN (1ULL << 20)
 
 /* A destination's texts, in the order in which they are packed. */
@@ -158,8 +156,8 @@ int setup_make(struct setup *s, const struct exporter_config *config, struct err
 				r = error_set(err, EEXIST, EXIT_CODE_USAGE,
 					      "%s is a destination twice", s->destinations[i].name);
 	}
-	s->disk_limit = config->spool_dir ? limit_of(config->spool_bytes, DISK_LIMIT) : 0;
-	s->memory_limit = limit_of(config->memory_bytes, MEMORY_LIMIT);
+	s->disk_limit = config->spool_dir ? limit_of(config->spool_bytes, EXPORTER_SPOOL_BYTES) : 0;
+	s->memory_limit = limit_of(config->memory_bytes, EXPORTER_MEMORY_BYTES);
 	if (r)
 		setup_free(s);
 	return r;

@@ -165,7 +165,7 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 	if (!p->symbolizer)
 		return -ENOMEM;
 	symbolizer__bound_looks(p->symbolizer, PROCESS_LOOKS_AT_ONCE, PROCESS_LOOKS_PER_SEC,
-				&ps->looks[p->owner % OWNER_CNT]);
+				&ps->names[p->owner % OWNER_CNT]);
 	if (parent) {
 		symbolizer__inherit(p->symbolizer, parent->symbolizer, NULL);
 		p->main_interp_addr = parent->main_interp_addr;

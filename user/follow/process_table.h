@@ -14,6 +14,7 @@
 #include "follow/processes.h"
 #include "follow/refusals.h"
 #include "share.h"
+#include "symbol/name_share.h"
 #include "util/allowance.h"
 
 /*
@@ -49,7 +50,7 @@ struct processes {
 	struct forked_list forked; /* in the order in which they were put off */
 	struct threads *threads;
 	struct quota *room; /* entries, by owner */
-	struct allowance looks[OWNER_CNT]; /* at code objects, by owner; unlimited for root */
+	struct name_share names[OWNER_CNT]; /* by owner; looks are unlimited for root */
 	process_gone_fn gone;
 	void *gone_ctx;
 	process_gone_fn opened;

@@ -44,10 +44,15 @@ struct processes *processes__new(const struct processes_config *config)
 	for (unsigned i = 0; i < OWNER_CNT; i++) {
 		if (i == OWNER_ROOT)
 			continue;
-		ps->looks[i] = allowance_of(OWNER_LOOKS_AT_ONCE, OWNER_LOOKS_PER_SEC);
+		ps->names[i].looks = allowance_of(OWNER_LOOKS_AT_ONCE, OWNER_LOOKS_PER_SEC);
 		ps->table_looks[i] = allowance_of(TABLE_LOOKS_AT_ONCE, TABLE_LOOKS_PER_SEC);
 	}
 	return ps;
+}
+
+struct name_share *processes__names(struct processes *ps, unsigned owner)
+{
+	return &ps->names[owner % OWNER_CNT];
 }
 
 __u64 processes__unseen(const struct processes *ps)

@@ -194,6 +194,9 @@ struct process *processes__find(struct processes *ps, pid_t pid);
  */
 struct process *processes__find_mapped(struct processes *ps, pid_t pid);
 
+/* What names of an owner's processes (bpf/share.h) may cost, and have cost. */
+struct name_share *processes__names(struct processes *ps, unsigned owner);
+
 struct threads *processes__threads(struct processes *ps);
 
 /*

@@ -54,6 +54,16 @@ void dict__begin(struct dict *d, unsigned owner)
 	room_begin(&d->room, owner);
 }
 
+void dict__cut_texts(struct dict *d, size_t max)
+{
+	d->text_max = max < DICT_TEXT_MAX ? max : DICT_TEXT_MAX;
+}
+
+__u64 dict__bytes_added(const struct dict *d)
+{
+	return d->room.bytes;
+}
+
 bool dict__refused(const struct dict *d)
 {
 	return d->room.refused;
@@ -92,11 +102,32 @@ static int reserve(struct dict *d, enum profile_resource resource, struct idtabl
 	return -ENOMEM;
 }
 
+#define ELLIPSIS "\u2026"
+
+/* Returns its length. */
+static size_t cut(char *buf, const char *text, size_t max)
+{
+	size_t len = max - strlen(ELLIPSIS);
+
+	/* Not within a character: its first byte is not of this form. */
+	while (len && ((__u8)text[len] & 0xc0) == 0x80)
+		len--;
+	memcpy(buf, text, len);
+	memcpy(buf + len, ELLIPSIS, sizeof(ELLIPSIS));
+	return len + strlen(ELLIPSIS);
+}
+
 __u32 dict__string(struct dict *d, const char *text)
 {
+	char shorter[DICT_TEXT_MAX + 1];
 	size_t len = strlen(text);
-	__u32 id = strtab_find(&d->strings, text, len);
+	__u32 id;
 
+	if (d->text_max && len > d->text_max) {
+		len = cut(shorter, text, d->text_max);
+		text = shorter;
+	}
+	id = strtab_find(&d->strings, text, len);
 	if (id || !len || room_take(&d->room, PROFILE_STRING_BYTES, len + STRTAB_OVERHEAD))
 		return id;
 	id = strtab_add(&d->strings, text, len, d->room.owner);

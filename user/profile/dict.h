@@ -23,6 +23,7 @@
 
 #include <linux/types.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "profile/room.h"
 
@@ -97,6 +98,14 @@ void dict__free(struct dict *d);
  * only new things of that owner are refused.
  */
 void dict__begin(struct dict *d, unsigned owner);
+/*
+ * Longer texts are cut to that many bytes from here on, whole characters, with an ellipsis; at most
+ * DICT_TEXT_MAX, 0: not at all.
+ */
+#define DICT_TEXT_MAX 4096U
+void dict__cut_texts(struct dict *d, size_t max);
+/* Bytes of names and line tables that were added so far, forgotten or not. */
+__u64 dict__bytes_added(const struct dict *d);
 /* Has anything found no room since dict__begin()? Then what was built is not the whole stack. */
 bool dict__refused(const struct dict *d);
 const struct quota *dict__quota(const struct dict *d, enum profile_resource resource);

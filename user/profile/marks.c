@@ -92,6 +92,8 @@ static const struct {
 	{ MARK_NOT_SAMPLED,
 	  "CPU time that the kernel has charged to the thread, and that no tick of the clock found" },
 	{ MARK_GC, "Python was collecting garbage" },
+	{ MARK_LEFT_OUT,
+	  "Python frames without their names: new names of this user had cost krait agent too much" },
 	{ MARK_UNKNOWN, "an address that belongs to no known code" },
 	{ "[python 0x",
 	  "a Python function whose name is missing: the file beside the capture is gone" },

@@ -41,6 +41,8 @@
 #define MARK_TASKS_CYCLE "[tasks that await each other]"
 #define MARK_TASK_FOREIGN "[task without a coroutine of Python]"
 #define MARK_TASK_FRAMES "[truncated: frames of a coroutine]"
+/* Python frames whose names were not wanted: their owner had cost too much (symbol/name_share.h). */
+#define MARK_LEFT_OUT "[name left out]"
 /* An address outside of all mappings. */
 #define MARK_UNKNOWN "[unknown]"
 /* A Python place whose function found no room in the DSO. */

@@ -63,6 +63,8 @@ int room_take(struct room *r, enum profile_resource resource, __u64 n)
 	/* A frame without a code object or lines is still correct. */
 	if (err && resource != PROFILE_CODES && resource != PROFILE_LINE_BYTES)
 		r->refused = true;
+	if (!err && (resource == PROFILE_STRING_BYTES || resource == PROFILE_LINE_BYTES))
+		r->bytes += n;
 	return err;
 }
 

@@ -31,6 +31,7 @@ struct room {
 	unsigned owner; /* who pays for what is added */
 	/* something was refused since room_begin(): what was built is not the whole stack */
 	bool refused;
+	__u64 bytes; /* of names and lines that were paid for so far, forgotten or not */
 };
 
 /* In the file that has them: what a full dictionary takes. */

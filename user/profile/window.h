@@ -44,6 +44,7 @@ struct window_price {
 	__u64 look_delay_ns; /* delay before new processes were looked at */
 	__u64 starved_ns; /* how long everything that can wait was postponed */
 	__u64 unseen, names_put_off; /* in this window; as in struct session_progress */
+	__u64 names_left_out; /* frames, because their owner had cost too much */
 	/* of krait's processes and BPF programs, in this window */
 	__u64 cpu_ns, kernel_ns, rss_bytes;
 	__u64 server_ns; /* of the HTTP server, which is not in cpu_ns */

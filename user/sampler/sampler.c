@@ -387,6 +387,14 @@ const struct owner_books *sampler__owner_books(const struct sampler *s)
 	return s->books;
 }
 
+void sampler__bound_owner(struct sampler *s, unsigned owner, bool closed, __u32 frames_max)
+{
+	struct owner_use *use = &s->books->use[owner % OWNER_CNT];
+
+	__atomic_store_n(&use->codes_closed, closed, __ATOMIC_RELAXED);
+	__atomic_store_n(&use->frames_max, frames_max, __ATOMIC_RELAXED);
+}
+
 struct unwind_tables *sampler__unwind_tables(struct sampler *s)
 {
 	return s->unwind ? unwind_maps__tables(s->unwind) : NULL;

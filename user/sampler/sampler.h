@@ -154,6 +154,11 @@ __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns);
 /* The owner of a host uid (bpf/share.h), which never changes; and what each owner uses. */
 unsigned sampler__owner(const struct sampler *s, __u32 uid);
 const struct owner_books *sampler__owner_books(const struct sampler *s);
+/*
+ * Of the owner's processes: closed: the kernel sends no snapshots of code objects; frames_max: where
+ * stacks end, if that is earlier than others', 0: like others'.
+ */
+void sampler__bound_owner(struct sampler *s, unsigned owner, bool closed, __u32 frames_max);
 
 /*
  * The kernel's tables for unwinding; NULL if native stacks are not wanted. A process has one of

@@ -13,8 +13,10 @@
 #include "session/parts.h"
 #include "session/perf_mappings.h"
 #include "session/shortages.h"
+#include "symbol/name_share.h"
 #include "symbol/native_files.h"
 #include "util/clock.h"
+#include "util/quota.h"
 
 void session_note_ticks(const struct session *s, unsigned event, struct accounts *a)
 {
@@ -38,6 +40,22 @@ __u64 session_length_ns(const struct session *s)
 	const __u64 ms = NS_PER_SEC / 1000;
 
 	return (s->stopped_ns - s->started_ns + ms / 2) / ms * ms;
+}
+
+void session__names(const struct session *s, unsigned owner, struct session_names *ret)
+{
+	const struct name_share *share = processes__names(s->processes, owner);
+
+	*ret = (struct session_names){
+		.ns = share->ns,
+		.bytes = share->bytes,
+		.left_out = share->left_out,
+	};
+}
+
+void session__owner_name(const struct session *s, unsigned owner, char *buf, size_t size)
+{
+	owner_name(&sampler__owner_books(s->sampler)->table, owner, buf, size);
 }
 
 __u64 session__began_ns(const struct session *s)

@@ -28,6 +28,25 @@ static void unknown_frame(struct naming *n, const struct process *p, const struc
 		log_debug("naming", "unknown function: pid %d, code %#llx", p->pid, f->code_addr);
 }
 
+/*
+ * The node for a code object whose owner's share of names is closed. Several in a row are one frame,
+ * so that a deep stack of them costs little. It is unknown, so it is named anew in the next stack.
+ */
+static __u32 left_out_node(struct naming *n, __u32 parent)
+{
+	struct dict *dict = n->profile->dict;
+	struct profile_frame frame = {
+		.kind = FRAME_MARK, .line = -1, .column = -1, .end_column = -1, .unknown = true
+	};
+	__u32 id;
+
+	frame.name = dict__string(dict, MARK_LEFT_OUT);
+	id = dict__frame(dict, &frame);
+	if (id && dict__node_at(dict, parent)->frame == id)
+		return parent;
+	return dict__child(dict, parent, id);
+}
+
 /* The profile's number of this code object; 0: no room. */
 static __u32 add_code(struct naming *n, const struct code_symbol *code)
 {
@@ -43,15 +62,21 @@ static __u32 add_code(struct naming *n, const struct code_symbol *code)
 	return dict__code(n->profile->dict, &new);
 }
 
-static void name_frame(struct naming *n, struct profile_frame *frame,
+static void name_frame(struct naming *n, struct process *p, struct profile_frame *frame,
 		       const struct code_symbol *code)
 {
+	struct dict *dict = n->profile->dict;
 	const struct profile_code *known;
 
-	frame->code = dict__tagged(n->profile->dict, *code->tag);
+	frame->code = dict__tagged(dict, *code->tag);
 	if (!frame->code) {
+		__u64 bytes = dict__bytes_added(dict);
+
 		frame->code = add_code(n, code);
-		*code->tag = dict__tag(n->profile->dict, frame->code);
+		/* What was only forgotten, with all that no window holds, is nothing new. */
+		if (!*code->tag)
+			symbolizer__note_bytes(p->symbolizer, dict__bytes_added(dict) - bytes);
+		*code->tag = dict__tag(dict, frame->code);
 	}
 	frame->first_line = code->first_line;
 	if (frame->code) {
@@ -202,16 +227,19 @@ __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
 	struct profile_frame frame = { .kind = FRAME_PYTHON, .end_column = -1, .unit = -1 };
 	struct source_position position = { -1, -1, -1, -1 };
 	struct code_symbol code;
-	bool known = symbolizer__resolve(p->symbolizer, &query, &code, NULL) == SYMBOL_OK;
+	enum symbol_status status = symbolizer__resolve(p->symbolizer, &query, &code, NULL);
+	bool known = status == SYMBOL_OK;
 	__u32 node, cnt;
 
+	if (status == SYMBOL_LEFT_OUT)
+		return left_out_node(n, parent);
 	if (known && code_symbol_is_internal(&code))
 		return parent;
 	node = known ? remembered(n, parent, &code, instr_of(f)) : 0;
 	if (node)
 		return node;
 	if (known && symbolizer__resolve(p->symbolizer, &query, &code, &position) == SYMBOL_OK) {
-		name_frame(n, &frame, &code);
+		name_frame(n, p, &frame, &code);
 		if (f->instr_off >= 0) {
 			frame.unit = f->instr_off / 2;
 			frame.opcode = opcode_of(symbolizer__version(p->symbolizer), f->opcode);

@@ -17,6 +17,7 @@
 #include "session/perf_mappings.h"
 #include "session/starting.h"
 #include "session/unwinding.h"
+#include "symbol/name_share.h"
 #include "symbol/native_files.h"
 #include "target/context.h"
 #include "target/prober.h"
@@ -226,6 +227,12 @@ void session__starve(struct session *s, bool on)
 		unwinding__starve(s->unwinding, on);
 	if (s->native_files)
 		native_files__starve(s->native_files, on);
+}
+
+void session__bound_owner(struct session *s, unsigned owner, bool closed, __u32 frames_max)
+{
+	processes__names(s->processes, owner)->closed = closed;
+	sampler__bound_owner(s->sampler, owner, closed, frames_max);
 }
 
 void session__rest(struct session *s, __u64 idle_ns)

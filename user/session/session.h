@@ -164,6 +164,21 @@ void session__spare(struct session *s, unsigned steps);
  * of new files (unwinding__starve(), native_files__starve()), and lets nobody wake krait.
  */
 void session__starve(struct session *s, bool on);
+/* What names of one owner (bpf/share.h) have cost so far. */
+struct session_names {
+	__u64 ns; /* of finding out the names of code objects */
+	__u64 bytes; /* of names and line tables, where they were new */
+	__u64 left_out; /* frames that got none, since they were closed */
+};
+void session__names(const struct session *s, unsigned owner, struct session_names *ret);
+/*
+ * Between two steps: of the owner's processes, closed: code objects that are not known yet are not
+ * read, and shown as MARK_LEFT_OUT; frames_max: where stacks end, if earlier than others', 0: like
+ * others'.
+ */
+void session__bound_owner(struct session *s, unsigned owner, bool closed, __u32 frames_max);
+/* "user 1000" */
+void session__owner_name(const struct session *s, unsigned owner, char *buf, size_t size);
 /* Frees the memory of helpers that have been idle that long; 0: of all that are not at work. */
 void session__rest(struct session *s, __u64 idle_ns);
 /* The current delay before new processes are looked at; 0: none. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "symbol/code_cache.h"
-#include "util/allowance.h"
+#include "symbol/name_share.h"
 #include "symbol/snapshot.h"
 
 /* Unreadable addresses to remember; a healthy program has none. */
@@ -27,7 +27,7 @@ struct symbolizer {
 	struct code_cache cache;
 	struct refused refused[REFUSED_CNT];
 	struct allowance looks;
-	struct allowance *owner_looks; /* shared by all processes of its owner; NULL: none */
+	struct name_share *share; /* of all processes of its owner; NULL: none */
 	struct symbolizer_stats stats;
 };
 
@@ -48,10 +48,10 @@ __u32 symbolizer__version(const struct symbolizer *s)
 }
 
 void symbolizer__bound_looks(struct symbolizer *s, __u32 at_once, __u32 per_sec,
-			     struct allowance *owner)
+			     struct name_share *share)
 {
 	s->looks = allowance_of(at_once, per_sec);
-	s->owner_looks = owner;
+	s->share = share;
 }
 
 void symbolizer__free(struct symbolizer *s)
@@ -89,12 +89,28 @@ static void refuse(struct symbolizer *s, const struct code_query *q)
 /* Is one more look allowed now? Consumes it. */
 static bool take_look(struct symbolizer *s)
 {
-	if (!allowance_has(&s->looks) || (s->owner_looks && !allowance_has(s->owner_looks)))
+	if (!allowance_has(&s->looks) || (s->share && !allowance_has(&s->share->looks)))
 		return false;
 	allowance_take(&s->looks);
-	if (s->owner_looks)
-		allowance_take(s->owner_looks);
+	if (s->share)
+		allowance_take(&s->share->looks);
 	return true;
+}
+
+static bool is_closed(const struct symbolizer *s)
+{
+	return s->share && s->share->closed;
+}
+
+static __u64 begin_spending(const struct symbolizer *s)
+{
+	return s->share ? clock_monotonic_ns() : 0;
+}
+
+static void end_spending(struct symbolizer *s, __u64 begin_ns)
+{
+	if (s->share)
+		s->share->ns += clock_monotonic_ns() - begin_ns;
 }
 
 /* ---- code objects of the target ---------------------------------------------------------------- */
@@ -125,15 +141,23 @@ static int load(struct symbolizer *s, const struct code_query *q, struct code_en
 static enum symbol_status consult_memory(struct symbolizer *s, const struct code_query *q,
 					 struct code_entry **e)
 {
+	__u64 begin_ns;
 	int err;
+
+	if (is_closed(s)) {
+		s->share->left_out++;
+		return SYMBOL_LEFT_OUT;
+	}
 
 	if (!take_look(s)) {
 		s->stats.unreadable++;
 		return SYMBOL_UNREADABLE;
 	}
+	begin_ns = begin_spending(s);
 	err = *e ? code_reader_revalidate(&s->reader, q, *e) : 0;
 	if (err == 0)
 		err = load(s, q, e);
+	end_spending(s, begin_ns);
 	if (err == -EAGAIN || (err == -EINVAL && code_reader_is_past(&s->reader, q))) {
 		s->stats.stale++;
 		return SYMBOL_STALE;
@@ -173,7 +197,7 @@ static struct code_entry *new_entry(struct symbolizer *s, const struct record_co
 	return NULL;
 }
 
-void symbolizer__define(struct symbolizer *s, const struct record_code *record)
+static void define(struct symbolizer *s, const struct record_code *record)
 {
 	struct code_entry *e = code_cache_find(&s->cache, record->code_addr), *now = NULL;
 
@@ -194,6 +218,17 @@ void symbolizer__define(struct symbolizer *s, const struct record_code *record)
 	s->reader.type_addr = e->head.type_addr;
 	if (!code_cache_insert(&s->cache, e))
 		s->stats.defined++;
+}
+
+void symbolizer__define(struct symbolizer *s, const struct record_code *record)
+{
+	__u64 begin_ns;
+
+	if (is_closed(s))
+		return;
+	begin_ns = begin_spending(s);
+	define(s, record);
+	end_spending(s, begin_ns);
 }
 
 void symbolizer__inherit(struct symbolizer *s, struct symbolizer *parent,
@@ -258,6 +293,12 @@ int symbolizer__opcodes(struct symbolizer *s, __u64 code_addr, __u8 *ret, __u32 
 	if (!e || unit_cnt > SYMBOLIZER_UNITS_MAX || !take_look(s))
 		return -ENOENT;
 	return code_reader_opcodes(&s->reader, e, ret, unit_cnt);
+}
+
+void symbolizer__note_bytes(struct symbolizer *s, __u64 bytes)
+{
+	if (s->share)
+		s->share->bytes += bytes;
 }
 
 struct symbolizer_stats symbolizer__stats(const struct symbolizer *s)

@@ -22,7 +22,7 @@
 #include "symbol/code_reader.h"
 #include "symbol/linetable.h"
 
-struct allowance;
+struct name_share;
 struct symbolizer;
 
 /* The names of a code object; owned by the symbolizer, valid until the next call that resolves. */
@@ -38,6 +38,7 @@ struct code_symbol {
 enum symbol_status {
 	SYMBOL_OK,
 	SYMBOL_UNREADABLE, /* memory gone, or not a code object */
+	SYMBOL_LEFT_OUT, /* it is not known yet, and the share of its owner is closed */
 	SYMBOL_STALE, /* the object may have been replaced since the interrupt */
 };
 
@@ -53,12 +54,11 @@ void symbolizer__free(struct symbolizer *s);
 __u32 symbolizer__version(const struct symbolizer *s);
 /*
  * Limits looks into the target's memory (some reads each): at_once as a burst, refilled at per_sec,
- * and no more than is left in owner, the budget shared by all processes of its owner (borrowed; may
- * be NULL). Beyond that, code that the kernel has not described is SYMBOL_UNREADABLE. Unlimited
- * before this call.
+ * and no more than is left in share, of all processes of its owner (borrowed; may be NULL). Beyond
+ * that, code that the kernel has not described is SYMBOL_UNREADABLE. Unlimited before this call.
  */
 void symbolizer__bound_looks(struct symbolizer *s, __u32 at_once, __u32 per_sec,
-			     struct allowance *owner);
+			     struct name_share *share);
 
 /*
  * Resolves one frame. SYMBOL_OK fills both; otherwise neither is touched. *ret_position has -1 for
@@ -98,6 +98,9 @@ void symbolizer__inherit(struct symbolizer *s, struct symbolizer *parent,
  */
 int symbolizer__opcodes(struct symbolizer *s, __u64 code_addr, __u8 *ret, __u32 unit_cnt)
 	__attribute__((warn_unused_result, nonnull));
+
+/* A code object that was not known before has added so many bytes to what krait holds. */
+void symbolizer__note_bytes(struct symbolizer *s, __u64 bytes);
 
 struct symbolizer_stats symbolizer__stats(const struct symbolizer *s);
 
