@@ -115,13 +115,13 @@ def check_lasting(tap, python):
         last = rounds(done.stdout)[1:] if done.stdout else []
         waits = {}
         for line in "\n".join(last).splitlines():
-            found = re.search(r"%d +(\d+) \S+$" % target.pid, line)
+            found = re.search(r"%d +(\d+) \S.*$" % target.pid, line)
             if found:
                 waits.setdefault(int(found.group(1)), []).append(float(line[13:20].strip() or 0))
         own = waits.pop(target.pid, [])
         done_main = h.run_krait("top", "-b", "-p", str(target.pid), "-n", "2", "-i", "300ms", "--off-cpu", "--thread", "main",
                                 "--view", "threads")
-        tids = set(re.findall(r"%d +(\d+) \S+$" % target.pid, done_main.stdout, re.M))
+        tids = set(re.findall(r"%d +(\d+) \S.*$" % target.pid, done_main.stdout, re.M))
         tap.equal(tids, {str(target.pid)}, "--thread main", done_main.stdout)
         tap.ok(len(own) == 3 and min(own) > 99, "a thread that sleeps all the time waits", own, done.stdout)
         # Its last wait may have ended after the last look.

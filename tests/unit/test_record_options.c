@@ -324,9 +324,10 @@ static void help_is_no_error(void **state)
 static void assert_explained(const struct filter *filter, unsigned unwanted, const char *want)
 {
 	const struct record_options o = { .filter = *filter };
+	const struct record_nothing there = { .unwanted = unwanted, .threads = "" };
 	char text[RECORD_TARGETS_TEXT];
 
-	record_targets_explain(text, &o, unwanted);
+	record_targets_explain(text, &o, &there);
 	assert_string_equal(text, want);
 }
 
@@ -353,6 +354,24 @@ static void where_nothing_fits_it_says_what_was_asked_for(void **state)
 			 "--cgroup /a.slice --user 1000");
 }
 
+static void where_no_thread_fits_it_says_which_ran(void **state)
+{
+	struct record_options o = { .event_cnt = 1, .events = { { .name = "cpu-clock" } } };
+	struct record_nothing there = { .processes = 1, .threads = "" };
+	char text[RECORD_TARGETS_TEXT];
+
+	assert_int_equal(thread_filter_add(&o.thread, "worker-1"), 0);
+	record_targets_explain(text, &o, &there);
+	assert_string_equal(text, "the processes had none of these events");
+	o.event_cnt = 0;
+	record_targets_explain(text, &o, &there);
+	assert_string_equal(text, "the processes used no CPU time");
+	there.threads = "7 python3, 8 worker-2";
+	record_targets_explain(text, &o, &there);
+	assert_string_equal(text, "no thread that ran matches --thread worker-1 (those that ran: "
+				  "7 python3, 8 worker-2)");
+}
+
 /* Sixteen names of any length. */
 static void what_was_asked_for_is_cut_where_room_ends(void **state)
 {
@@ -365,7 +384,7 @@ static void what_was_asked_for_is_cut_where_room_ends(void **state)
 	for (size_t i = 0; i < FILTER_MAX; i++)
 		filter.names[i] = name;
 	o = &(const struct record_options){ .filter = filter };
-	record_targets_explain(text, o, 2);
+	record_targets_explain(text, o, &(struct record_nothing){ 0, 2, "" });
 	assert_true(strlen(text) < RECORD_TARGETS_TEXT);
 	assert_int_equal(strncmp(text, "2 Python processes ran", 22), 0);
 }
@@ -392,6 +411,7 @@ int main(void)
 		T(what_argp_refuses_is_a_usage_error_too),
 		T(help_is_no_error),
 		T(where_nothing_fits_it_says_what_was_asked_for),
+		T(where_no_thread_fits_it_says_which_ran),
 		T(what_was_asked_for_is_cut_where_room_ends),
 	};
 

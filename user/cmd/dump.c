@@ -45,6 +45,7 @@ struct dump {
 	/* why running threads are out of reach; text "": they are not */
 	struct error no_interrupts;
 	int code; /* the worst of all looks */
+	struct unwanted others; /* with -a: threads of processes without any that is wanted */
 };
 
 static bool of_tasks(const struct dump *d)
@@ -69,7 +70,9 @@ static void forget_others(struct dump *d)
 	for (size_t i = 0; i < d->cnt; i++) {
 		struct look_process *p = d->processes[i];
 
-		if (p->unwanted || (p->result && !p->process.version))
+		if (p->result == -ENOENT)
+			unwanted_join(&d->others, &p->others);
+		if (p->unwanted || (p->result && !p->process.version) || p->result == -ENOENT)
 			look__free(p);
 		else
 			d->processes[kept++] = p;
@@ -155,6 +158,17 @@ static void note_written(struct dump *d)
 		d->unwritten = err;
 }
 
+/* With -a. */
+static void say_no_thread(struct dump *d)
+{
+	char given[128], there[320];
+
+	thread_filter_say(&d->options.thread, given, sizeof(given));
+	unwanted_say(&d->others, there, sizeof(there));
+	log_error("dump", "no thread of a Python process matches %s (there are: %s)", given, there);
+	d->code = EXIT_CODE_TARGET;
+}
+
 static void print_all(struct dump *d, unsigned look)
 {
 	errno = 0;
@@ -178,8 +192,10 @@ static void print_all(struct dump *d, unsigned look)
 		else
 			dump_print(stdout, p, before);
 	}
-	if (!d->options.json && !d->cnt)
+	if (!d->options.json && !d->cnt && !d->others.cnt)
 		puts("no Python process");
+	if (!d->cnt && d->others.cnt)
+		say_no_thread(d);
 	note_written(d);
 }
 

@@ -97,13 +97,15 @@ static bool is_unchanged(struct look_process *before, const struct look_thread *
 	return old && t->how != LOOK_NONE && look_thread_equal(old, t);
 }
 
-/* Prints the program's own name for it, and the kernel's if that differs. */
-static void put_thread_name(FILE *out, const struct look_thread *t)
+/* Prints what it is called, and the kernel's name for it if that differs. */
+static void put_thread_name(FILE *out, const struct look_process *p, const struct look_thread *t)
 {
-	fputs(t->os.flags & PROBE_THREAD_NAME_CHANGED ? "~\"" : "\"", out);
-	put_text(out, t->name ? t->name : t->os.comm);
+	const char *name = look__thread_name(p, t);
+
+	fputs(name != t->os.comm && t->os.flags & PROBE_THREAD_NAME_CHANGED ? "~\"" : "\"", out);
+	put_text(out, name);
 	fputc('"', out);
-	if (!t->name || !strncmp(t->name, t->os.comm, sizeof(t->os.comm) - 1))
+	if (!strncmp(name, t->os.comm, sizeof(t->os.comm) - 1))
 		return;
 	fputs(" [", out);
 	put_text(out, t->os.comm);
@@ -117,7 +119,7 @@ static void print_thread(FILE *out, const struct look_process *p, const struct l
 
 	state_into(state, sizeof(state), t);
 	fprintf(out, "\nThread %d ", (int)t->os.tid);
-	put_thread_name(out, t);
+	put_thread_name(out, p, t);
 	fprintf(out, " (%s%s%s)\n", t->os.tid == p->process.pid ? "main, " : "", state,
 		p->pause_ns && !(t->os.flags & PROBE_THREAD_PAUSED) ? ", could not be paused" : "");
 	if (is_unchanged(before, t)) {
@@ -142,7 +144,7 @@ static void print_gil(FILE *out, const struct look_process *p, const struct prob
 
 	if (holder) {
 		fprintf(out, "held by thread %d ", (int)holder->os.tid);
-		put_thread_name(out, holder);
+		put_thread_name(out, p, holder);
 	} else {
 		fputs(i->gil == PROBE_GIL_NONE ? "none, free-threaded" :
 		      i->gil == PROBE_GIL_FREE ? "free" :

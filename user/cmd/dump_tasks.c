@@ -179,7 +179,7 @@ static void put_thread(const struct tree *d, const struct look_process *p, __u64
 		if ((__u64)p->threads[i].os.ns_tid != id)
 			continue;
 		fputs(" (", d->out);
-		put_text(d->out, p->threads[i].os.comm);
+		put_text(d->out, look__thread_name(p, &p->threads[i]));
 		fputc(')', d->out);
 	}
 	fputc('\n', d->out);

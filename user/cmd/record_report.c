@@ -313,14 +313,6 @@ static void warn_of_taskless(const struct record_options *o, const struct sessio
 		 stats->taskless == 1 ? "s" : "ve");
 }
 
-/* There was Python to sample. */
-static const char *no_samples_of(const struct record_options *o)
-{
-	if (o->event_cnt == 1 && event_is_clock(&o->events[0]))
-		return "the processes used no CPU time";
-	return "the processes had none of these events";
-}
-
 int record_report_judge(const struct record_report *r)
 {
 	const struct session_stats *stats = &r->stats;
@@ -345,11 +337,9 @@ int record_report_judge(const struct record_report *r)
 	if (!stats->samples && outputs__are_deserted(r->outputs))
 		return EXIT_CODE_OK;
 	if (!stats->samples) {
-		record_targets_explain(none, r->options, stats->unwanted);
+		record_targets_explain_session(none, r->options, r->session);
 		log_error(NULL, "no samples: %s",
-			  interrupts	   ? "every interrupt was lost (--stats says why)" :
-			  stats->processes ? no_samples_of(r->options) :
-					     none);
+			  interrupts ? "every interrupt was lost (--stats says why)" : none);
 		return EXIT_CODE_EMPTY;
 	}
 	return worst > r->options->max_loss_percent ? EXIT_CODE_LOSSY : EXIT_CODE_OK;

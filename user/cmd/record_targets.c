@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/arguments.h"
+#include "session/session.h"
 #include "target/cgroup.h"
 #include "util/error.h"
 #include "util/log.h"
@@ -154,28 +155,62 @@ static const char *whole_name(const struct filter *f)
 	return NULL;
 }
 
-void record_targets_explain(char buf[RECORD_TARGETS_TEXT], const struct record_options *o,
-			    unsigned unwanted)
+static void put_no_process(FILE *out, const struct record_options *o, unsigned unwanted)
 {
 	const char *whole = whole_name(&o->filter);
+
+	if (filter_is_empty(&o->filter)) {
+		fputs("no Python process ran during the recording (krait list shows what runs now)",
+		      out);
+		return;
+	}
+	if (unwanted)
+		fprintf(out, "%u Python process%s ran during the recording, %s with ", unwanted,
+			unwanted == 1 ? "" : "es", unwanted == 1 ? "but not" : "none");
+	else
+		fputs("no Python process ran during the recording, with or without ", out);
+	put_filter(out, &o->filter);
+	if (unwanted && whole)
+		fprintf(out, " (--name '*%s*' takes parts of names, too)", whole);
+}
+
+/* Those that did not run have no samples, whatever they are called. */
+static void put_no_thread(FILE *out, const struct record_options *o, const char *there)
+{
+	char given[128];
+
+	thread_filter_say(&o->thread, given, sizeof(given));
+	fprintf(out, "no thread that ran matches %s (those that ran: %s)", given, there);
+}
+
+void record_targets_explain(char buf[RECORD_TARGETS_TEXT], const struct record_options *o,
+			    const struct record_nothing *there)
+{
 	FILE *out = fmemopen(buf, RECORD_TARGETS_TEXT - 1, "w");
 
 	memset(buf, 0, RECORD_TARGETS_TEXT);
 	if (!out)
 		return;
-	if (filter_is_empty(&o->filter)) {
-		fputs("no Python process ran during the recording (krait list shows what runs now)",
-		      out);
-	} else {
-		if (unwanted)
-			fprintf(out, "%u Python process%s ran during the recording, %s with ",
-				unwanted, unwanted == 1 ? "" : "es",
-				unwanted == 1 ? "but not" : "none");
-		else
-			fputs("no Python process ran during the recording, with or without ", out);
-		put_filter(out, &o->filter);
-		if (unwanted && whole)
-			fprintf(out, " (--name '*%s*' takes parts of names, too)", whole);
-	}
+	if (!there->processes)
+		put_no_process(out, o, there->unwanted);
+	else if (*there->threads)
+		put_no_thread(out, o, there->threads);
+	else if (o->event_cnt <= 1 && (!o->event_cnt || event_is_clock(&o->events[0])))
+		fputs("the processes used no CPU time", out);
+	else
+		fputs("the processes had none of these events", out);
 	fclose(out);
+}
+
+void record_targets_explain_session(char buf[RECORD_TARGETS_TEXT], const struct record_options *o,
+				    const struct session *session)
+{
+	struct record_nothing there;
+	struct session_stats stats;
+	char threads[320];
+
+	session__stats(session, &stats);
+	session__say_unwanted(session, threads, sizeof(threads));
+	there = (struct record_nothing){ stats.processes, stats.unwanted, threads };
+	record_targets_explain(buf, o, &there);
 }

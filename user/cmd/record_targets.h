@@ -25,12 +25,20 @@ error_t record_targets_option(struct record_options *o, int key, const char *arg
 /* Call after all options: makes sure that there is exactly one kind of target. */
 void record_targets_settle(struct record_options *o, struct argp_state *state);
 
-#define RECORD_TARGETS_TEXT 512
-/*
- * Explains why nothing was sampled: so many unwanted Python processes ran that do not match. Cut to
- * the buffer.
- */
+struct session;
+
+/* What there was, where no sample is wanted. */
+struct record_nothing {
+	unsigned processes, unwanted; /* as in struct session_stats */
+	const char *threads; /* that ran, and do not match (session__say_unwanted()); "": none */
+};
+
+#define RECORD_TARGETS_TEXT 768
+/* Explains why there are no samples, although no interrupt was lost. Cut to the buffer. */
 void record_targets_explain(char buf[RECORD_TARGETS_TEXT], const struct record_options *o,
-			    unsigned unwanted);
+			    const struct record_nothing *there);
+/* The same for a session that has ended. */
+void record_targets_explain_session(char buf[RECORD_TARGETS_TEXT], const struct record_options *o,
+				    const struct session *session);
 
 #endif /* KRAIT_CMD_RECORD_TARGETS_H */

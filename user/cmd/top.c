@@ -308,9 +308,8 @@ static int finish(struct top_command *t)
 		return EXIT_CODE_OUTPUT;
 	if (!lines || stats.samples || t->failed)
 		return EXIT_CODE_OK;
-	record_targets_explain(none, &t->options.record, stats.unwanted);
-	log_error(NULL, "no samples: %s",
-		  stats.processes ? "the processes used no CPU time" : none);
+	record_targets_explain_session(none, &t->options.record, t->session);
+	log_error(NULL, "no samples: %s", none);
 	return EXIT_CODE_EMPTY;
 }
 

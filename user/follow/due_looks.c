@@ -256,6 +256,25 @@ void processes__await_tables(struct processes *ps, int wait_ms)
 		prober__wait(ps->config.prober, (int)((end_ns - now_ns) / NS_PER_MS) + 1);
 }
 
+void processes__finish_names(struct processes *ps, int wait_ms)
+{
+	const __u64 end_ns = clock_monotonic_ns() + (__u64)wait_ms * NS_PER_MS;
+	struct entry *e, *next;
+	__u64 now_ns;
+
+	if (ps->starving)
+		return;
+	do {
+		HASH_ITER(hh, ps->by_pid, e, next)
+			if (e->process.state == PROCESS_TRACKED)
+				name_watch_look(ps, &e->process);
+		now_ns = clock_monotonic_ns();
+		if (!ps->names.asked_cnt || now_ns >= end_ns)
+			return;
+		prober__wait(ps->config.prober, (int)((end_ns - now_ns) / NS_PER_MS) + 1);
+	} while (clock_monotonic_ns() < end_ns);
+}
+
 /* The earlier time; 0 means never. */
 static __u64 sooner(__u64 a, __u64 b)
 {
@@ -282,7 +301,7 @@ __u64 processes__retry(struct processes *ps, __u64 now_ns)
 	}
 	if (ps->due_ns && look_ns(ps) <= now_ns)
 		look_at_due(ps, now_ns);
-	forked = forks_open_due(ps, now_ns);
+	forked = sooner(forks_open_due(ps, now_ns), name_watch_step(ps, now_ns));
 	soonest = sooner(prober__step(ps->config.prober), forked);
 	return sooner(soonest, look_ns(ps));
 }

@@ -70,6 +70,7 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 	space__free(p->space);
 	tables_forget(ps, p);
 	greenlet_watch_forget(ps, p);
+	name_watch_forget(ps, p);
 	learn_forget(ps->config.sampler, p);
 	probed__free(p->probed);
 	p->native = NULL;
@@ -173,6 +174,7 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 	open_space(ps, p, parent);
 	tables_begin(ps, p, parent);
 	greenlet_watch_begin(ps, p, parent);
+	name_watch_begin(ps, p, parent);
 	p->state = PROCESS_TRACKED;
 	p->told = true; /* its mappings will be reported */
 	if (p->exec.file.inode)

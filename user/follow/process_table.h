@@ -55,6 +55,9 @@ struct processes {
 	void *gone_ctx;
 	process_gone_fn opened;
 	void *opened_ctx;
+	thread_gone_fn renamed;
+	void *renamed_ctx;
+	struct name_watches names;
 	struct allowance table_looks[OWNER_CNT]; /* the same for searching published tables */
 	unsigned tracked_cnt, seen_cnt, unwanted_cnt;
 	unsigned taskless_cnt; /* processes whose version publishes nothing about its tasks */

@@ -41,6 +41,7 @@ struct processes *processes__new(const struct processes_config *config)
 		return NULL;
 	}
 	ps->config = *config;
+	name_watches_init(&ps->names);
 	for (unsigned i = 0; i < OWNER_CNT; i++) {
 		if (i == OWNER_ROOT)
 			continue;
@@ -221,6 +222,12 @@ void processes__on_opened(struct processes *ps, process_gone_fn fn, void *ctx)
 {
 	ps->opened = fn;
 	ps->opened_ctx = ctx;
+}
+
+void processes__on_renamed(struct processes *ps, thread_gone_fn fn, void *ctx)
+{
+	ps->renamed = fn;
+	ps->renamed_ctx = ctx;
 }
 
 unsigned processes__followed_cnt(const struct processes *ps)

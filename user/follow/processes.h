@@ -22,6 +22,7 @@
 
 #include "abi.h"
 #include "follow/greenlet_watch.h"
+#include "follow/name_watch.h"
 #include "follow/tables.h"
 #include "follow/threads.h"
 #include "target/process.h"
@@ -95,6 +96,7 @@ struct process {
 	__u32 gil_cnt, gil_cap;
 	struct tables tables; /* that it publishes besides its runtime */
 	struct greenlet_watch greenlets; /* where they are */
+	struct name_watch names; /* of its threads */
 	struct thread_list threads; /* those sampled so far */
 	__u32 attempts;
 	__u64 retry_ns; /* CLOCK_MONOTONIC: when to look again; 0: never */
@@ -198,6 +200,8 @@ struct process *processes__find_mapped(struct processes *ps, pid_t pid);
 struct name_share *processes__names(struct processes *ps, unsigned owner);
 
 struct threads *processes__threads(struct processes *ps);
+/* At the end: learns the last names of threads, as far as that is possible in this time. */
+void processes__finish_names(struct processes *ps, int wait_ms);
 
 /*
  * The process of a sample: tracked, or unwanted, in which case its interrupts do not count. Looks
@@ -210,6 +214,9 @@ void processes__close_books(struct processes *ps);
 /* Called when a process goes, before its memory and names are dropped. */
 typedef void (*process_gone_fn)(void *ctx, struct process *process);
 void processes__on_gone(struct processes *ps, process_gone_fn fn, void *ctx);
+
+/* Called when the program has named a thread, or given it another name: thread->given. */
+void processes__on_renamed(struct processes *ps, thread_gone_fn fn, void *ctx);
 
 /* Called when a process becomes tracked, before its first sample is seen. */
 void processes__on_opened(struct processes *ps, process_gone_fn fn, void *ctx);

@@ -2,11 +2,27 @@
 #include "follow/threads.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "abi.h"
+#include "follow/name_watch.h"
 #include "follow/processes.h"
 
+/*
+ * Threads that have ended lately: the kernel reports that before their last samples, in the last
+ * moments of which they are still the same threads.
+ */
+#define PAST_CNT 256
+
+struct past {
+	pid_t tid;
+	__u64 start_ns; /* 0: none */
+	__u32 number;
+	char given[sizeof(((struct thread *)0)->given)];
+};
+
 struct threads {
+	struct past past[PAST_CNT]; /* by tid */
 	struct thread *by_tid;
 	struct thread_list by_use; /* least recently sampled first */
 	thread_gone_fn gone;
@@ -46,6 +62,26 @@ struct thread *threads__find(struct threads *ts, pid_t tid, __u64 start_ns)
 	return t;
 }
 
+static void remember(struct threads *ts, const struct thread *t)
+{
+	struct past *past = &ts->past[(unsigned)t->tid % PAST_CNT];
+
+	*past = (struct past){ .tid = t->tid, .start_ns = t->start_ns, .number = t->number };
+	memcpy(past->given, t->given, sizeof(past->given));
+}
+
+static void recall(struct threads *ts, struct thread *t)
+{
+	const struct past *past = &ts->past[(unsigned)t->tid % PAST_CNT];
+
+	if (past->tid != t->tid || past->start_ns != t->start_ns) {
+		t->number = ++ts->last_number;
+		return;
+	}
+	t->number = past->number;
+	memcpy(t->given, past->given, sizeof(t->given));
+}
+
 struct thread *threads__add(struct threads *ts, struct process *p, pid_t tid, __u64 start_ns)
 {
 	struct thread *t;
@@ -61,7 +97,7 @@ struct thread *threads__add(struct threads *ts, struct process *p, pid_t tid, __
 	t->tid = tid;
 	t->start_ns = start_ns;
 	t->process = p;
-	t->number = ++ts->last_number;
+	recall(ts, t);
 	t->slot = KRAIT_NO_SLOT;
 	HASH_ADD_INT(ts->by_tid, tid, t);
 	TAILQ_INSERT_TAIL(&ts->by_use, t, by_use);
@@ -73,6 +109,8 @@ void threads__remove(struct threads *ts, struct thread *t)
 {
 	if (ts->gone)
 		ts->gone(ts->gone_ctx, t);
+	name_watch_thread_gone(t);
+	remember(ts, t);
 	TAILQ_REMOVE(&t->process->threads, t, of_process);
 	TAILQ_REMOVE(&ts->by_use, t, by_use);
 	HASH_DEL(ts->by_tid, t);

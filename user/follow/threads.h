@@ -26,14 +26,20 @@
 struct last_stack;
 struct process;
 
+TAILQ_HEAD(thread_waiting, thread);
 struct thread {
 	pid_t tid;
 	__u64 start_ns; /* identifies the thread together with the tid */
 	struct process *process;
 	__u32 number; /* unique in the recording; from 1 */
 	__u32 slot; /* sampler/slots.h; KRAIT_NO_SLOT: none */
-	char comm[16]; /* the kernel's, from which node and name were made */
-	char name[64]; /* printable */
+	char comm[16]; /* the kernel's name for it */
+	char given[64]; /* the program's (name_watch.h), printable; "": none, or not known yet */
+	char name[64]; /* what it is called (thread_name_shown()), printable */
+	bool waits; /* name_watch.h: for a look */
+	__u8 looks; /* likewise: begun so far, up to a few */
+	__u64 thread_ptr; /* pthread_self(), if it has run Python; else 0 */
+	__u64 unwanted; /* samples left out because of its name or id */
 	__u64 node; /* the collector's tag; 0: none yet */
 	struct task_ids ids; /* of its last sample (session/whose.h) */
 	__u64 tstate_addr; /* from its last sample; 0: none */
@@ -41,7 +47,7 @@ struct thread {
 	__u64 came_ns; /* end of its last sampled wait; 0: none */
 	bool has_callers; /* it entered that interpreter from an older one (interpreters.h) */
 	struct last_stack *stack; /* NULL before the first stack */
-	TAILQ_ENTRY(thread) of_process, by_use;
+	TAILQ_ENTRY(thread) of_process, by_use, waiting;
 	UT_hash_handle hh;
 };
 TAILQ_HEAD(thread_list, thread);

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/unwanted.h"
 #include "util/printable.h"
+#include "util/vec.h"
 
 /* Limit for hostile files; a machine has at most 4 million at once. */
 #define MAX_TASKS (1U << 20)
@@ -28,6 +30,7 @@ void import_tasks_free(struct import_tasks *ts)
 		free(t);
 	}
 	import_stacks_free(&ts->stacks);
+	free(ts->names);
 }
 
 struct import_process *import_tasks_process(struct import_tasks *ts, int pid)
@@ -50,6 +53,38 @@ static void forget_stack(struct import_thread *t)
 {
 	t->node = 0;
 	t->cnt = 0;
+}
+
+/* Without memory for it, the name so far has to do. */
+static void keep_name(struct import_tasks *ts, const struct import_thread *t)
+{
+	if (!ts->keeps_names || vec_reserve(ts->names, ts->name_cap, t->number + 1))
+		return;
+	for (; ts->name_cnt <= t->number; ts->name_cnt++)
+		ts->names[ts->name_cnt].text[0] = '\0';
+	memcpy(ts->names[t->number].text, t->comm, sizeof(ts->names[0].text));
+}
+
+void import_tasks_take_names(struct import_tasks *ts, struct import_tasks *earlier)
+{
+	ts->names = earlier->names;
+	ts->name_cnt = earlier->name_cnt;
+	earlier->names = NULL;
+}
+
+const char *import_thread_name(const struct import_tasks *ts, const struct import_thread *t)
+{
+	return ts->names && t->number < ts->name_cnt && *ts->names[t->number].text ?
+		       ts->names[t->number].text :
+		       t->comm;
+}
+
+/* From now on it is another thread, whose name says nothing about the samples so far. */
+static void begin_thread(struct import_tasks *ts, struct import_thread *t)
+{
+	t->number = ++ts->thread_cnt;
+	t->ended = false;
+	forget_stack(t);
 }
 
 struct import_thread *import_tasks_thread(struct import_tasks *ts, int pid, int tid)
@@ -77,7 +112,7 @@ struct import_thread *import_tasks_thread(struct import_tasks *ts, int pid, int 
 	t->pid = pid;
 	t->out_ns = 0;
 	t->epoch = p ? p->epoch : 0;
-	forget_stack(t);
+	begin_thread(ts, t);
 	snprintf(t->comm, sizeof(t->comm), "%s", p ? p->name : "");
 	return t;
 }
@@ -92,7 +127,7 @@ static void forget_process(struct import_tasks *ts, struct import_process *p)
 	p->epoch++;
 }
 
-int import_tasks_comm(struct import_tasks *ts, const struct perf_read *r)
+int import_tasks_comm(struct import_tasks *ts, struct dict *dict, const struct perf_read *r)
 {
 	struct import_process *p = import_tasks_process(ts, r->pid);
 	struct import_thread *t = import_tasks_thread(ts, r->pid, r->tid);
@@ -100,7 +135,11 @@ int import_tasks_comm(struct import_tasks *ts, const struct perf_read *r)
 	if (!p || !t)
 		return -ENOMEM;
 	printable_into(t->comm, sizeof(t->comm), r->text);
-	forget_stack(t);
+	if (r->exec)
+		begin_thread(ts, t);
+	keep_name(ts, t);
+	if (!r->exec && t->node)
+		(void)!dict__name_frame(dict, dict__node_at(dict, t->node)->frame, t->comm, false);
 	if (r->pid == r->tid && (!p->named || r->exec)) {
 		memcpy(p->name, t->comm, sizeof(p->name));
 		p->named = true;
@@ -130,8 +169,20 @@ int import_tasks_fork(struct import_tasks *ts, const struct perf_read *r)
 	if (!t || !parent_thread)
 		return -ENOMEM;
 	memcpy(t->comm, parent_thread->comm, sizeof(t->comm));
-	forget_stack(t);
+	/* krait announces a thread again in each of several captures that were merged. */
+	if (r->pid != r->parent_pid || t->ended)
+		begin_thread(ts, t);
+	keep_name(ts, t);
 	return 0;
+}
+
+void import_tasks_exit(struct import_tasks *ts, const struct perf_read *r)
+{
+	struct import_thread *t;
+
+	HASH_FIND_INT(ts->threads, &r->tid, t);
+	if (t && t->pid == r->pid)
+		t->ended = true;
 }
 
 /* Only for threads that have a sample: a whole machine has many others. */
@@ -195,50 +246,17 @@ int import_thread_reserve(struct import_thread *t, unsigned cnt)
 
 /* ---- what was filtered out -------------------------------------------------------------------- */
 
-#define UNWANTED_NAMED 3
-
-struct unwanted {
-	struct {
-		int id;
-		const char *name;
-		__u64 samples;
-	} most[UNWANTED_NAMED + 1]; /* most samples first; the last entry no longer counts */
-	unsigned cnt;
-};
-
-static void add_unwanted(struct unwanted *u, int id, const char *name, __u64 samples)
-{
-	unsigned at = u->cnt < UNWANTED_NAMED ? u->cnt : UNWANTED_NAMED;
-
-	if (!samples)
-		return;
-	u->cnt++;
-	for (; at && u->most[at - 1].samples < samples; at--)
-		u->most[at] = u->most[at - 1];
-	u->most[at].id = id;
-	u->most[at].name = name;
-	u->most[at].samples = samples;
-}
-
 void import_tasks_say_unwanted(char *buf, size_t size, const struct import_tasks *ts,
 			       bool processes)
 {
-	unsigned named;
 	struct unwanted u = { .cnt = 0 };
-	size_t len = 0;
 
 	if (processes) {
 		for (const struct import_process *p = ts->processes; p; p = p->hh.next)
-			add_unwanted(&u, p->pid, p->name, p->unwanted);
+			unwanted_add(&u, p->pid, p->name, p->unwanted);
 	} else {
 		for (const struct import_thread *t = ts->threads; t; t = t->hh.next)
-			add_unwanted(&u, t->tid, t->comm, t->unwanted);
+			unwanted_add(&u, t->tid, import_thread_name(ts, t), t->unwanted);
 	}
-	*buf = '\0';
-	named = u.cnt < UNWANTED_NAMED ? u.cnt : UNWANTED_NAMED;
-	for (unsigned i = 0; i < named && len < size; i++)
-		len += (size_t)snprintf(buf + len, size - len, "%s%d %.40s", i ? ", " : "",
-					u.most[i].id, u.most[i].name);
-	if (u.cnt > named && len < size)
-		snprintf(buf + len, size - len, " and %u more", u.cnt - named);
+	unwanted_say(&u, buf, size);
 }

@@ -200,12 +200,13 @@ static bool is_wanted(const struct import *im, const struct perf_read *r,
 		      const struct import_process *p, const struct import_thread *t)
 {
 	const struct perf_filter *f = &im->config->filter;
+	const char *name = import_thread_name(&im->tasks, t);
 
 	return wants_pid(f, r->pid) && (!f->tid || f->tid == r->tid) &&
-	       (!f->comm || !strcmp(f->comm, t->comm) || (p && !strcmp(f->comm, p->name))) &&
+	       (!f->comm || !strcmp(f->comm, name) || (p && !strcmp(f->comm, p->name))) &&
 	       (!f->states || states_has(f->states, r->state)) &&
 	       (!f->holds_gil || r->state & STATE_HOLDS_GIL) &&
-	       thread_filter_wants(&f->thread, r->pid, r->tid, t->comm);
+	       thread_filter_wants(&f->thread, r->pid, r->tid, name);
 }
 
 /* Takes what the file says about its events, which in a pipe come one by one. */
@@ -256,7 +257,7 @@ static __u32 node_of(struct import *im, struct import_process *p, struct import_
 			dict__named_child(dict, 0, FRAME_PROCESS, p ? p->name : t->comm, r->pid, 0);
 
 		t->cnt = 0;
-		t->node = dict__named_child(dict, process, FRAME_THREAD, t->comm, r->pid, r->tid);
+		t->node = dict__thread_child(dict, process, t->number, t->comm, r->pid, r->tid);
 	}
 	cnt = turn_round(im, r);
 	if (cnt > im->stats->max_depth)
@@ -333,7 +334,7 @@ static int take(struct import *im, const struct perf_read *r)
 	case PERF_READ_SAMPLE:
 		return on_sample(im, r);
 	case PERF_READ_COMM:
-		return import_tasks_comm(&im->tasks, r);
+		return import_tasks_comm(&im->tasks, im->profile->dict, r);
 	case PERF_READ_SWITCH:
 		import_tasks_switch(&im->tasks, r);
 		return 0;
@@ -345,11 +346,62 @@ static int take(struct import *im, const struct perf_read *r)
 		im->stats->lost += r->lost;
 		return 0;
 	case PERF_READ_EXIT:
+		import_tasks_exit(&im->tasks, r);
+		return 0;
 	case PERF_READ_ROUND:
 	case PERF_READ_OTHER:
 		return 0;
 	}
 	return 0;
+}
+
+/* ---- last names --------------------------------------------------------------------------------- */
+
+static int take_names(struct import_tasks *tasks, const struct perf_read *r)
+{
+	switch (r->kind) {
+	case PERF_READ_SAMPLE:
+		return import_tasks_thread(tasks, r->pid, r->tid) ? 0 : -ENOMEM;
+	case PERF_READ_COMM:
+		return import_tasks_comm(tasks, NULL, r);
+	case PERF_READ_FORK:
+		return import_tasks_fork(tasks, r);
+	case PERF_READ_EXIT:
+		import_tasks_exit(tasks, r);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/*
+ * Where names decide, a thread's last name must be known at its first sample: reads the records
+ * once before, unless they come from a pipe.
+ */
+static int learn_last_names(struct import *im, struct error *err)
+{
+	const struct perf_filter *f = &im->config->filter;
+	struct import_tasks tasks = { .keeps_names = true };
+	struct perf_reader *reader;
+	struct perf_read record;
+	off_t begin = ftello(im->in);
+	struct stat st;
+	int result;
+
+	if ((!f->comm && !thread_filter_has_names(&f->thread)) || fstat(fileno(im->in), &st) ||
+	    !S_ISREG(st.st_mode) || begin < 0)
+		return 0;
+	result = perf_reader__open(&reader, im->in, im->config->path, err);
+	if (result)
+		return result;
+	while ((result = perf_reader__next(reader, &record)) > 0 && !take_names(&tasks, &record))
+		;
+	import_tasks_take_names(&im->tasks, &tasks);
+	import_tasks_free(&tasks);
+	perf_reader__free(reader);
+	return fseeko(im->in, begin, SEEK_SET) ? error_set(err, errno, EXIT_CODE_OUTPUT, "%s: %s",
+							   im->config->path, strerror(errno)) :
+						 0;
 }
 
 /* ---- the whole -------------------------------------------------------------------------------- */
@@ -463,6 +515,9 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 	int result;
 
 	*ret_stats = (struct perf_import_stats){ 0 };
+	result = learn_last_names(&im, err);
+	if (result)
+		return result;
 	result = perf_reader__open(&im.reader, in, config->path, err);
 	if (result)
 		return result;

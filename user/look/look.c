@@ -9,6 +9,7 @@
 #include "look/look_list.h"
 #include "look/look_stack.h"
 #include "look/look_tasks.h"
+#include "profile/thread_filter.h"
 #include "session/still.h"
 #include "symbol/symbolizer.h"
 #include "target/identified.h"
@@ -206,4 +207,9 @@ void look__let_go(struct look_process *p)
 	p->join.process = NULL;
 	probed__free(p->probed);
 	p->probed = NULL;
+}
+
+const char *look__thread_name(const struct look_process *p, const struct look_thread *t)
+{
+	return thread_name_shown(t->name, t->os.comm, p->process.comm);
 }

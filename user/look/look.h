@@ -21,6 +21,7 @@
 #include "follow/filter.h"
 #include "look/look_join.h"
 #include "look/look_thread.h"
+#include "profile/unwanted.h"
 #include "target/probe_threads.h"
 #include "target/process.h"
 #include "target/process_info.h"
@@ -54,6 +55,7 @@ struct look_process {
 	const struct filter *filter; /* borrowed; NULL: none */
 	const struct thread_filter *thread; /* which threads; borrowed, NULL: all */
 	bool unwanted; /* excluded by the filter */
+	struct unwanted others; /* threads that are not wanted */
 	bool cut; /* there are more threads, or variables, than were taken */
 };
 
@@ -94,6 +96,9 @@ __u32 look__unjoined(const struct look_process *p) __attribute__((nonnull));
 /* The thread that holds that interpreter's GIL; NULL: nobody, or unknown. */
 const struct look_thread *look__gil_holder(const struct look_process *p,
 					   const struct probe_interp *i) __attribute__((nonnull));
+/* What it is called (object/thread_names.h): any bytes. */
+const char *look__thread_name(const struct look_process *p, const struct look_thread *t)
+	__attribute__((nonnull));
 /* The thread with that id, or NULL. */
 struct look_thread *look__thread(struct look_process *p, pid_t tid) __attribute__((nonnull));
 

@@ -13,6 +13,7 @@
 #include "session/still.h"
 #include "symbol/symbolizer.h"
 #include "target/probed.h"
+#include "util/printable.h"
 #include "util/vec.h"
 
 /* Threads of one process to show. */
@@ -77,6 +78,17 @@ static bool is_wanted_thread(const struct look_process *p, const struct probe_th
 		thread_filter_wants(p->thread, p->process.pid, os->tid, l->texts + os->name));
 }
 
+static void note_other(struct look_process *p, const struct probe_threads *l,
+		       const struct probe_thread *os)
+{
+	char name[sizeof(p->others.most[0].name)];
+
+	printable_into(name, sizeof(name),
+		       thread_name_shown(os->name ? l->texts + os->name : NULL, os->comm,
+					 p->process.comm));
+	unwanted_add(&p->others, os->tid, name, 1);
+}
+
 static int take_list(struct look_process *p, struct symbolizer *symbolizer,
 		     const struct probe_threads *l, bool again)
 {
@@ -88,10 +100,11 @@ static int take_list(struct look_process *p, struct symbolizer *symbolizer,
 		p->pause_cnt++;
 	}
 	for (__u32 i = 0; i < l->thread_cnt && !err; i++) {
-		struct look_thread *t = is_wanted_thread(p, l, &l->threads[i]) ?
-						thread_of(p, &l->threads[i], again) :
-						NULL;
+		const bool wanted = is_wanted_thread(p, l, &l->threads[i]);
+		struct look_thread *t = wanted ? thread_of(p, &l->threads[i], again) : NULL;
 
+		if (!wanted && !again)
+			note_other(p, l, &l->threads[i]);
 		if (!t)
 			continue;
 		t->os = l->threads[i];
@@ -169,6 +182,16 @@ int look_list_take(struct look_process *p, bool again)
 		p->result = err;
 		snprintf(p->process.why, sizeof(p->process.why), "its threads could not be %s: %s",
 			 p->pause ? "paused" : "listed", why_not(p, err));
+	}
+	/* Nobody asks for a thread that does not exist. */
+	if (!err && !p->thread_cnt && p->others.cnt) {
+		char given[96], there[128];
+
+		thread_filter_say(p->thread, given, sizeof(given));
+		unwanted_say(&p->others, there, sizeof(there));
+		p->result = -ENOENT;
+		snprintf(p->process.why, sizeof(p->process.why),
+			 "no thread matches %.95s (its threads: %.120s)", given, there);
 	}
 	return p->result;
 }

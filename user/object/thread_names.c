@@ -27,6 +27,8 @@ static const struct {
 
 struct names {
 	struct object_text t, again, text; /* for reads, and for numbers */
+	const __u64 *wanted; /* NULL: all */
+	unsigned wanted_cnt;
 	thread_name_fn fn;
 	void *ctx;
 	unsigned cnt;
@@ -91,6 +93,14 @@ static bool read_name(struct object_text *t, __u64 thread_addr, char ret[THREAD_
 	return true;
 }
 
+static bool is_wanted(const struct names *n, __u64 ident)
+{
+	for (unsigned i = 0; i < n->wanted_cnt; i++)
+		if (n->wanted[i] == ident)
+			return true;
+	return !n->wanted;
+}
+
 static bool take(struct object_text *t, void *ctx, __u64 key_addr, __u64 value_addr)
 {
 	struct names *n = ctx;
@@ -102,7 +112,7 @@ static bool take(struct object_text *t, void *ctx, __u64 key_addr, __u64 value_a
 		return false;
 	object_text_make(&n->text, key_addr);
 	ident = strtoull(n->text.text, &end, 10);
-	if (*end || !ident || !read_name(&n->t, value_addr, name)) {
+	if (*end || !ident || !is_wanted(n, ident) || !read_name(&n->t, value_addr, name)) {
 		t->reads = 0;
 		return true;
 	}
@@ -111,21 +121,34 @@ static bool take(struct object_text *t, void *ctx, __u64 key_addr, __u64 value_a
 	return true;
 }
 
-int thread_names_read(const struct object_layout *layout, const struct memory *memory,
-		      const struct memory *again, __u64 runtime_addr, __u64 interp_addr,
-		      thread_name_fn fn, void *ctx)
+static struct names *names_new(const struct object_layout *layout, const struct memory *memory)
 {
-	cleanup_free struct names *n = calloc(1, sizeof(*n));
-	__u64 offset, addr, active_addr;
+	struct names *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return NULL;
+	n->t.layout = n->again.layout = n->text.layout = layout;
+	n->t.memory = n->text.memory = memory;
+	return n;
+}
+
+/* Is it a dictionary? */
+static bool is_dict(struct names *n, __u64 addr)
+{
 	struct object_head h;
+
+	n->t.reads = 0;
+	return addr && !object_head_read(&n->t, addr, &h) && h.flags & TYPE_DICT;
+}
+
+int thread_names_find(const struct object_layout *layout, const struct memory *memory,
+		      __u64 runtime_addr, __u64 interp_addr, __u64 *ret_active_addr)
+{
+	cleanup_free struct names *n = names_new(layout, memory);
+	__u64 offset, addr;
 
 	if (!n)
 		return -ENOMEM;
-	n->t.layout = n->again.layout = n->text.layout = layout;
-	n->t.memory = n->text.memory = memory;
-	n->again.memory = again;
-	n->fn = fn;
-	n->ctx = ctx;
 	if (modules_offset(n, runtime_addr, &offset) ||
 	    object_read_u64(&n->t, interp_addr + offset, &addr))
 		return -ENOENT;
@@ -133,10 +156,23 @@ int thread_names_read(const struct object_layout *layout, const struct memory *m
 	/* PyModuleObject.md_dict is its first member (Include/internal/pycore_moduleobject.h). */
 	if (!addr || object_read_u64(&n->t, addr + layout->header, &addr))
 		return -ENOENT;
-	active_addr = find_in(n, addr, "_active");
-	n->t.reads = 0;
-	if (!active_addr || object_head_read(&n->t, active_addr, &h) || !(h.flags & TYPE_DICT))
+	*ret_active_addr = find_in(n, addr, "_active");
+	return *ret_active_addr ? 0 : -ENOENT;
+}
+
+int thread_names_read(const struct thread_names_ask *ask, thread_name_fn fn, void *ctx)
+{
+	cleanup_free struct names *n = names_new(ask->layout, ask->memory);
+
+	if (!n)
+		return -ENOMEM;
+	n->again.memory = ask->again;
+	n->wanted = ask->wanted;
+	n->wanted_cnt = ask->wanted_cnt;
+	n->fn = fn;
+	n->ctx = ctx;
+	if (!is_dict(n, ask->active_addr))
 		return -ENOENT;
 	n->t.reads = 0;
-	return object_each_item(&n->t, active_addr, take, n) ? -EFAULT : 0;
+	return object_each_item(&n->t, ask->active_addr, take, n) ? -EFAULT : 0;
 }

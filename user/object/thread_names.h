@@ -27,11 +27,24 @@
 typedef void (*thread_name_fn)(void *ctx, __u64 ident, const char *name, bool changed);
 
 /*
- * Calls fn for each. runtime_addr: of the table of debug offsets, from 3.13 on. Returns 0, or why
- * there are none: -ENOENT: the module threading has not been imported, or was not found.
+ * Finds threading._active of an interpreter, which keeps its address as long as the program does not
+ * load the module anew. runtime_addr: of the table of debug offsets, from 3.13 on. Returns 0;
+ * -ENOENT: the module has not been imported, or was not found; -ENOMEM.
  */
-int thread_names_read(const struct object_layout *layout, const struct memory *memory,
-		      const struct memory *again, __u64 runtime_addr, __u64 interp_addr,
-		      thread_name_fn fn, void *ctx) __attribute__((nonnull(1, 2, 3, 6)));
+int thread_names_find(const struct object_layout *layout, const struct memory *memory,
+		      __u64 runtime_addr, __u64 interp_addr, __u64 *ret_active_addr)
+	__attribute__((warn_unused_result, nonnull));
+
+struct thread_names_ask {
+	const struct object_layout *layout;
+	const struct memory *memory, *again; /* two separate views of it */
+	__u64 active_addr;
+	const __u64 *wanted; /* only these threads; NULL: all */
+	unsigned wanted_cnt;
+};
+
+/* Calls fn for each. Returns 0; -ENOENT: there is no such dictionary; -EFAULT; -ENOMEM. */
+int thread_names_read(const struct thread_names_ask *ask, thread_name_fn fn, void *ctx)
+	__attribute__((nonnull(1, 2)));
 
 #endif /* KRAIT_OBJECT_THREAD_NAMES_H */

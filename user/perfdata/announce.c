@@ -25,6 +25,8 @@ struct announced_task {
 	struct announced_maps maps; /* main thread: those hit by samples */
 	__u32 generations; /* main thread: of the DSO, announced so far */
 	__u16 *opcode_generations; /* the same for each opcode, if any was met; else NULL */
+	__u32 number; /* profile_sample.thread; 0 unknown */
+	__u64 time_ns; /* of its announcement */
 	char comm[64];
 	UT_hash_handle hh;
 };
@@ -78,6 +80,14 @@ static int name_task(const struct announcer_output *to, struct announced_task *t
 	return perf_writer__comm(to->writer, stamp, comm, exec);
 }
 
+/* Dates the name back to when the thread was announced: all its samples have its last name. */
+static int rename_task(const struct announcer_output *to, struct announced_task *t,
+		       struct perf_stamp stamp, const char *comm)
+{
+	stamp.time_ns = t->time_ns;
+	return name_task(to, t, &stamp, comm, false);
+}
+
 /* The process's name is that of its main thread when it started. */
 static int announce_process(struct announcer *a, const struct announcer_output *to,
 			    const struct dict *dict, struct announced_task *t,
@@ -93,6 +103,7 @@ static int announce_process(struct announcer *a, const struct announcer_output *
 	announced_maps_clear(&t->maps);
 	a->epoch++;
 	t->image = image;
+	t->time_ns = stamp.time_ns;
 	stamp.tid = stamp.pid;
 	return name_task(to, t, &stamp, name, again);
 }
@@ -217,12 +228,46 @@ static int announce_thread(struct announcer *a, const struct announcer_output *t
 			   struct announced_thread *x, const struct profile_sample *s,
 			   const struct perf_stamp *stamp)
 {
+	bool another;
+	int err = 0;
+
 	if (s->tid == s->pid)
 		x->thread = x->process;
-	if (x->thread)
+	another = x->thread && s->thread && x->thread->number && x->thread->number != s->thread &&
+		  s->tid != s->pid;
+	if (another)
+		err = perf_writer__thread(to->writer, stamp, true);
+	if (x->thread && !another) {
+		x->thread->number = s->thread;
 		return 0;
-	x->thread = add_task(a, s->tid);
-	return x->thread ? perf_writer__thread(to->writer, stamp) : -ENOMEM;
+	}
+	if (!another)
+		x->thread = add_task(a, s->tid);
+	if (!x->thread)
+		return -ENOMEM;
+	x->thread->number = s->thread;
+	x->thread->time_ns = stamp->time_ns;
+	x->thread->comm[0] = '\0';
+	return err ? err : perf_writer__thread(to->writer, stamp, false);
+}
+
+int announcer_rename(struct announcer *a, const struct announcer_output *to,
+		     const struct dict *dict)
+{
+	const __u32 cnt = dict__renamed_cnt(dict);
+	int err = 0;
+
+	for (__u32 i = 1; cnt != a->renamed_cnt && i <= dict__frame_cnt(dict) && !err; i++) {
+		const struct profile_frame *f = dict__frame_at(dict, i);
+		struct announced_task *t = f->kind == FRAME_THREAD ? find_task(a, f->tid) : NULL;
+		const struct perf_stamp stamp = { .pid = f->pid, .tid = f->tid };
+		const char *name = dict__text(dict, f->name);
+
+		if (t && f->place && t->number == f->place && strcmp(t->comm, name))
+			err = rename_task(to, t, stamp, name);
+	}
+	a->renamed_cnt = cnt;
+	return err;
 }
 
 int announcer_sample(struct announcer *a, const struct announcer_output *to,
@@ -249,7 +294,7 @@ int announcer_sample(struct announcer *a, const struct announcer_output *to,
 	if (!err)
 		err = announce_thread(a, to, &x, s, &stamp);
 	if (!err && strcmp(x.thread->comm, s->comm))
-		err = name_task(to, x.thread, &stamp, s->comm, false);
+		err = rename_task(to, x.thread, stamp, s->comm);
 	if (!err)
 		a->recent[s->thread % ANNOUNCED_THREADS] = x;
 	return err;

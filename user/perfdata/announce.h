@@ -39,6 +39,7 @@ struct announcer {
 	__u64 epoch; /* changes when a process gets another image */
 	struct announced_stack stacks[ANNOUNCED_STACKS];
 	struct announced_thread recent[ANNOUNCED_THREADS];
+	__u32 renamed_cnt; /* dict__renamed_cnt() at the last look */
 };
 
 struct announcer_output {
@@ -62,5 +63,9 @@ int announcer_sample(struct announcer *a, const struct announcer_output *to,
 		     const struct dict *dict, const struct profile_sample *s,
 		     const struct perf_stamp *sample, const struct chain *chain)
 	__attribute__((warn_unused_result));
+
+/* Threads may have other names since their last samples. Returns 0 or -errno. */
+int announcer_rename(struct announcer *a, const struct announcer_output *to,
+		     const struct dict *dict) __attribute__((warn_unused_result));
 
 #endif /* KRAIT_PERFDATA_ANNOUNCE_H */

@@ -183,6 +183,13 @@ static bool names_are_behind(struct perf_data *e, const struct dict *dict, __u64
 	return true;
 }
 
+static int rename_threads(struct perf_data *e, const struct profile *p)
+{
+	const struct announcer_output to = { e->writer, e->files };
+
+	return announcer_rename(&e->announcer, &to, p->dict);
+}
+
 static int keep_up(struct perf_data *e, const struct profile *p, __u64 now_ns)
 {
 	int err = 0;
@@ -192,6 +199,8 @@ static int keep_up(struct perf_data *e, const struct profile *p, __u64 now_ns)
 		dso_files__outdate(e->files);
 	if (dso_files__is_behind(e->files))
 		err = store(e, p, dso_files__store);
+	if (!err)
+		err = rename_threads(e, p);
 	if (!err)
 		err = perf_writer__flush(e->writer);
 	e->unflushed = e->stored_names != chain_name_cnt(&e->chain, p->dict);
@@ -328,6 +337,8 @@ static int perf_data_finish(struct emitter *base, const struct profile *p, unsig
 
 	if (!err)
 		err = write_waits_end(&e->waits, e->writer);
+	if (!err)
+		err = rename_threads(e, p);
 	/* Modules that were loaded meanwhile. */
 	if (!err && e->chain.has_kernel)
 		err = kernel_maps_write(&e->kernel, e->base.options, e->writer);

@@ -199,9 +199,9 @@ int perf_writer__comm(struct perf_writer *w, const struct perf_stamp *s, const c
 	return end_stamped(w, s);
 }
 
-int perf_writer__thread(struct perf_writer *w, const struct perf_stamp *s)
+int perf_writer__thread(struct perf_writer *w, const struct perf_stamp *s, bool ends)
 {
-	struct bytes *b = start_record(w, PERF_RECORD_FORK, 0);
+	struct bytes *b = start_record(w, ends ? PERF_RECORD_EXIT : PERF_RECORD_FORK, 0);
 
 	bytes_u32(b, (__u32)s->pid);
 	bytes_u32(b, (__u32)s->pid);

@@ -70,8 +70,8 @@ __u64 perf_writer__sample_type(const struct perf_writer *w, unsigned event);
 /* exec: the process has a new image, with this name. */
 int perf_writer__comm(struct perf_writer *w, const struct perf_stamp *s, const char *comm,
 		      bool exec);
-/* A thread of s->pid: s->tid. */
-int perf_writer__thread(struct perf_writer *w, const struct perf_stamp *s);
+/* A thread of s->pid: s->tid begins, or has ended: another one has its id from now on. */
+int perf_writer__thread(struct perf_writer *w, const struct perf_stamp *s, bool ends);
 int perf_writer__mapping(struct perf_writer *w, const struct perf_stamp *s,
 			 const struct mapping *at, const struct perf_object *o);
 /* The kernel's text or a module, "[ext4]". */

@@ -112,7 +112,8 @@ double accounts_lost_share(const struct accounts *a)
 
 double accounts_missed_share(const struct accounts *a)
 {
-	__u64 due = a->interrupts + a->ticks_missed;
+	/* Whether a missed one would have been wanted is unknown. */
+	__u64 due = a->interrupts + a->unwanted + a->ticks_missed;
 
 	return due ? (double)a->ticks_missed / (double)due : 0;
 }

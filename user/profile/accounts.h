@@ -21,7 +21,8 @@ struct accounts {
 	__u64 reasons[REASON_CNT]; /* how each of these ended */
 	__u64 unknown_frames; /* distinct places in the tree with an <unknown function> */
 	__u64 unknown_samples; /* samples with at least one such frame; they are not lost */
-	__u64 unwanted; /* interrupts of processes that the filter excludes; not in interrupts */
+	/* interrupts of processes and threads that a filter excludes; not in interrupts */
+	__u64 unwanted;
 	__u64 events_dropped; /* process events lost: some processes may have been seen late */
 	/* Timers of all CPUs, whatever they interrupted; 0 if the event is not a clock. */
 	__u64 ticks_asked;

@@ -198,8 +198,14 @@ int dict__name_frame(struct dict *d, __u32 frame, const char *name, bool is_wrap
 	f = &frames(d)[frame];
 	f->name = string;
 	f->wrapper = is_wrapper;
-	d->named_cnt++;
+	d->named_cnt += f->kind != FRAME_THREAD;
+	d->renamed_cnt += f->kind == FRAME_THREAD;
 	return 0;
+}
+
+__u32 dict__renamed_cnt(const struct dict *d)
+{
+	return d->renamed_cnt;
 }
 
 __u32 dict__named_cnt(const struct dict *d)

@@ -69,8 +69,9 @@ struct profile_frame {
 	int unit; /* code unit within it; -1: unknown */
 	__u32 source; /* string id: the source file of a native frame's line; 0 unknown */
 	/*
-	 * For native code that is named later (dict__name_frame()): its place, not 0. Then the name
-	 * and what it wraps are not part of the frame's identity.
+	 * For native code that is named later (dict__name_frame()): its place; for threads, which may
+	 * be renamed: their number. If it is not 0, the name and what it wraps are not part of the
+	 * frame's identity.
 	 */
 	__u32 place;
 	__u16 opcode; /* of the instruction there, if recorded (profile/opcodes.h); 0 unknown */
@@ -137,8 +138,9 @@ void dict__put_opcodes(struct dict *d, __u32 code, const __u8 *opcodes) __attrib
 /* Names a frame that has a place, at its owner's cost. Returns 0; -EDQUOT: it keeps its old name. */
 int dict__name_frame(struct dict *d, __u32 frame, const char *name, bool is_wrapper)
 	__attribute__((warn_unused_result));
-/* How often that has happened. */
+/* How often that has happened, for native code and for threads. */
 __u32 dict__named_cnt(const struct dict *d);
+__u32 dict__renamed_cnt(const struct dict *d);
 
 /* A text does not move until dict__forget(); a frame or node may move when another is added. */
 const char *dict__text(const struct dict *d, __u32 string);

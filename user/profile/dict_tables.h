@@ -24,7 +24,7 @@ struct dict {
 	struct parts *parts;
 	struct dict_holder *holders;
 	size_t text_max; /* 0: none */
-	__u32 named_cnt;
+	__u32 named_cnt, renamed_cnt;
 	__u32 epoch; /* changes with each dict__forget() */
 };
 

@@ -53,6 +53,26 @@ __u32 dict__named_child(struct dict *d, __u32 parent_node, enum frame_kind kind,
 	return dict__child(d, parent_node, dict__frame(d, &frame));
 }
 
+__u32 dict__thread_child(struct dict *d, __u32 parent_node, __u32 number, const char *name, int pid,
+			 int tid)
+{
+	const struct profile_frame frame = {
+		.kind = FRAME_THREAD,
+		.name = dict__string(d, name),
+		.line = -1,
+		.column = -1,
+		.end_column = -1,
+		.pid = pid,
+		.tid = tid,
+		.place = number,
+	};
+	__u32 id = dict__frame(d, &frame);
+
+	if (id && dict__frame_at(d, id)->name != frame.name)
+		(void)!dict__name_frame(d, id, name, false);
+	return dict__child(d, parent_node, id);
+}
+
 __u32 frame_kernel(struct dict *dict, const char *name, const char *module, __u64 address)
 {
 	char file[128];

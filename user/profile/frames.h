@@ -21,6 +21,13 @@ __u32 dict__plain_frame(struct dict *d, enum frame_kind kind, const char *name, 
 __u32 dict__named_child(struct dict *d, __u32 parent_node, enum frame_kind kind, const char *name,
 			int pid, int tid);
 
+/*
+ * The child for a thread. number: unique for it in the dictionary, so that it keeps its node when it
+ * is renamed: here, or by dict__name_frame().
+ */
+__u32 dict__thread_child(struct dict *d, __u32 parent_node, __u32 number, const char *name, int pid,
+			 int tid);
+
 /* "python", "process" ...: the name of the kind in outputs. */
 const char *frame_kind_name(enum frame_kind kind);
 

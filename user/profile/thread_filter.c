@@ -2,6 +2,7 @@
 #include "profile/thread_filter.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,23 @@
 #define KERNEL_NAME 15
 /* PID_MAX_LIMIT, include/linux/threads.h. */
 #define TID_MAX (4 * 1024 * 1024)
+
+/* "Dummy-3": what threading calls the third thread that it has not started. */
+static bool is_numbered(const char *name)
+{
+	static const char prefix[] = "Dummy-";
+
+	return !strncmp(name, prefix, sizeof(prefix) - 1) && name[sizeof(prefix) - 1] &&
+	       !name[sizeof(prefix) - 1 + strspn(name + sizeof(prefix) - 1, "0123456789")];
+}
+
+const char *thread_name_shown(const char *name, const char *comm, const char *process_comm)
+{
+	if (!name || !*name || !strcmp(name, "MainThread") ||
+	    (is_numbered(name) && strcmp(comm, process_comm)))
+		return comm;
+	return name;
+}
 
 int thread_filter_add(struct thread_filter *f, const char *text)
 {
@@ -22,7 +40,7 @@ int thread_filter_add(struct thread_filter *f, const char *text)
 		return -EINVAL;
 	if (f->cnt == THREAD_FILTER_MAX)
 		return -E2BIG;
-	if (!strcmp(text, "main"))
+	if (!strcmp(text, "main") || !strcmp(text, "MainThread"))
 		new.main = true;
 	else if (number)
 		new.tid = (int)tid;
@@ -35,6 +53,31 @@ int thread_filter_add(struct thread_filter *f, const char *text)
 bool thread_filter_is_empty(const struct thread_filter *f)
 {
 	return !f->cnt;
+}
+
+bool thread_filter_has_names(const struct thread_filter *f)
+{
+	for (unsigned i = 0; i < f->cnt; i++)
+		if (f->list[i].name)
+			return true;
+	return false;
+}
+
+void thread_filter_say(const struct thread_filter *f, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	*buf = '\0';
+	for (unsigned i = 0; i < f->cnt && len < size; i++) {
+		const struct thread_choice *c = &f->list[i];
+
+		if (c->tid)
+			len += (size_t)snprintf(buf + len, size - len, "%s--thread %d",
+						i ? " " : "", c->tid);
+		else
+			len += (size_t)snprintf(buf + len, size - len, "%s--thread %s",
+						i ? " " : "", c->main ? "main" : c->name);
+	}
 }
 
 static bool has_name(const char *pattern, const char *name)

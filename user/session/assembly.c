@@ -93,6 +93,13 @@ static void on_thread_gone(void *ctx, struct thread *thread)
 	collector__thread_gone(s->collector, thread);
 }
 
+static void on_thread_renamed(void *ctx, struct thread *thread)
+{
+	struct session *s = ctx;
+
+	collector__thread_renamed(s->collector, thread);
+}
+
 static void on_process_gone(void *ctx, struct process *process)
 {
 	struct session *s = ctx;
@@ -178,6 +185,7 @@ void session_connect(struct session *s)
 	processes__connect(s->processes, s->sampler);
 	processes__on_gone(s->processes, on_process_gone, s);
 	processes__on_opened(s->processes, on_process_opened, s);
+	processes__on_renamed(s->processes, on_thread_renamed, s);
 	threads__on_gone(processes__threads(s->processes), on_thread_gone, s);
 	collector__connect(s->collector, s->processes, s->sampler, s->anchors, s->unwinding);
 }

@@ -12,6 +12,7 @@
 #include "proc/space.h"
 #include "profile/losses.h"
 #include "profile/marks.h"
+#include "profile/unwanted.h"
 #include "session/admission.h"
 #include "session/anchor_thread.h"
 #include "session/counting.h"
@@ -32,6 +33,7 @@ struct collector {
 	struct sampler *sampler;
 	struct anchor_thread *anchors; /* NULL: none */
 	struct losses losses;
+	struct unwanted ended; /* threads that the filter left out */
 	__u64 no_room[OWNER_CNT]; /* samples without room, by owner */
 	struct counting counting;
 	struct stack_nodes nodes; /* includes the native part, which the collector owns */
@@ -175,31 +177,49 @@ static __u32 sample_node(struct collector *c, struct thread *t, const struct rec
 			       ret_collects);
 }
 
-static bool is_wanted_thread(const struct collector *c, const struct record_sample *record)
+/* By its id, or by its name in the program or in the kernel. t: NULL if out of memory. */
+static bool is_wanted_thread(struct collector *c, struct thread *t,
+			     const struct record_sample *record)
 {
-	char name[64];
+	const struct thread_filter *f = &c->config.thread;
+	char comm[THREAD_NAME_MAX];
 
-	if (thread_filter_is_empty(&c->config.thread))
+	if (thread_filter_is_empty(f))
 		return true;
-	printable_into(name, sizeof(name), record->comm);
-	return thread_filter_wants(&c->config.thread, (int)record->pid, (int)record->tid, name);
+	printable_into(comm, sizeof(comm), record->comm);
+	if (thread_filter_wants(f, (int)record->pid, (int)record->tid, comm))
+		return true;
+	if (!t)
+		return false;
+	memcpy(t->comm, record->comm, sizeof(t->comm));
+	if (!thread_filter_has_names(f))
+		return false;
+	name_watch_await(c->processes, t);
+	return *t->given && thread_filter_wants(f, (int)record->pid, (int)record->tid, t->given);
 }
 
 /*
  * Counts samples that the profile does not take: the process is unknown or not wanted. p: NULL if
  * unknown.
  */
-static bool is_other(struct collector *c, struct process *p, const struct record_sample *record)
+static bool is_others(struct collector *c, const struct process *p,
+		      const struct record_sample *record)
 {
 	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
 
-	if (!p) {
-		accounts->reasons[REASON_NO_PROCESS]++;
-	} else if (p->state == PROCESS_UNWANTED || !is_wanted_thread(c, record)) {
-		accounts->unwanted++;
-	} else {
+	accounts->reasons[REASON_NO_PROCESS] += !p;
+	accounts->unwanted += p && p->state == PROCESS_UNWANTED;
+	return !p || p->state == PROCESS_UNWANTED;
+}
+
+/* The same for threads. */
+static bool is_unwanted(struct collector *c, struct thread *t, const struct record_sample *record)
+{
+	if (is_wanted_thread(c, t, record))
 		return false;
-	}
+	profile__counts(c->profile, record->event)->accounts.unwanted++;
+	if (t)
+		t->unwanted++;
 	return true;
 }
 
@@ -268,10 +288,14 @@ void collector__sample(struct collector *c, const struct record_sample *record)
 	bool collects = false;
 	__u32 node = 0;
 
-	if (is_other(c, p, record))
+	if (is_others(c, p, record))
 		return;
 	if (!t)
 		t = threads__add(threads, p, (pid_t)record->tid, record->thread_start_ns);
+	if (t)
+		name_watch_sampled(c->processes, t, record);
+	if (is_unwanted(c, t, record))
+		return;
 	put_unsampled(c, t, record);
 	if (is_lost(c, p, record))
 		return;
@@ -314,7 +338,8 @@ __u32 collector__task_node(struct collector *c, struct record_sample *record)
 	if (!*record->comm)
 		memcpy(record->comm, *t->comm ? t->comm : t->process->info.comm,
 		       sizeof(record->comm));
-	if (is_other(c, t->process, record) || is_lost(c, t->process, record))
+	if (is_others(c, t->process, record) || is_unwanted(c, t, record) ||
+	    is_lost(c, t->process, record))
 		return 0;
 	dict__begin(c->profile->dict, record->owner);
 	root = thread_node(c->profile->dict, c->config.label, t, record);
@@ -336,8 +361,38 @@ void collector__bad_record(struct collector *c)
 	profile__counts(c->profile, 0)->accounts.reasons[REASON_BAD_RECORD]++;
 }
 
+void collector__thread_renamed(struct collector *c, struct thread *thread)
+{
+	thread_node_rename(c->profile->dict, thread);
+}
+
+static void note_unwanted(struct unwanted *u, const struct thread *t)
+{
+	char name[THREAD_NAME_MAX];
+
+	thread_name(t, name);
+	unwanted_add(u, t->tid, name, t->unwanted);
+}
+
+static void note_unwanted_of(void *ctx, const struct process *p)
+{
+	const struct thread *t;
+
+	TAILQ_FOREACH(t, &p->threads, of_process)
+	note_unwanted(ctx, t);
+}
+
+struct unwanted collector__unwanted(const struct collector *c)
+{
+	struct unwanted u = c->ended;
+
+	processes__each(c->processes, note_unwanted_of, &u);
+	return u;
+}
+
 void collector__thread_gone(struct collector *c, struct thread *thread)
 {
+	note_unwanted(&c->ended, thread);
 	stacks__forget(c->stacks, &thread->stack);
 }
 

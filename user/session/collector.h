@@ -25,6 +25,7 @@ struct process;
 struct processes;
 struct sampler;
 struct thread;
+struct unwanted;
 struct unwinding;
 
 /* Called for each sample that enters the profile, in the order of the records. */
@@ -65,6 +66,8 @@ __u32 collector__task_node(struct collector *c, struct record_sample *record);
 /* Returns the number of samples that it has become. */
 unsigned collector__put_tasks(struct collector *c, const struct record_sample *record, __u32 node);
 void collector__bad_record(struct collector *c);
+/* The program has named it, or given it another name. */
+void collector__thread_renamed(struct collector *c, struct thread *thread);
 void collector__thread_gone(struct collector *c, struct thread *thread);
 void collector__process_gone(struct collector *c, struct process *process);
 /* As native_part__name() and the functions after it. */
@@ -74,6 +77,9 @@ unsigned collector__fetching(const struct collector *c);
 void collector__stop_fetching(struct collector *c);
 /* Are there native names to ask for again, because they did not come in time? */
 bool collector__names_later(const struct collector *c);
+
+/* Threads that config.thread has left out. */
+struct unwanted collector__unwanted(const struct collector *c);
 
 const struct native_part_stats *collector__native_stats(const struct collector *c);
 const struct stacks_stats *collector__stacks_stats(const struct collector *c);

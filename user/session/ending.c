@@ -22,6 +22,8 @@
 /* At the end, before open waits are read: how long records may keep krait, and between two looks. */
 #define TAKE_IN_NS NS_PER_SEC
 #define TAKE_IN_REST_MS 2
+/* How long to wait for the last names of threads: a prober reads some thousand a second. */
+#define THREAD_NAMES_MS 500
 /* How long to ask for native names that no sample waits for (late_names.h). */
 #define NAMES_NS (10 * NS_PER_SEC)
 
@@ -90,6 +92,8 @@ void session_finish(struct session *s)
 	    sampler__counter(s->sampler, COUNTER_WAITS_MISSED_NS, &s->waits_missed_ns) ||
 	    sampler__switches_cost(s->sampler, &s->switches_cost))
 		return;
+	if (!s->unwanted)
+		processes__finish_names(s->processes, THREAD_NAMES_MS);
 	if (!s->unwanted)
 		last_symbols_await(s->collector, &s->signals);
 	collector__name(s->collector, clock_monotonic_ns() + NAMES_NS);

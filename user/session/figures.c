@@ -5,6 +5,7 @@
 #include "session/session.h"
 
 #include "follow/processes.h"
+#include "profile/unwanted.h"
 #include "sampler/sampler.h"
 #include "session/anchor_thread.h"
 #include "session/census.h"
@@ -149,6 +150,14 @@ void session__warn_of_shortages(const struct session *s)
 	shortages_warn(s->collector, s->processes, s->modules, s->sampler);
 	if (s->native_files)
 		shortages_warn_of_late_names(s->collector, s->native_files);
+}
+
+unsigned session__say_unwanted(const struct session *s, char *buf, size_t size)
+{
+	const struct unwanted u = collector__unwanted(s->collector);
+
+	unwanted_say(&u, buf, size);
+	return u.cnt;
 }
 
 __u64 session__refused_cnt(const struct session *s)

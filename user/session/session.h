@@ -58,6 +58,12 @@ struct session_config {
 	void *on_hangup_ctx;
 };
 
+/*
+ * Says which threads session_config.collector.thread has left out: "12 python3, 13 worker-0"; "":
+ * none. Returns their number.
+ */
+unsigned session__say_unwanted(const struct session *s, char *buf, size_t size);
+
 /* Progress so far, over all events. */
 struct session_progress {
 	__u64 samples, lost; /* lost: as far as known by now */

@@ -6,6 +6,7 @@
 #include "follow/processes.h"
 #include "follow/threads.h"
 #include "profile/frames.h"
+#include "profile/thread_filter.h"
 #include "sampler/record.h"
 #include "session/label.h"
 #include "session/whose.h"
@@ -55,13 +56,30 @@ __u32 thread_node(struct dict *dict, unsigned label_parts, struct thread *t,
 		p->ids = record->ids;
 	whose_note(dict__identities(dict), p, &record->ids);
 	memcpy(t->comm, record->comm, sizeof(t->comm));
-	printable_into(t->name, sizeof(t->name), record->comm);
+	thread_name(t, t->name);
 	if (!parent || says_another(p, label_parts)) {
 		parent = process_node(dict, label_parts, p,
-				      p->info.comm[0] ? p->info.comm : t->name);
+				      p->info.comm[0] ? p->info.comm : t->comm);
 		p->node = dict__tag(dict, parent);
 	}
-	node = dict__named_child(dict, parent, FRAME_THREAD, t->name, p->pid, t->tid);
+	node = dict__thread_child(dict, parent, t->number, t->name, p->pid, t->tid);
 	t->node = dict__tag(dict, node);
 	return node;
+}
+
+void thread_name(const struct thread *t, char ret[THREAD_NAME_MAX])
+{
+	const char *comm = t->process->info.comm;
+
+	printable_into(ret, THREAD_NAME_MAX,
+		       thread_name_shown(t->given, t->comm, *comm ? comm : t->comm));
+}
+
+void thread_node_rename(struct dict *dict, struct thread *t)
+{
+	__u32 node = dict__tagged(dict, t->node);
+
+	thread_name(t, t->name);
+	if (node)
+		(void)!dict__name_frame(dict, dict__node_at(dict, node)->frame, t->name, false);
 }

@@ -3,7 +3,7 @@
  * thread_node.h - the node under which a thread's stacks go: below its process's node, its own.
  *
  * A process keeps the name that it had at its first sample (label.h), unless the name says whose it
- * is and that changes. A thread that changes its name gets another node.
+ * is and that changes. A thread that is renamed keeps its node, and has its last name.
  */
 #ifndef KRAIT_SESSION_THREAD_NODE_H
 #define KRAIT_SESSION_THREAD_NODE_H
@@ -18,5 +18,11 @@ struct thread;
 /* label_parts: of enum label_part. Returns 0 if the dictionary has no room. */
 __u32 thread_node(struct dict *dict, unsigned label_parts, struct thread *t,
 		  const struct record_sample *record) __attribute__((nonnull));
+
+/* What it is called now (object/thread_names.h). */
+#define THREAD_NAME_MAX 64
+void thread_name(const struct thread *t, char ret[THREAD_NAME_MAX]) __attribute__((nonnull));
+/* The program has named it: renames its node. */
+void thread_node_rename(struct dict *dict, struct thread *t) __attribute__((nonnull));
 
 #endif /* KRAIT_SESSION_THREAD_NODE_H */

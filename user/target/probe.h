@@ -17,6 +17,7 @@
 #include "target/context.h"
 #include "target/file_id.h"
 #include "target/process.h"
+#include "target/probe_names.h"
 #include "target/probe_tasks.h"
 #include "target/probe_threads.h"
 #include "target/process_info.h"
@@ -43,6 +44,7 @@ enum probe_op {
 	PROBE_GREENLETS, /* dir, mem. Answer: a descriptor of a list (probe_greenlets.h) */
 	PROBE_CLAIMS, /* by pid. Answer: a struct claims */
 	PROBE_GREENLET_PLACE, /* by pid. Answer: a struct greenlet_place */
+	PROBE_NAMES, /* dir, mem; tasks has the offsets. Answer: a struct probe_names, as far as used */
 	/*
 	 * Sent first, if at all: the prober still has its starter's rights, and starts what needs
 	 * them.
@@ -94,6 +96,7 @@ struct probe_request {
 	struct probe_anchor anchor;
 	struct probe_threads_ask threads;
 	struct probe_tasks_ask tasks;
+	struct probe_names_ask names;
 };
 
 struct probe_answer {
@@ -127,6 +130,7 @@ struct probe_message {
 		struct published published;
 		struct claims claims;
 		struct greenlet_place greenlet_place;
+		struct probe_names names;
 		__u8 bytes[PROBE_READ_MAX];
 	}; /* only head.len bytes are sent */
 };

@@ -248,6 +248,16 @@ static int answer_greenlet_place(struct server *s, const struct probe_request *r
 	return result;
 }
 
+static int answer_names(struct server *s, const struct probe_request *r, int dir, int mem)
+{
+	struct probe_names *names = &s->answer.names;
+	int result = probe_names_read(dir, mem, &r->tasks.offsets, r->tasks.runtime_addr, &r->names,
+				      names);
+
+	s->answer.head.len = result ? 0 : probe_names_size(names->cnt);
+	return result;
+}
+
 static int answer(struct server *s, const struct probe_request *r, const int *fds, unsigned fd_cnt)
 {
 	switch (r->op) {
@@ -274,6 +284,8 @@ static int answer(struct server *s, const struct probe_request *r, const int *fd
 		return fd_cnt == 1 ? answer_tasks(s, r, fds[0]) : -EINVAL;
 	case PROBE_GREENLETS:
 		return fd_cnt == 2 ? answer_greenlets(s, r, fds[0], fds[1]) : -EINVAL;
+	case PROBE_NAMES:
+		return fd_cnt == 2 ? answer_names(s, r, fds[0], fds[1]) : -EINVAL;
 	case PROBE_GREENLET_PLACE:
 		return answer_greenlet_place(s, r);
 	case PROBE_ANCHOR_READ:

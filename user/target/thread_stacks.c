@@ -79,10 +79,14 @@ static void add_name(void *ctx, __u64 ident, const char *name, bool changed)
 /* Threads whose name is not found have none. */
 static void read_names(struct thread_stacks *s)
 {
+	struct thread_names_ask ask = { .layout = &s->layout,
+					.memory = page_cache__memory(s->first),
+					.again = page_cache__memory(s->again) };
+
 	for (__u32 i = 0; i < s->head.interp_cnt; i++)
-		(void)!thread_names_read(&s->layout, page_cache__memory(s->first),
-					 page_cache__memory(s->again), s->ask->runtime_addr,
-					 s->interps[i].interp_addr, add_name, s);
+		if (!thread_names_find(ask.layout, ask.memory, s->ask->runtime_addr,
+				       s->interps[i].interp_addr, &ask.active_addr))
+			(void)!thread_names_read(&ask, add_name, s);
 }
 
 static void take_name(const struct thread_stacks *s, struct probe_thread *t, __u64 thread_ptr)

@@ -186,6 +186,26 @@ static int trim_model(struct model *m, trim_alive_fn alive, void *ctx)
 	return model__refill(m) ? -ENOMEM : err;
 }
 
+/* A thread that was renamed has another row: the cursor follows it. */
+static int follow_names(struct model *m)
+{
+	const __u32 cnt = dict__renamed_cnt(m->session->dict);
+	struct row_key *cursor = &model_place(m)->cursor;
+
+	if (cnt == m->renamed_cnt || m->rows->spec.view != ROWS_THREADS)
+		return 0;
+	m->renamed_cnt = cnt;
+	if (model__refill(m))
+		return -ENOMEM;
+	for (__u32 i = 1; cursor->kind == FRAME_THREAD && i < m->rows->cnt; i++) {
+		const struct row_key *key = &m->rows->list[i].key;
+
+		if (key->kind == cursor->kind && key->pid == cursor->pid && key->tid == cursor->tid)
+			*cursor = *key;
+	}
+	return 0;
+}
+
 static void grow_folds(struct model *m, __u32 before)
 {
 	signed char *folds = m->folds ? realloc(m->folds, m->rows->cnt) : NULL;
@@ -213,6 +233,8 @@ int model__end_round(struct model *m, __u64 now_ns, trim_alive_fn alive, void *c
 			rows__add_round(m->callees, m->samples);
 	}
 	err = trim_model(m, alive, ctx);
+	if (!err)
+		err = follow_names(m);
 	return err ? err : model__order(m);
 }
 

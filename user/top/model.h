@@ -47,6 +47,7 @@ struct model {
 	bool off_cpu; /* off-CPU time is available */
 	__u32 trim_at; /* nodes */
 	__u32 trims; /* count, for tests */
+	__u32 renamed_cnt; /* dict__renamed_cnt() when rows of threads were made anew */
 	struct dict_holder holder;
 };
 

@@ -39,9 +39,14 @@ static inline bool allowance_has(struct allowance *a)
 	return a->left > 0;
 }
 
+static inline void allowance_spend(struct allowance *a, __u32 cnt)
+{
+	a->left -= cnt;
+}
+
 static inline void allowance_take(struct allowance *a)
 {
-	a->left--;
+	allowance_spend(a, 1);
 }
 
 /* Milliseconds until one more is allowed, as of the last allowance_has(). */
