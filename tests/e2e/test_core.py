@@ -114,7 +114,7 @@ def check_signals(tap, python, folder):
 
 def check_text(tap, python, path):
     done = h.run_krait("dump", "--core", path, *root_of(python))
-    tap.ok(done.stdout.startswith("Core file %s, ended by SIGABRT, " % path) and '"MainThread"' in done.stdout,
+    tap.ok(done.stdout.startswith("Core file %s, ended by SIGABRT, " % path) and '" (main, ' in done.stdout,
            "as text", done.stdout[:300])
 
 

@@ -112,7 +112,7 @@ def check_pause_text(tap, python):
     with start(python) as target:
         done = h.run_krait("dump", "--pause", str(target.pid))
         tap.ok(re.search(r"^paused for \d+\.\d ms$", done.stdout, re.M) and "\nGIL: " in done.stdout and
-               '"MainThread"' in done.stdout, "text: how long it was paused", done.stdout[:500])
+               re.search(r'^Thread %d "' % target.pid, done.stdout, re.M), "text: how long it was paused", done.stdout[:500])
 
 
 def is_stuck(pid):
