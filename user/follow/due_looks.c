@@ -269,7 +269,7 @@ void processes__finish_names(struct processes *ps, int wait_ms)
 			if (e->process.state == PROCESS_TRACKED)
 				name_watch_look(ps, &e->process);
 		now_ns = clock_monotonic_ns();
-		if (!ps->names.asked_cnt || now_ns >= end_ns)
+		if (!ps->watches.asked_cnt || now_ns >= end_ns)
 			return;
 		prober__wait(ps->config.prober, (int)((end_ns - now_ns) / NS_PER_MS) + 1);
 	} while (clock_monotonic_ns() < end_ns);

@@ -66,7 +66,7 @@ void name_watches_init(struct name_watches *w)
 static void leave_queue(struct processes *ps, struct name_watch *w)
 {
 	if (w->queued)
-		TAILQ_REMOVE(&ps->names.queues[w->pause], w, queue);
+		TAILQ_REMOVE(&ps->watches.queues[w->pause], w, queue);
 	w->queued = false;
 }
 
@@ -76,7 +76,7 @@ static void enter_queue(struct processes *ps, struct name_watch *w, __u8 pause)
 	w->pause = pause;
 	w->due_ns = clock_monotonic_ns() + pauses_ns[pause];
 	w->queued = true;
-	TAILQ_INSERT_TAIL(&ps->names.queues[pause], w, queue);
+	TAILQ_INSERT_TAIL(&ps->watches.queues[pause], w, queue);
 }
 
 /* Has a thread to look at, and nothing is under way. */
@@ -197,11 +197,11 @@ static void on_names(void *ctx, int result, const void *data, size_t len, int fd
 
 	w->pause = longer_pause(w);
 	w->asked = false;
-	ps->names.asked_cnt--;
+	ps->watches.asked_cnt--;
 	log_debug("names", "%d: %u threads have names (%s)", p->pid,
 		  !result && data ? found->cnt : 0, strerror(-result));
 	if (!result && data && is_whole(found, len)) {
-		allowance_spend(&ps->names.budgets[p->owner % OWNER_CNT],
+		allowance_spend(&ps->watches.budgets[p->owner % OWNER_CNT],
 				(__u32)(found->took_ns / 1000) + LOOK_US_EXTRA);
 		memcpy(w->places, found->places, sizeof(w->places));
 		if (take_names(ps, p, found))
@@ -238,7 +238,7 @@ static bool look(struct processes *ps, struct process *p, enum prober_lane lane)
 	memcpy(r.names.places, w->places, sizeof(w->places));
 	log_debug("names", "%d: asking about %u threads", p->pid, r.names.cnt);
 	w->asked = !prober__ask(ps->config.prober, lane, &r, fds, 2, on_names, w);
-	ps->names.asked_cnt += w->asked;
+	ps->watches.asked_cnt += w->asked;
 	return w->asked;
 }
 
@@ -249,7 +249,7 @@ static void take_turn(struct processes *ps, struct name_watch *w)
 
 	if (TAILQ_EMPTY(&w->waiting))
 		leave_queue(ps, w);
-	else if (!allowance_has(&ps->names.budgets[p->owner % OWNER_CNT]) ||
+	else if (!allowance_has(&ps->watches.budgets[p->owner % OWNER_CNT]) ||
 		 !look(ps, p, PROBER_LATER))
 		enter_queue(ps, w, w->several ? PAUSE_LONGEST : PAUSE_FIRST_THREAD_LONGEST);
 }
@@ -267,12 +267,12 @@ __u64 name_watch_step(struct processes *ps, __u64 now_ns)
 	__u64 soonest = 0;
 
 	for (unsigned i = 0; i < NAME_PAUSES; i++) {
-		struct name_queue *q = &ps->names.queues[i];
+		struct name_queue *q = &ps->watches.queues[i];
 		struct name_watch *w;
 
 		while ((w = TAILQ_FIRST(q)) && w->due_ns <= now_ns) {
 			/* The next answer makes room. */
-			if (ps->names.asked_cnt >= LOOKS_AT_ONCE)
+			if (ps->watches.asked_cnt >= LOOKS_AT_ONCE)
 				return soonest;
 			take_turn(ps, w);
 		}
@@ -303,7 +303,7 @@ void name_watch_forget(struct processes *ps, struct process *p)
 
 	if (w->asked) {
 		prober__forget(ps->config.prober, w);
-		ps->names.asked_cnt--;
+		ps->watches.asked_cnt--;
 	}
 	leave_queue(ps, w);
 	*w = (struct name_watch){ .begun = false };

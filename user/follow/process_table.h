@@ -57,7 +57,7 @@ struct processes {
 	void *opened_ctx;
 	thread_gone_fn renamed;
 	void *renamed_ctx;
-	struct name_watches names;
+	struct name_watches watches;
 	struct allowance table_looks[OWNER_CNT]; /* the same for searching published tables */
 	unsigned tracked_cnt, seen_cnt, unwanted_cnt;
 	unsigned taskless_cnt; /* processes whose version publishes nothing about its tasks */

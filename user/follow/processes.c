@@ -41,7 +41,7 @@ struct processes *processes__new(const struct processes_config *config)
 		return NULL;
 	}
 	ps->config = *config;
-	name_watches_init(&ps->names);
+	name_watches_init(&ps->watches);
 	for (unsigned i = 0; i < OWNER_CNT; i++) {
 		if (i == OWNER_ROOT)
 			continue;
