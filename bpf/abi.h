@@ -200,7 +200,10 @@ struct proc_info {
 	__u32 layout; /* index into the map layouts */
 	__u32 flags; /* enum proc_flag */
 	__u32 seen; /* set by the kernel once it could read the runtime */
-	/* the owner that pays for the entry (share.h), from the credentials at the start */
+	/*
+	 * the owner that pays for the entry (share.h); from its last sample on, the one that the
+	 * task then belonged to
+	 */
 	__u32 owner;
 	/*
 	 * Only the kernel uses these: budgets for snapshots of code objects and for searches, and
@@ -215,8 +218,10 @@ struct proc_info {
 	__u64 since_ns;
 	/* CLOCK_MONOTONIC: since when its interrupts are samples (PROC_PYTHON); a fork has its parent's */
 	__u64 sampled_ns;
+	__u32 payer; /* task_payer() of the owner plus one; 0: no sample has said it yet */
+	__u32 pad_;
 };
-_Static_assert(sizeof(struct proc_info) == 88, "struct proc_info is shared with BPF");
+_Static_assert(sizeof(struct proc_info) == 96, "struct proc_info is shared with BPF");
 
 /*
  * What krait knows about an interpreter before it runs, from its executable (map binaries) or from

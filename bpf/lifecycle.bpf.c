@@ -65,7 +65,7 @@ static __always_inline __u32 task_owner(struct task_struct *task)
 {
 	struct owner_books *books = owner_books();
 
-	return books ? owner_of(&books->table, task_uid(task)) : OWNER_ROOT;
+	return books ? owner_of(&books->table, task_payer(task, false)) : OWNER_ROOT;
 }
 
 static __always_inline void begin_task(struct record_task *record, struct task_struct *task,
@@ -264,6 +264,7 @@ static __always_inline int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	proc.owner = record.owner;
 	proc.dropped = 0;
 	proc.mmaps = 0;
+	proc.payer = 0;
 	/* Most forks on a host exec or end soon, before anybody needs to know them: follow/forks.c. */
 	proc.unmet = follow_all;
 	put_proc(pid, &proc);

@@ -6,15 +6,6 @@
 #ifndef KRAIT_PROC_ENTRIES_H
 #define KRAIT_PROC_ENTRIES_H
 
-/* Moves the entry from one owner's books to another's. */
-static __always_inline void move_proc(struct owner_books *books, __u32 from, __u32 to)
-{
-	if (from == to)
-		return;
-	atomic_add(&owner_use(books, from)->procs, -1);
-	atomic_add(&owner_use(books, to)->procs, 1);
-}
-
 static __always_inline bool may_add_proc(struct owner_books *books, __u32 owner)
 {
 	__s64 all = books->procs, roots = books->use[OWNER_ROOT].procs;

@@ -67,4 +67,13 @@ static __always_inline int ring_wants_code(const struct owner_use *use, __u64 wa
 	return waiting < limit / 2 || ring_held(use) < limit / 16;
 }
 
+/* Moves the entry from one owner's books to another's. */
+static __always_inline void move_proc(struct owner_books *books, __u32 from, __u32 to)
+{
+	if (from == to)
+		return;
+	atomic_add(&owner_use(books, from)->procs, -1);
+	atomic_add(&owner_use(books, to)->procs, 1);
+}
+
 #endif /* KRAIT_ROOM_H */

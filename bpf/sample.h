@@ -256,15 +256,34 @@ __weak __noinline int take_state(__u32 memory)
 	return 0;
 }
 
-/* Records whose the thread is. A global function, as above. */
+/* Records whose the thread is. Returns who pays for it. A global function, as above. */
 __weak __noinline int take_ids(__u32 memory)
 {
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
 
-	if (!s)
+	if (s)
+		task_ids(&s->record.ids, task, has_task_regs, s->groups);
+	return (int)task_payer(task, has_task_regs);
+}
+
+/*
+ * The current process belongs to another user than before, or nobody has said to whom: from now on
+ * that one pays. Another thread may do the same at the same time, which costs accuracy only.
+ */
+__weak __noinline int change_owner(__u32 payer)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	struct proc_info *proc = bpf_map_lookup_elem(&procs, &pid);
+	struct owner_books *books = owner_books();
+	__u32 owner;
+
+	if (!proc || !books)
 		return -1;
-	task_ids(&s->record.ids, (struct task_struct *)bpf_get_current_task(), has_task_regs,
-		 s->groups);
+	owner = owner_of(&books->table, payer);
+	move_proc(books, proc->owner, owner);
+	proc->owner = owner;
+	proc->payer = payer + 1;
 	return 0;
 }
 
@@ -288,7 +307,7 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	struct event_counts *counts = bpf_map_lookup_elem(&event_counts, &event);
 	struct current_task now;
 	struct scratch *s;
-	__u32 reason;
+	__u32 reason, payer;
 
 	if (!counts)
 		return;
@@ -303,9 +322,11 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 		miss_wait(t);
 		return;
 	}
+	payer = (__u32)take_ids(s->index);
+	if (proc->payer != payer + 1)
+		change_owner(payer);
 	current_task(&now, has_task_regs);
 	begin_record(&s->record, t, proc, &now);
-	take_ids(s->index);
 	pages_begin(&s->native.stack);
 	reason = take_python(s, proc, &now, t->has_loop);
 	if (reason == REASON_BAD_FRAME)

@@ -3,12 +3,15 @@
  * share.h - how much of something scarce one owner may hold: the same rule in the kernel and in
  * user space (user/util/quota.h).
  *
- * An owner is a bucket for the processes of one host uid; number 0 is root's. Root may take
- * whatever is free. All others together must leave a reserve for root. Each of them may hold at
- * most OWNER_WEIGHT times what is still free, so the owner that holds most is refused first, and a
- * single one gets most of it. The last sixteenth is for those who hold next to nothing: even with
- * the largest number of owners, each finds room for a little, however greedy the others are, and
- * however many uids one attacker has.
+ * An owner is a place for the processes of one host uid; number 0 is root's. Processes in user
+ * namespaces belong to who made the outermost one (task_payer() in task.h), so whoever has many uids
+ * there is one owner all the same. Where the place of a uid may be, nobody can foresee, and it is
+ * given back when the uid holds nothing any more (user/sampler/owner_books.h).
+ *
+ * Root may take whatever is free. All others together must leave a reserve for root. Each of them may
+ * hold at most OWNER_WEIGHT times what is still free, so the owner that holds most is refused first,
+ * and a single one gets most of it. The last sixteenth is for those who hold next to nothing: even
+ * with the largest number of owners, each finds room for a little, however greedy the others are.
  *
  * Must hold: nothing that others hold or take makes an owner lose what it holds.
  */
@@ -22,16 +25,29 @@
 #define OWNER_CNT 256
 /* Table places to try for a uid. */
 #define OWNER_PROBES 16
+#define OWNER_UNKNOWN OWNER_CNT
 
 /* Maps uids to owners. The side that sees a uid first enters it. */
 struct owner_table {
+	__u32 seed[2]; /* random for each table */
 	__u32 uids[OWNER_CNT]; /* by owner; 0: free, or root's */
 	__u8 shared[OWNER_CNT]; /* other uids use this number, too */
 };
 
-static inline __u32 owner_place(__u32 uid, __u32 probe)
+/* The last step of MurmurHash3: each bit of x changes each of the result with probability 1/2. */
+static inline __u32 owner_mix(__u32 x)
 {
-	__u32 place = ((uid * 2654435761U >> 24) + probe) & (OWNER_CNT - 1);
+	x ^= x >> 16;
+	x *= 0x85ebca6bU;
+	x ^= x >> 13;
+	x *= 0xc2b2ae35U;
+	return x ^ x >> 16;
+}
+
+static inline __u32 owner_place(const struct owner_table *t, __u32 uid, __u32 probe)
+{
+	__u32 hash = owner_mix(owner_mix(uid ^ t->seed[0]) + t->seed[1]);
+	__u32 place = (hash + probe) & (OWNER_CNT - 1);
 
 	/*
 	 * Place 0 is root's, so it becomes the last one. Without a branch, whose two sides the
@@ -40,6 +56,18 @@ static inline __u32 owner_place(__u32 uid, __u32 probe)
 	 */
 	place |= (place - 1) >> 8 & (OWNER_CNT - 1);
 	return masked(place, OWNER_CNT - 1);
+}
+
+/* The owner of a host uid if it has a place of its own; else OWNER_UNKNOWN. */
+static inline __u32 owner_find(const struct owner_table *t, __u32 uid)
+{
+	for (__u32 probe = 0; uid && probe < OWNER_PROBES; probe++) {
+		__u32 place = owner_place(t, uid, probe);
+
+		if (t->uids[place] == uid)
+			return place;
+	}
+	return uid ? OWNER_UNKNOWN : OWNER_ROOT;
 }
 
 /*
@@ -52,14 +80,20 @@ static inline __u32 owner_of(struct owner_table *t, __u32 uid)
 
 	if (!uid)
 		return OWNER_ROOT;
+	/* An earlier place may have become free since then. */
 	for (__u32 probe = 0; probe < OWNER_PROBES; probe++) {
-		place = owner_place(uid, probe);
+		place = owner_place(t, uid, probe);
+		if (t->uids[place] == uid)
+			return place;
+	}
+	for (__u32 probe = 0; probe < OWNER_PROBES; probe++) {
+		place = owner_place(t, uid, probe);
 		if (!t->uids[place])
 			t->uids[place] = uid;
 		if (t->uids[place] == uid)
 			return place;
 	}
-	place = owner_place(uid, 0);
+	place = owner_place(t, uid, 0);
 	t->shared[place] = 1;
 	return place;
 }

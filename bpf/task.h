@@ -54,6 +54,41 @@ static __always_inline __u32 task_uid(struct task_struct *task)
 	return BPF_CORE_READ(task, real_cred, uid.val);
 }
 
+/* Nested deeper than the kernel allows (kernel/user_namespace.c). */
+#define USER_NS_LEVELS 33
+
+/*
+ * Whose share the task uses: its real uid; but in a user namespace, who made the outermost one (below
+ * the initial one). If that was root, the uid for whose ids it was made: the first one, on the
+ * outside. So the tens of thousands of uids that a user has there count as one.
+ */
+static __always_inline __u32 task_payer(struct task_struct *task, bool in_place)
+{
+	const struct cred *cred;
+	struct user_namespace *ns;
+	__u32 uid, payer;
+
+	if (in_place) {
+		cred = bpf_get_current_task_btf()->real_cred;
+		if (!cred->user_ns->level)
+			return cred->uid.val;
+	}
+	cred = BPF_CORE_READ(task, real_cred);
+	ns = BPF_CORE_READ(cred, user_ns);
+	uid = BPF_CORE_READ(cred, uid.val);
+	if (!BPF_CORE_READ(ns, level))
+		return uid;
+	for (int i = 0; i < USER_NS_LEVELS; i++) {
+		if (BPF_CORE_READ(ns, level) <= 1)
+			break;
+		ns = BPF_CORE_READ(ns, parent);
+	}
+	payer = BPF_CORE_READ(ns, owner.val);
+	if (!payer && BPF_CORE_READ(ns, uid_map.nr_extents))
+		payer = BPF_CORE_READ(ns, uid_map.extent[0].lower_first);
+	return payer ? payer : uid;
+}
+
 /* groups: memory to read them to. */
 static __always_inline __u32 read_groups(const struct group_info *info, __u32 cnt, __u32 *groups)
 {

@@ -5,10 +5,13 @@ the attacker's. A krait whose profile has a thousandth of the room (make builds 
 second what takes the normal one minutes."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
+import re
 
 import attack
 import harness as h
 
+# Of a range of subordinate user ids.
+FIRST = 100000
 SMALL = os.path.join(h.BUILD, "krait-small")
 
 
@@ -37,6 +40,31 @@ def play(tap, python, name, attackers, options=("--max-loss", "1"), bystander_ui
         scene.says(k, r"lost|no room", "that")
 
 
+def place_of(uid, probe):
+    """The place of a user among owners as krait computed it up to c727340f."""
+    return ((uid * 2654435761 & 0xffffffff) >> 24) + probe & 255
+
+
+def play_places(tap, python, name, owner):
+    """A user with many uids takes every place that his victim may have, then floods in the first of them. owner: who
+    made the user namespace that they are in; 0: none."""
+    with attack.Scene(tap, "B5: " + name, python) as scene:
+        program = scene.folder_of_host().build("flood.c", "-lpthread")
+        script = scene.folder_of_host().add("many_uids.py")
+        uids = [next(u for u in range(FIRST + 1, FIRST + 65536) if place_of(u, 0) == place_of(scene.uid, probe))
+                for probe in range(16)]
+        line = ["/usr/bin/python3", "-B", script, owner, FIRST, ",".join(map(str, uids)), program, "stacks"]
+        hostile = scene.run(line)
+        try:
+            k = scene.record("-a", codes=(0,), outputs=("x.script",), both=False)
+        finally:
+            hostile.process.kill()
+        scene.says(k, r"no room", "that something was lost")
+        payer = "user %d" % (owner or uids[0])
+        said = re.findall(r"(user \d+[a-z ]*?) holds", k.words)
+        scene.ok(said and set(said) == {payer}, "who pays is " + payer, said, k.words)
+
+
 def main():
     tap = attack.begin()
     python = attack.python_of(tap, "B5", "3.15")
@@ -49,6 +77,8 @@ def main():
         crowd = 30 if attack.FULL else 8
         play(tap, python, "%d users against root" % crowd,
              [("stacks", attack.SPARE_UID + i) for i in range(crowd)], bystander_uid=0)
+        play_places(tap, python, "16 users where a chosen one would be", 0)
+        play_places(tap, python, "16 users of a user namespace", attack.SPARE_UID)
     attack.end(tap)
 
 

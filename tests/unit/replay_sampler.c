@@ -162,6 +162,11 @@ unsigned sampler__owner(const struct sampler *s, __u32 uid)
 	return owner_of(&((struct sampler *)s)->owners, uid);
 }
 
+unsigned sampler__find_owner(const struct sampler *s, __u32 uid)
+{
+	return owner_find(&s->owners, uid);
+}
+
 bool sampler__reports_mappings(const struct sampler *s)
 {
 	return replay_outside()->session.mappings_reported;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "sampler/owner_books.h"
 #include "util/quota.h"
 
 #define TOTAL 90000
@@ -188,6 +189,72 @@ static void more_uids_than_owners_share(void **state)
 	assert_false(t.shared[OWNER_ROOT]);
 }
 
+/* Nobody can choose uids that take the places of a certain one in every recording. */
+static void places_cannot_be_foreseen(void **state)
+{
+	struct owner_table t;
+	unsigned met = 0;
+
+	for (unsigned i = 0; i < 256; i++) {
+		owner_table_init(&t);
+		/* Of one table, uids that would share the place. */
+		met += owner_place(&t, 61001, 0) == owner_place(&t, 100123, 0);
+	}
+	assert_true(met < 12); /* of 256, one is expected */
+}
+
+static void a_place_is_found_again_behind_a_free_one(void **state)
+{
+	struct owner_table t = { 0 };
+	__u32 owner = owner_of(&t, 1000), other = 1001;
+
+	while (owner_place(&t, other, 0) != owner)
+		other++;
+	assert_int_not_equal(owner_of(&t, other), owner);
+	t.uids[owner] = 0;
+	assert_int_not_equal(owner_of(&t, other), owner);
+	assert_int_equal(owner_find(&t, 1000), OWNER_UNKNOWN);
+	assert_int_equal(owner_find(&t, 0), OWNER_ROOT);
+	assert_int_equal(owner_find(&t, other), owner_of(&t, other));
+}
+
+static bool nothing_else(void *ctx, unsigned owner)
+{
+	return quota_knows(owner);
+}
+
+/* Who only passed by leaves no trace; who holds something, or was refused, keeps his place. */
+static void places_are_given_back(void **state)
+{
+	struct owner_books *books = calloc(1, sizeof(*books));
+	struct quota *q = quota__new(TOTAL, RESERVE);
+	__u32 passed = owner_of(&books->table, 1000), holds = owner_of(&books->table, 1001);
+	__u32 runs = owner_of(&books->table, 1002), refused = owner_of(&books->table, 1003);
+	__u32 reads = owner_of(&books->table, 1004);
+
+	assert_int_equal(quota__take(q, holds, 1), 0);
+	assert_int_equal(quota__take(q, refused, TOTAL), -EDQUOT);
+	books->use[runs].procs = 1;
+	books->use[reads].produced = 8;
+	owner_books_release(books, nothing_else, NULL);
+	assert_int_equal(owner_find(&books->table, 1000), OWNER_UNKNOWN);
+	assert_int_equal(books->table.uids[passed], 0);
+	assert_int_equal(owner_find(&books->table, 1001), holds);
+	assert_int_equal(owner_find(&books->table, 1002), runs);
+	assert_int_equal(owner_find(&books->table, 1003), refused);
+	assert_int_equal(owner_find(&books->table, 1004), reads);
+	books->use[runs].procs = 0;
+	books->use[reads].consumed = 8;
+	quota__give(q, holds, 1);
+	owner_books_release(books, nothing_else, NULL);
+	assert_int_equal(owner_find(&books->table, 1001), OWNER_UNKNOWN);
+	assert_int_equal(owner_find(&books->table, 1002), OWNER_UNKNOWN);
+	assert_int_equal(owner_find(&books->table, 1003), refused);
+	quota__free(q);
+	assert_false(quota_knows(refused));
+	free(books);
+}
+
 static void an_owner_has_a_name(void **state)
 {
 	struct owner_table t = { 0 };
@@ -220,6 +287,9 @@ int main(void)
 		cmocka_unit_test(a_hundred_users_share_nothing),
 		cmocka_unit_test(more_uids_than_owners_share),
 		cmocka_unit_test(an_owner_has_a_name),
+		cmocka_unit_test(places_cannot_be_foreseen),
+		cmocka_unit_test(a_place_is_found_again_behind_a_free_one),
+		cmocka_unit_test(places_are_given_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

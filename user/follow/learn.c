@@ -32,14 +32,17 @@ static void use_file(struct sampler *sampler, struct process *p, __u32 number)
  */
 static void learn_file(struct sampler *sampler, struct process *p, int file_fd)
 {
+	unsigned owner;
 	struct stat st;
 	int r;
 
 	if (file_fd < 0 || p->info.file_remote || fstat(file_fd, &st))
 		return;
+	/* Whoever has files of many users runs only some of them as these users. */
+	owner = sampler__find_owner(sampler, st.st_uid);
 	r = known_files__learn(sampler__known_files(sampler), &p->info, file_fd,
-			       sampler__owner(sampler, st.st_uid), track_flags(&p->info.offsets),
-			       clock_monotonic_ns());
+			       owner == OWNER_UNKNOWN ? p->owner : owner,
+			       track_flags(&p->info.offsets), clock_monotonic_ns());
 	if (r < 0)
 		log_debug("learn", "%s is not known from now on: %s", p->info.file, strerror(-r));
 	else

@@ -150,7 +150,7 @@ static void act(struct processes *ps, struct entry *e, int err)
 
 	/* Its owner follows from the credentials. */
 	if (p->info.has_ids)
-		p->owner = sampler__owner(ps->config.sampler, p->info.uid);
+		p->owner = sampler__owner(ps->config.sampler, p->info.payer);
 	e->look = NULL;
 	if (!err)
 		context = probed__context(p->probed, false, &cgroups);

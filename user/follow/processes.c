@@ -6,6 +6,7 @@
 
 #include "follow/filter.h"
 #include "follow/forks.h"
+#include "symbol/symbolizer.h"
 #include "sampler/sampler.h"
 #include "target/probed.h"
 #include "target/prober.h"
@@ -173,6 +174,15 @@ struct process *processes__of_record(struct processes *ps, const struct record_s
 	if (!e || e->process.state == PROCESS_REFUSED)
 		return NULL;
 	return &e->process;
+}
+
+void processes__charge(struct processes *ps, struct process *p, unsigned owner)
+{
+	if (p->owner == owner)
+		return;
+	p->owner = owner;
+	if (p->symbolizer)
+		symbolizer__charge(p->symbolizer, processes__names(ps, owner));
 }
 
 struct threads *processes__threads(struct processes *ps)

@@ -198,6 +198,8 @@ struct process *processes__find_mapped(struct processes *ps, pid_t pid);
 
 /* What names of an owner's processes (bpf/share.h) may cost, and have cost. */
 struct name_share *processes__names(struct processes *ps, unsigned owner);
+/* Its owner is another one now: it has changed its user. */
+void processes__charge(struct processes *ps, struct process *p, unsigned owner);
 
 struct threads *processes__threads(struct processes *ps);
 /* At the end: learns the last names of threads, as far as that is possible in this time. */

@@ -9,6 +9,7 @@
 #define KRAIT_SAMPLER_OWNER_BOOKS_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 
 #include "share.h"
 
@@ -21,5 +22,13 @@ void owner_books_unmap(struct owner_books *books);
  * thread may call.
  */
 void owner_books_consumed(struct owner_books *books, unsigned owner, __u64 bytes);
+
+/* Does user space keep something for that owner, or has it something to report? */
+typedef bool (*owner_holds_fn)(void *ctx, unsigned owner);
+/*
+ * Gives back the places of uids that hold nothing. The kernel may be about to use one, and then two
+ * uids share it for as long as that process lives.
+ */
+void owner_books_release(struct owner_books *books, owner_holds_fn holds, void *ctx);
 
 #endif /* KRAIT_SAMPLER_OWNER_BOOKS_H */

@@ -382,6 +382,16 @@ unsigned sampler__owner(const struct sampler *s, __u32 uid)
 	return owner_of(&s->books->table, uid);
 }
 
+unsigned sampler__find_owner(const struct sampler *s, __u32 uid)
+{
+	return owner_find(&s->books->table, uid);
+}
+
+void sampler__release_owners(struct sampler *s, owner_holds_fn holds, void *ctx)
+{
+	owner_books_release(s->books, holds, ctx);
+}
+
 const struct owner_books *sampler__owner_books(const struct sampler *s)
 {
 	return s->books;

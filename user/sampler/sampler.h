@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "abi.h"
+#include "sampler/owner_books.h"
 #include "sampler/switches.h"
 #include "util/error.h"
 #include "util/event.h"
@@ -151,8 +152,12 @@ bool sampler__reports_mappings(const struct sampler *s);
  * the number.
  */
 __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns);
-/* The owner of a host uid (bpf/share.h), which never changes; and what each owner uses. */
+/* The owner of a host uid (bpf/share.h), who keeps it while he uses anything; and what each owner uses. */
 unsigned sampler__owner(const struct sampler *s, __u32 uid);
+/* The same if he has a place of his own; else OWNER_UNKNOWN. */
+unsigned sampler__find_owner(const struct sampler *s, __u32 uid);
+/* As owner_books_release(). */
+void sampler__release_owners(struct sampler *s, owner_holds_fn holds, void *ctx);
 const struct owner_books *sampler__owner_books(const struct sampler *s);
 /*
  * Of the owner's processes: closed: the kernel sends no snapshots of code objects; frames_max: where

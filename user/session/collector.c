@@ -292,6 +292,7 @@ void collector__sample(struct collector *c, const struct record_sample *record)
 		return;
 	if (!t)
 		t = threads__add(threads, p, (pid_t)record->tid, record->thread_start_ns);
+	processes__charge(c->processes, p, record->owner);
 	if (t)
 		name_watch_sampled(c->processes, t, record);
 	if (is_unwanted(c, t, record))

@@ -21,8 +21,10 @@
 #include "symbol/native_files.h"
 #include "target/context.h"
 #include "target/prober.h"
+#include "unwind/tables.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/quota.h"
 
 /* Descriptors that a step waits for, besides probers. */
 #define OWN_FDS 5
@@ -72,6 +74,17 @@ static int follow_targets(struct session *s, struct error *err)
 	if (s->child)
 		processes__follow(s->processes, child__pid(s->child), &why);
 	return 0;
+}
+
+/* Does anything of that owner's last longer than its processes, or is there something to say of it? */
+static bool holds(void *ctx, unsigned owner)
+{
+	struct session *s = ctx;
+	const struct unwind_tables *tables = sampler__unwind_tables(s->sampler);
+	const struct name_share *names = processes__names(s->processes, owner);
+
+	return quota_knows(owner) || names->closed || names->left_out || collector__no_room(s->collector, owner) ||
+	       (tables && unwind_tables__holds(tables, owner));
 }
 
 /* The ring had no room for some process events: look at everything again. */
@@ -171,6 +184,7 @@ bool session__step(struct session *s, __u64 timeout_ns)
 		if (s->mappings)
 			perf_mappings__follow_cpus(s->mappings);
 		known_files__release_idle(sampler__known_files(s->sampler), now_ns);
+		sampler__release_owners(s->sampler, holds, s);
 	}
 	return true;
 }

@@ -125,15 +125,16 @@ static bool settle(struct unwinding *u, struct process *p, const struct mapping 
 {
 	__u32 number = unwind_files__find(u->files, m->module);
 	bool again = unwind_tables__is_dropped(u->tables, number), settled;
-	unsigned owner = unwind_tables__owner(u->tables, number);
+	unsigned owner = unwind_tables__owner(u->tables, number), payer;
 	__u64 begin_ns = clock_monotonic_ns();
 	uid_t uid;
 
 	if (!unwind_again_may_read(&u->again, u->tables, number, begin_ns))
 		return false;
-	uid = module__inode(m->module) ? native__file_owner(p->native, m, now_ns) : 0;
-	if (uid)
-		unwind_files__set_payer(u->files, number, sampler__owner(u->sampler, uid));
+	uid = module__inode(m->module) ? native__file_payer(p->native, m, now_ns) : 0;
+	payer = sampler__find_owner(u->sampler, uid);
+	if (uid && payer != OWNER_UNKNOWN)
+		unwind_files__set_payer(u->files, number, payer);
 	settled = unwind_settle(u->tables, u->files, p, m, now_ns);
 	if (again)
 		unwind_again_note(&u->again, owner, clock_monotonic_ns() - begin_ns);

@@ -435,7 +435,7 @@ static void want_file(struct native *n, const struct mapping *m, __u64 now_ns)
 		open_file(n, m, now_ns);
 }
 
-uid_t native__file_owner(struct native *n, const struct mapping *m, __u64 now_ns)
+uid_t native__file_payer(struct native *n, const struct mapping *m, __u64 now_ns)
 {
 	const struct symbol_file *file;
 
@@ -443,7 +443,7 @@ uid_t native__file_owner(struct native *n, const struct mapping *m, __u64 now_ns
 		return 0;
 	want_file(n, m, now_ns);
 	file = native_files__symbol_file(n->files, m->module);
-	return file ? file->owner : 0;
+	return file && !file->everybody ? file->owner : 0;
 }
 
 int native__rows(struct native *n, const struct mapping *m, __u64 now_ns, struct unwind_rows *ret)

@@ -91,8 +91,11 @@ bool native__may_expose(struct native *n, __u64 ip);
 void native__found_jit(struct native *n, __u64 ip);
 bool native__is_jit(const struct native *n, __u64 ip);
 
-/* Whose its file is, by a host uid; 0: root's, or it cannot be opened, or not now. */
-uid_t native__file_owner(struct native *n, const struct mapping *m, __u64 now_ns);
+/*
+ * Whose its file is, by a host uid, if he decides who may map it; 0: everybody may, it is root's, or
+ * it cannot be opened, or not now.
+ */
+uid_t native__file_payer(struct native *n, const struct mapping *m, __u64 now_ns);
 
 /*
  * How to unwind the code of a mapping; *ret is valid until the next call. Returns 0; -EAGAIN: not

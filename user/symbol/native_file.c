@@ -44,6 +44,7 @@ bool native_file_take(struct native_file *file, int fd, bool remote)
 	file->symbols.fd = fd;
 	/* Its server could block a parser, so it must not share one with root's other files. */
 	file->symbols.owner = remote && !st.st_uid ? SYMBOL_OWNER_NOBODY : st.st_uid;
+	file->symbols.everybody = st.st_mode & S_IROTH;
 	file->symbols.size = (__u64)st.st_size;
 	return true;
 }

@@ -26,9 +26,10 @@ struct symbol_reader;
 struct symbol_parser;
 struct unwind_rows;
 
-/* A file, in its user's memory. The user sets the first four members; all others are 0 initially. */
+/* A file, in its user's memory. The user sets the members up to size; all others are 0 initially. */
 struct symbol_file {
 	int fd, debug_fd; /* owned until symbol_reader__close(); -1: none */
+	bool everybody; /* may read it, and so map it */
 	uid_t owner;
 	__u64 size; /* bytes */
 	bool bad;

@@ -54,6 +54,12 @@ void symbolizer__bound_looks(struct symbolizer *s, __u32 at_once, __u32 per_sec,
 	s->share = share;
 }
 
+void symbolizer__charge(struct symbolizer *s, struct name_share *share)
+{
+	if (s->share)
+		s->share = share;
+}
+
 void symbolizer__free(struct symbolizer *s)
 {
 	if (!s)

@@ -59,6 +59,8 @@ __u32 symbolizer__version(const struct symbolizer *s);
  */
 void symbolizer__bound_looks(struct symbolizer *s, __u32 at_once, __u32 per_sec,
 			     struct name_share *share);
+/* Its owner is another one from now on. */
+void symbolizer__charge(struct symbolizer *s, struct name_share *share);
 
 /*
  * Resolves one frame. SYMBOL_OK fills both; otherwise neither is touched. *ret_position has -1 for

@@ -62,6 +62,7 @@ struct dwarf_jobs *dwarf_jobs__new(struct parsers *parsers)
 	for (int i = 0; i < JOB_CNT; i++)
 		jobs->jobs[i].fd = -1;
 	jobs->parsers = parsers;
+	owner_table_init(&jobs->owners);
 	jobs->running = quota__new(RUNNING_MAX + ROOT_RESERVE, ROOT_RESERVE);
 	if (!jobs->running) {
 		dwarf_jobs__free(jobs);

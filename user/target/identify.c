@@ -115,7 +115,7 @@ static void inspect_unpublished(struct identify *s, const struct copy *copy,
 		.path = path,
 		.root = root,
 		.jobs = elf_cache__dwarf_jobs(s->cache),
-		.uid = s->found->uid,
+		.uid = s->found->payer,
 	};
 	int r;
 

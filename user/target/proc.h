@@ -68,10 +68,13 @@ int proc_stat_read(pid_t pid, struct proc_stat *ret) __attribute__((warn_unused_
 int proc_times_read(pid_t pid, struct proc_times *ret) __attribute__((warn_unused_result, nonnull));
 
 /*
- * Whose it is: its effective user, but the real one if it runs with root's rights for another user.
- * Root if it has gone. By pid, as above.
+ * Who pays for what it uses: its effective user, but the real one if it runs with root's rights for
+ * another user; in a user namespace, who made that (task_payer() in bpf/task.h). Root if it has gone.
+ * By pid, as above.
  */
 uid_t proc_owner(pid_t pid);
+/* The same for a process of which the real user is known. */
+uid_t proc_payer_at(int dir, uid_t uid);
 
 /*
  * Would the kernel let the process's own user trace it? False after a set-id exec, and for

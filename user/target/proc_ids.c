@@ -6,9 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "util/cleanup.h"
 
@@ -126,7 +130,7 @@ bool proc_is_dumpable(int dir, uid_t euid)
 /* Compares what the kernel has at hand: no server is asked. */
 static bool is_same_file(int dir, const char *theirs, const char *ours)
 {
-	const int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
+	const int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
 	struct statx a, b;
 
 	return !statx(dir, theirs, flags, STATX_INO, &a) &&
@@ -149,6 +153,55 @@ bool proc_has_our_root(int dir)
 	return proc_shares_mounts(dir) && is_same_file(dir, "root", "/");
 }
 
+/* The kernel allows no more (kernel/user_namespace.c). */
+#define USER_NS_LEVELS 33
+
+/* The user namespace of that process, or around it, that is right below ours; or -errno. */
+static int open_outermost(int dir)
+{
+	cleanup_close int fd = openat(dir, "ns/user", O_RDONLY | O_CLOEXEC);
+
+	for (int i = 0; fd >= 0 && i < USER_NS_LEVELS; i++) {
+		int parent = ioctl(fd, NS_GET_PARENT);
+
+		if (parent < 0)
+			return -errno;
+		if (is_same_file(parent, "", "/proc/self/ns/user")) {
+			close(parent);
+			return take_fd(&fd);
+		}
+		close(fd);
+		fd = parent;
+	}
+	return -ENOENT;
+}
+
+/* The first uid of the host that is mapped into its user namespace; 0: none. */
+static uid_t first_mapped(int dir)
+{
+	char text[256];
+	unsigned inside, outside = 0;
+
+	if (proc_read(dir, "uid_map", text, sizeof(text)) <= 0 ||
+	    sscanf(text, "%u %u", &inside, &outside) != 2)
+		return 0;
+	return outside;
+}
+
+uid_t proc_payer_at(int dir, uid_t uid)
+{
+	cleanup_close int fd = -1;
+	uid_t owner;
+
+	if (proc_shares_users(dir))
+		return uid;
+	fd = open_outermost(dir);
+	if (fd < 0 || ioctl(fd, NS_GET_OWNER_UID, &owner))
+		return uid;
+	owner = owner ? owner : first_mapped(dir);
+	return owner ? owner : uid;
+}
+
 uid_t proc_owner(pid_t pid)
 {
 	cleanup_close int dir = proc_open(pid);
@@ -159,7 +212,7 @@ uid_t proc_owner(pid_t pid)
 	if (dir < 0 || fstat(dir, &st))
 		return 0;
 	if (st.st_uid || proc_read(dir, "status", text, sizeof(text)) <= 0)
-		return st.st_uid;
+		return proc_payer_at(dir, st.st_uid);
 	uids = proc_line_of(text, "Uid:\t");
-	return uids ? (uid_t)strtoul(uids, NULL, 10) : 0;
+	return uids ? proc_payer_at(dir, (uid_t)strtoul(uids, NULL, 10)) : 0;
 }

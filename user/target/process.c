@@ -249,6 +249,7 @@ static void take_ids(int dir, struct py_process *ret)
 		return;
 	ret->has_ids = true;
 	ret->uid = ids.uid;
+	ret->payer = proc_payer_at(dir, ids.uid);
 	ret->euid = ids.euid;
 	ret->gid = ids.gid;
 	ret->egid = ids.egid;
@@ -350,6 +351,7 @@ void py_process_copy_ids(struct py_process *to, const struct py_process *from)
 	to->has_ids = from->has_ids;
 	to->dumpable = from->dumpable;
 	to->uid = from->uid;
+	to->payer = from->payer;
 	to->euid = from->euid;
 	to->gid = from->gid;
 	to->egid = from->egid;

@@ -60,6 +60,7 @@ struct py_process {
 	bool has_ids;
 	bool dumpable; /* as proc_is_dumpable() */
 	uid_t uid, euid;
+	uid_t payer; /* proc_payer_at() */
 	gid_t gid, egid;
 	__u32 group_cnt; /* number of groups; groups has the first PROC_GROUPS_MAX */
 	gid_t groups[PROC_GROUPS_MAX];

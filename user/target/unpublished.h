@@ -25,7 +25,7 @@ struct unpublished {
 	const struct elf_runtime *elf;
 	struct dwarf_jobs *jobs;
 	__u64 runtime_addr;
-	uid_t uid; /* of the process */
+	uid_t uid; /* who pays for the process */
 	const char *path; /* the file, where we can open it */
 	const char *root; /* of the process: debug information may be there, too */
 

@@ -468,3 +468,8 @@ const struct unwind_tables_stats *unwind_tables__stats(const struct unwind_table
 {
 	return &t->stats;
 }
+
+bool unwind_tables__holds(const struct unwind_tables *t, unsigned owner)
+{
+	return t->shares.held[owner % OWNER_CNT];
+}

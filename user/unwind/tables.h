@@ -62,6 +62,8 @@ int unwind_tables__set_rows(struct unwind_tables *t, __u32 file, const struct un
 			    __u32 now) __attribute__((warn_unused_result));
 /* Who pays for the file's rows (bpf/share.h): root, unless said otherwise. */
 void unwind_tables__set_owner(struct unwind_tables *t, __u32 file, unsigned owner);
+/* Has that owner any rows? */
+bool unwind_tables__holds(const struct unwind_tables *t, unsigned owner);
 unsigned unwind_tables__owner(const struct unwind_tables *t, __u32 file);
 /* The number passes to another file: forgets everything about it. */
 void unwind_tables__forget(struct unwind_tables *t, __u32 file);

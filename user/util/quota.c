@@ -3,7 +3,11 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/queue.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 /* Callers' indexes are not trusted. */
 static unsigned checked(unsigned owner)
@@ -21,12 +25,24 @@ void owner_name(const struct owner_table *t, unsigned owner, char *buf, size_t s
 		snprintf(buf, size, "user %u%s", t->uids[i], t->shared[i] ? " and others" : "");
 }
 
+void owner_table_init(struct owner_table *t)
+{
+	*t = (struct owner_table){ 0 };
+	/* Without random numbers places can be foreseen, as if there were no seed. */
+	if (getrandom(t->seed, sizeof(t->seed), GRND_NONBLOCK) != sizeof(t->seed))
+		t->seed[0] = (__u32)getpid();
+}
+
 struct quota {
+	LIST_ENTRY(quota) all;
 	__u64 total, root_reserve, held_by_all;
 	struct {
 		__u64 held, refused;
 	} owners[OWNER_CNT];
 };
+
+static LIST_HEAD(quota_list, quota) quotas;
+static pthread_mutex_t quotas_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct quota *quota__new(__u64 total, __u64 root_reserve)
 {
@@ -36,11 +52,19 @@ struct quota *quota__new(__u64 total, __u64 root_reserve)
 		return NULL;
 	q->total = total;
 	q->root_reserve = root_reserve;
+	pthread_mutex_lock(&quotas_lock);
+	LIST_INSERT_HEAD(&quotas, q, all);
+	pthread_mutex_unlock(&quotas_lock);
 	return q;
 }
 
 void quota__free(struct quota *q)
 {
+	if (!q)
+		return;
+	pthread_mutex_lock(&quotas_lock);
+	LIST_REMOVE(q, all);
+	pthread_mutex_unlock(&quotas_lock);
 	free(q);
 }
 
@@ -98,4 +122,18 @@ __u64 quota__held_by_all(const struct quota *q)
 __u64 quota__refused(const struct quota *q, unsigned owner)
 {
 	return q->owners[checked(owner)].refused;
+}
+
+bool quota_knows(unsigned owner)
+{
+	unsigned i = checked(owner);
+	bool found = false;
+	struct quota *q;
+
+	pthread_mutex_lock(&quotas_lock);
+	LIST_FOREACH(q, &quotas, all)
+	found |= __atomic_load_n(&q->owners[i].held, __ATOMIC_RELAXED) ||
+		 __atomic_load_n(&q->owners[i].refused, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&quotas_lock);
+	return found;
 }

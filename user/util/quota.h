@@ -12,12 +12,16 @@
 #define KRAIT_UTIL_QUOTA_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "share.h"
 
 /* Formats "root", "user 1000" or, if several share the bucket, "user 1000 and others". */
 void owner_name(const struct owner_table *t, unsigned owner, char *buf, size_t size);
+
+/* A new table in which nobody can foresee the places. */
+void owner_table_init(struct owner_table *t);
 
 struct quota;
 
@@ -39,5 +43,7 @@ __u64 quota__held(const struct quota *q, unsigned owner);
 __u64 quota__held_by_all(const struct quota *q);
 /* Returns how often the owner was refused. */
 __u64 quota__refused(const struct quota *q, unsigned owner);
+/* Does the owner hold something of any quota, or was it ever refused any? */
+bool quota_knows(unsigned owner);
 
 #endif /* KRAIT_UTIL_QUOTA_H */
