@@ -83,7 +83,8 @@ static bool holds(void *ctx, unsigned owner)
 	const struct unwind_tables *tables = sampler__unwind_tables(s->sampler);
 	const struct name_share *names = processes__names(s->processes, owner);
 
-	return quota_knows(owner) || names->closed || names->left_out || collector__no_room(s->collector, owner) ||
+	return quota_knows(owner) || names->closed || names->left_out ||
+	       collector__no_room(s->collector, owner) ||
 	       (tables && unwind_tables__holds(tables, owner));
 }
 
