@@ -2,6 +2,7 @@
 #include "folders.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -111,26 +112,60 @@ void folders_remove(const struct folders *f)
 	}
 }
 
-static bool is_in_tmp(const char *path)
-{
-	char real[PATH_MAX];
+/* A folder below /tmp that the test needs: its clone, or the build. */
+struct kept {
+	char path[PATH_MAX];
+	int fd; /* -1: it lies elsewhere */
+};
 
-	return realpath(path, real) && !strncmp(real, "/tmp/", 5);
+static void keep(struct kept *k, const char *path)
+{
+	k->fd = realpath(path, k->path) && !strncmp(k->path, "/tmp/", 5) ?
+			open(k->path, O_PATH | O_CLOEXEC) :
+			-1;
+}
+
+/* Shows it in the new /tmp, at its old path. */
+static void show(const struct kept *k)
+{
+	char path[PATH_MAX], from[64];
+
+	if (k->fd < 0)
+		return;
+	snprintf(path, sizeof(path), "%s", k->path);
+	for (char *at = path + strlen("/tmp/"); (at = strchr(at, '/')); *at++ = '/') {
+		*at = '\0';
+		mkdir(path, 0755);
+	}
+	mkdir(path, 0755);
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", k->fd);
+	if (mount(from, path, NULL, MS_BIND | MS_REC, NULL)) {
+		perror(path);
+		exit(1);
+	}
+	close(k->fd);
 }
 
 void folders_mount(const struct folders *f)
 {
 	const char *build = getenv("KRAIT_BUILD");
 	char folder[2 * PATH_MAX];
+	struct kept here, built;
 
-	if (is_in_tmp(".") || is_in_tmp(build ? build : ".") || unshare(CLONE_NEWNS) ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
 		folder_in(f, 0, folder, sizeof(folder));
 		setenv("TMPDIR", folder, 1);
 		return;
 	}
+	/* Opened behind unshare(): what is open of another mount namespace cannot be mounted in this one. */
+	keep(&here, ".");
+	keep(&built, build ? build : ".");
 	for (unsigned i = 0; i < f->cnt; i++) {
 		folder_in(f, i, folder, sizeof(folder));
 		mount(folder, f->tmp[i], NULL, MS_BIND, NULL);
 	}
+	show(&here);
+	show(&built);
+	if (here.fd >= 0 && chdir(here.path))
+		exit(1);
 }
