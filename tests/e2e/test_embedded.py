@@ -127,6 +127,65 @@ def check_own(tap, folder):
         tap.ok(hidden > 0.05, "application, %s, stripped: what has no name is not CPython's" % name, "%.3f" % hidden)
 
 
+def check_moved(tap, folder, python):
+    """The interpreter's code was moved to anonymous memory (huge pages): at the start, or while the program runs."""
+    name, library = python.name + ", code moved", os.path.join(folder, "moved.so")
+    built = subprocess.run([os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", os.path.join(h.TARGETS, "moved.c"), "-o", library,
+                            "-lpthread"], capture_output=True, encoding="utf-8", check=False)
+    if built.returncode:
+        tap.skip(name, "cannot be built")
+        return
+    exe = os.path.basename(os.path.realpath(python.path))
+    for when, after in ((" at the start", {}), (" during the recording", {"MOVED_AFTER_MS": "700"})):
+        env = {**os.environ, "LD_PRELOAD": library, "MOVED_CODE": "libpython" if python.build == "shared" else "/" + exe, **after}
+        with h.Target(python.command(python.target("embed_own.py")), env) as target:
+            if after:
+                recording = h.record("-p", str(target.pid), "-d", "1200ms", "--native", lines=False)
+            else:
+                recording = h.record_work(target.pid, 0.3, "--native", "-F", "2999", lines=False)
+        stacks = [([frame.partition(" (")[0] for frame in stack], count) for stack, count in recording.stacks]
+        check_folded(tap, name + when, stacks, "anonymous")
+        cut = share(stacks, lambda stack: "[truncated]" in stack)
+        tap.ok(stacks and cut < 0.1, name + when + ": stacks are whole", "%.3f" % cut)
+
+
+def check_unopened(tap, folder):
+    """krait may not open the interpreter's file: here for lack of a capability, in an AppImage since FUSE denies it to root."""
+    if not shutil.which("setpriv") or os.getuid():
+        tap.skip("a file that cannot be opened", "no setpriv, or not root")
+        return
+    with tempfile.TemporaryDirectory(prefix="krait-e2e-", dir="/var/tmp") as own:
+        program, other = os.path.join(own, "unreadable"), os.path.join(own, "other")
+        shutil.copy(sys.executable, program)
+        script = shutil.copy(os.path.join(h.TARGETS, "embed_own.py"), own)
+        source = "#include <sys/prctl.h>\n#include <unistd.h>\nint main(void) { prctl(PR_SET_DUMPABLE, 0); return pause(); }\n"
+        subprocess.run([os.environ.get("CC", "cc"), "-x", "c", "-", "-o", other], input=source, encoding="utf-8", check=True)
+        os.chmod(own, 0o755)
+        for path in (program, other):
+            os.chown(path, 65534, 65534)
+            os.chmod(path, 0o500)
+        user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        less = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+        # A process that is not dumpable: its folder in /proc belongs to root, so krait needs neither capability there.
+        code = "import ctypes, runpy; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); runpy.run_path(%r)" % script
+        with h.Target([*user, program, "-B", "-c", code], {"PYTHONHOME": sys.base_prefix, "PATH": os.environ["PATH"]}) as target:
+            done = subprocess.run([*less, h.KRAIT, "record", "-q", "-d", "700ms", "-p", str(target.pid), "--no-kernel", "-o",
+                                   os.path.join(folder, "unopened.folded")], capture_output=True, encoding="utf-8", check=False)
+            tap.equal(done.returncode, 0, "a file that cannot be opened: exit code", done.stderr)
+        stacks = h.parse_folded(os.path.join(folder, "unopened.folded"))
+        python = share(stacks, lambda stack: any(frame.startswith("interpreter (") for frame in stack))
+        tap.ok(python > 0.9, "a file that cannot be opened: its Python functions are there", "%.3f" % python)
+        shown = share(stacks, lambda stack: "[unreadable]" in stack)
+        tap.ok(shown < 0.02, "a file that cannot be opened: it is the interpreter", "%.3f" % shown)
+        with subprocess.Popen([*user, other]) as sleeping:
+            h.wait_until(lambda: os.stat("/proc/%d/mem" % sleeping.pid).st_uid == 0 and
+                         os.readlink("/proc/%d/exe" % sleeping.pid) == other)
+            done = subprocess.run([*less, h.KRAIT, "list", str(sleeping.pid)], capture_output=True, encoding="utf-8", check=False)
+            sleeping.kill()
+        tap.ok("other could not be opened (Permission denied), and its memory holds no Python runtime" in done.stdout and
+               "inspected" not in done.stdout, "list says what could not be opened", done.stdout)
+
+
 def check_renamed(tap, folder):
     """A copy of an interpreter is one, whatever it is called; each output says so."""
     program = os.path.join(folder, "myapp")
@@ -151,7 +210,9 @@ def main():
                     stripped)
     check_own(tap, folder)
     check_renamed(tap, folder)
+    check_unopened(tap, folder)
     for python in h.few([p for p in h.interpreters(tap) if p.root == "/"]):
+        check_moved(tap, folder, python)
         check_venv(tap, os.path.join(folder, "venv-" + python.version), python)
     shutil.rmtree(folder)
     h.cleanup()

@@ -161,6 +161,74 @@ static void a_last_line_needs_no_newline(void **state)
 	assert_int_equal(maps_next(&maps, &m), 0);
 }
 
+/* Checks one line after the other: "START-END OFFSET INODE path". */
+static void expect_code(const char *text, const char *const wants[])
+{
+	struct maps maps;
+	struct maps_line m;
+	char got[256];
+
+	maps_of(&maps, text, strlen(text));
+	for (; *wants; wants++) {
+		assert_int_equal(maps_next_code(&maps, &m), 1);
+		snprintf(got, sizeof(got), "%llx-%llx %llx %llu %s", m.start, m.end, m.offset,
+			 m.inode, m.path);
+		assert_string_equal(got, *wants);
+	}
+	assert_int_equal(maps_next_code(&maps, &m), 0);
+	maps_close(&maps);
+}
+
+static void code_that_was_moved_is_its_files(void **state)
+{
+	/* All of it, part of it in two pieces, and huge pages of hugetlbfs. */
+	expect_code("1000-2000 r--p 00000000 fe:00 7 /lib/a.so\n"
+		    "2000-5000 r-xp 00000000 00:00 0 \n"
+		    "5000-6000 r--p 00004000 fe:00 7 /lib/a.so\n"
+		    "6000-7000 rw-p 00000000 00:00 0 \n",
+		    (const char *const[]){ "1000-2000 0 7 /lib/a.so", "2000-5000 1000 7 /lib/a.so",
+					   "5000-6000 4000 7 /lib/a.so", "6000-7000 0 0 ", NULL });
+	expect_code("1000-2000 r-xp 00003000 fe:00 7 /lib/a.so\n"
+		    "2000-3000 r-xp 00000000 00:00 0 \n"
+		    "3000-5000 r-xp 00000000 00:0f 99 /anon_hugepage (deleted)\n"
+		    "5000-6000 r-xp 00007000 fe:00 7 /lib/a.so\n",
+		    (const char *const[]){ "1000-2000 3000 7 /lib/a.so",
+					   "2000-5000 4000 7 /lib/a.so",
+					   "5000-6000 7000 7 /lib/a.so", NULL });
+}
+
+static void other_code_beside_a_file_is_not(void **state)
+{
+	/* Another file follows, a hole, another place in the file, nothing; it is data. */
+	static const char *const behind[] = { "5000-6000 r--p 00004000 fe:00 8 /lib/b.so\n",
+					      "6000-7000 r--p 00005000 fe:00 7 /lib/a.so\n",
+					      "5000-6000 r--p 00005000 fe:00 7 /lib/a.so\n", "",
+					      "5000-6000 r--p 00004000 fe:01 7 /lib/a.so\n" };
+	char text[512];
+	struct maps maps;
+	struct maps_line m;
+
+	for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++) {
+		snprintf(text, sizeof(text),
+			 "1000-2000 r--p 00000000 fe:00 7 /lib/a.so\n"
+			 "2000-5000 r-xp 00000000 00:00 0 \n%s",
+			 behind[i]);
+		maps_of(&maps, text, strlen(text));
+		assert_int_equal(maps_next_code(&maps, &m), 1);
+		assert_int_equal(maps_next_code(&maps, &m), 1);
+		assert_int_equal(m.start, 0x2000);
+		assert_int_equal(m.inode, 0);
+		assert_string_equal(m.path, "");
+		assert_int_equal(maps_next_code(&maps, &m), *behind[i] != '\0');
+		maps_close(&maps);
+	}
+	expect_code("1000-2000 r--p 00000000 fe:00 7 /lib/a.so\n"
+		    "2000-5000 rw-p 00000000 00:00 0 \n"
+		    "5000-6000 r--p 00004000 fe:00 7 /lib/a.so\n",
+		    (const char *const[]){ "1000-2000 0 7 /lib/a.so", "2000-5000 0 0 ",
+					   "5000-6000 4000 7 /lib/a.so", NULL });
+}
+
 static void our_own_mappings_are_read_to_the_end(void **state)
 {
 	cleanup_maps struct maps maps;
@@ -197,6 +265,8 @@ int main(void)
 		cmocka_unit_test(what_is_no_line_is_refused),
 		cmocka_unit_test(a_name_that_is_too_long_is_cut_and_the_next_line_is_right),
 		cmocka_unit_test(a_last_line_needs_no_newline),
+		cmocka_unit_test(code_that_was_moved_is_its_files),
+		cmocka_unit_test(other_code_beside_a_file_is_not),
 		cmocka_unit_test(our_own_mappings_are_read_to_the_end),
 		cmocka_unit_test(a_process_that_is_not_there_says_so),
 	};

@@ -40,8 +40,8 @@ static struct module *module_of_line(const struct space *s, const struct maps_li
 	if (!m->inode)
 		return modules__get(s->config.modules, "", m->path, s->config.owner);
 	/* The file itself, even if deleted or in another namespace; needs a privilege. */
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)s->config.pid, m->start,
-		 m->end);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)s->config.pid,
+		 m->link_start, m->link_end);
 	if (stat(path, &st))
 		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)s->config.pid, m->path);
 	return modules__get(s->config.modules, path, m->path, s->config.owner);
@@ -68,7 +68,7 @@ static int take_lines(const struct space *s, struct code_list *l, struct maps *m
 	struct module *module = NULL;
 	int result;
 
-	while ((result = maps_next(maps, &m)) > 0) {
+	while ((result = maps_next_code(maps, &m)) > 0) {
 		if (m.inode && m.inode != inode) {
 			inode = m.inode;
 			module = NULL;
@@ -325,6 +325,11 @@ static struct module *reported_module(const struct space *s, const struct record
 	return modules__find(s->config.modules, &record->file);
 }
 
+static bool is_of_file(const struct mapping *m)
+{
+	return m && module__inode(m->module);
+}
+
 void space__report(struct space *s, const struct record_mmap *record, __u64 now_ns)
 {
 	const struct mapping new = {
@@ -334,7 +339,10 @@ void space__report(struct space *s, const struct record_mmap *record, __u64 now_
 
 	if (record->last)
 		s->config.reported = false;
-	if (!new.module || !space__may_read(s, now_ns) || space__map(s, &new))
+	/* Code that a file's was moved to is told by what is around it (maps.h). */
+	if (!record->file.inode && is_of_file(space__find(s, record->start)))
+		s->outdated = true;
+	else if (!new.module || !space__may_read(s, now_ns) || space__map(s, &new))
 		s->outdated = true;
 	space_room_was_read(modules__room(s->config.modules), s->config.owner, now_ns,
 			    used_cpu_ns() - before_ns);

@@ -404,6 +404,11 @@ void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns)
 	if (p->unwind_pause_ns > RETRY_RARE_NS)
 		p->unwind_pause_ns = RETRY_RARE_NS;
 	p->unwind_retry_ns = now_ns + p->unwind_pause_ns;
+	/* It may have been read while a mapping was moved (mremap() is not reported): look again. */
+	if (!found && p->unwind_ahead) {
+		space__outdate(p->unwind_ahead);
+		update(u, p, now_ns);
+	}
 }
 
 void unwinding__missed_made(struct unwinding *u, struct process *p, __u64 now_ns)

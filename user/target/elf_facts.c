@@ -86,22 +86,21 @@ static int ask_once(struct elf_facts *f, int fd, unsigned whose,
 }
 
 /* Returns 0 with an answer, whose own result may be an error. */
-static int ask(struct elf_facts *f, int fd, const struct parser_request *request,
+static int ask(struct elf_facts *f, int fd, unsigned whose, const struct parser_request *request,
 	       const struct parser_answer **ret)
 {
-	struct stat st;
-	int r = fstat(fd, &st) ? -errno : -EPIPE;
+	int r = -EPIPE;
 
 	for (int i = 0; i < TRIES && r == -EPIPE; i++)
-		r = ask_once(f, fd, st.st_uid != 0, request, ret);
+		r = ask_once(f, fd, whose, request, ret);
 	return r == -EPIPE ? -ENOEXEC : r;
 }
 
-int elf_facts__read(struct elf_facts *f, int fd, struct elf_runtime *ret)
+static int read_runtime(struct elf_facts *f, int fd, unsigned whose, struct elf_runtime *ret)
 {
 	const struct parser_request request = { .job = PARSER_RUNTIME };
 	const struct parser_answer *answer;
-	int r = ask(f, fd, &request, &answer);
+	int r = ask(f, fd, whose, &request, &answer);
 
 	if (r)
 		return r;
@@ -109,12 +108,34 @@ int elf_facts__read(struct elf_facts *f, int fd, struct elf_runtime *ret)
 	return answer->result;
 }
 
+/* Which parser reads it: 0 or 1. */
+static int whose_is(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? -errno : st.st_uid != 0;
+}
+
+int elf_facts__read(struct elf_facts *f, int fd, struct elf_runtime *ret)
+{
+	int whose = whose_is(fd);
+
+	return whose < 0 ? whose : read_runtime(f, fd, (unsigned)whose, ret);
+}
+
+int elf_facts__read_image(struct elf_facts *f, int fd, struct elf_runtime *ret)
+{
+	return read_runtime(f, fd, 1, ret);
+}
+
 int elf_facts__table(struct elf_facts *f, int fd, enum published_kind kind, struct elf_table *ret)
 {
 	const struct parser_request request = { .job = PARSER_TABLE, .at = kind };
 	const struct parser_answer *answer;
-	int r = ask(f, fd, &request, &answer);
+	int r = whose_is(fd);
 
+	if (r >= 0)
+		r = ask(f, fd, (unsigned)r, &request, &answer);
 	if (r)
 		return r;
 	*ret = answer->table;

@@ -38,6 +38,10 @@ void elf_facts__on_wait(struct elf_facts *f, void (*fn)(void *ctx), void *ctx)
 int elf_facts__read(struct elf_facts *f, int fd, struct elf_runtime *ret)
 	__attribute__((warn_unused_result, nonnull));
 
+/* The same for what a process's memory has of a file (mapped_image.h): no owner vouches for it. */
+int elf_facts__read_image(struct elf_facts *f, int fd, struct elf_runtime *ret)
+	__attribute__((warn_unused_result, nonnull));
+
 /* The same for a table besides the runtime's, as elf_table_read(). */
 int elf_facts__table(struct elf_facts *f, int fd, enum published_kind kind, struct elf_table *ret)
 	__attribute__((warn_unused_result, nonnull));

@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "target/elf_cache.h"
+#include "target/elf_facts.h"
+#include "target/mapped_image.h"
 #include "target/py_offsets.h"
 #include "target/remote.h"
 #include "target/unpublished.h"
@@ -81,7 +84,7 @@ static void propose(struct identify *s, int result, bool initialised, const stru
 	p->map_end = copy->map_end;
 	p->version = s->version;
 	p->source = s->source;
-	p->of_file = copy->elf && s->source != PY_SOURCE_DWARF;
+	p->of_file = copy->elf && copy->elf->id.ino && s->source != PY_SOURCE_DWARF;
 	p->file_id = (struct file_id){ 0 };
 	p->alone = !copy->elf || copy->elf->alone;
 	if (copy->elf) {
@@ -240,6 +243,61 @@ void identify_mapped(struct identify *s, const struct maps_line *m, const struct
 	else if (inspect_copy(s, &copy, table) == -ENOEXEC)
 		propose(s, -ENODATA, false, &copy, NULL, "its debug offsets make no sense");
 }
+
+/* ---- files that could not be opened ------------------------------------------------------------ */
+
+/* The one whose beginning is mapped there. */
+static int examine_unopened(struct identify *s, const struct maps_line *m, __u64 *budget)
+{
+	const struct memory *memory = memory_of(s);
+	struct elf_runtime elf;
+	char exe[PATH_MAX] = "";
+	int r;
+
+	if (!memory)
+		return -errno;
+	s->file = mapped_image(s->dir, memory, m->start, budget);
+	if (s->file < 0)
+		return s->file;
+	r = elf_facts__read_image(elf_cache__facts(s->cache), s->file, &elf);
+	if (!r) {
+		/* What the memory says holds for this process only. */
+		elf.id = (struct file_id){ 0 };
+		s->file_remote = true;
+		if (readlinkat(s->dir, "exe", exe, sizeof(exe) - 1) < 0)
+			exe[0] = '\0';
+		identify_mapped(s, m, &elf, strcmp(exe, m->path) ? PY_BUILD_SHARED : PY_BUILD_EXE);
+	}
+	close(s->file);
+	s->file = -1;
+	return r;
+}
+
+static bool was_unopened(const struct identify *s, __u64 start)
+{
+	for (unsigned i = 0; i < s->unopened && i < IDENTIFY_UNOPENED_MAX; i++)
+		if (s->unopened_at[i] == start)
+			return true;
+	return false;
+}
+
+int identify_unopened(struct identify *s)
+{
+	cleanup_maps struct maps maps;
+	__u64 budget = MAPPED_IMAGE_MAX;
+	struct maps_line m;
+	int r = maps_open_at(&maps, s->dir);
+
+	while (!r && !s->done && (r = maps_next(&maps, &m)) > 0) {
+		r = was_unopened(s, m.start) ? examine_unopened(s, &m, &budget) : 0;
+		if (r == -ESRCH || r == -EPERM || r == -EACCES)
+			return r == -ESRCH ? r : -EACCES;
+		r = 0;
+	}
+	return r;
+}
+
+/* ---- without files ----------------------------------------------------------------------------- */
 
 /* Searches [start, end) for the cookie. */
 static int scan_range(struct identify *s, const struct maps_line *m, const char *file,

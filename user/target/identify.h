@@ -19,6 +19,8 @@ struct remote;
 
 /* Files of one process to look at; one with a thousand libraries has a thousand. */
 #define IDENTIFY_FILES_MAX 4096
+/* Files that cannot be opened and are looked at in memory. */
+#define IDENTIFY_UNOPENED_MAX 64
 /* The last files without a runtime are remembered. */
 #define IDENTIFY_EMPTY_MAX 16
 
@@ -37,8 +39,11 @@ struct identify {
 	 */
 	int result;
 	bool done; /* it cannot get better */
-	unsigned inspected, unopened; /* files */
+	unsigned inspected, unopened; /* files; the latter are among the former */
 	char first[128]; /* name of the first file inspected */
+	char first_unopened[128]; /* of the first one that could not be opened, and why not */
+	int first_error;
+	__u64 unopened_at[IDENTIFY_UNOPENED_MAX]; /* where their beginnings are mapped */
 	__u32 version; /* of the copy being examined */
 	enum py_source source;
 	int dir; /* /proc/PID */
@@ -54,6 +59,12 @@ struct identify {
 /* The file mapped from its beginning at m->start has a runtime: examines it in live memory. */
 void identify_mapped(struct identify *s, const struct maps_line *m, const struct elf_runtime *elf,
 		     enum py_build build) __attribute__((nonnull));
+
+/*
+ * Examines files that could not be opened, as the process has them in memory. build: whether that
+ * is its executable. Returns 0 or -errno.
+ */
+int identify_unopened(struct identify *s) __attribute__((warn_unused_result, nonnull));
 
 /*
  * The last resort if files cannot be opened: searches writable memory for the cookie, up to a

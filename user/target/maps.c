@@ -38,6 +38,8 @@ void maps_open_fd(struct maps *ret, int fd)
 	ret->skip = false;
 	ret->pos = 0;
 	ret->len = 0;
+	ret->last = (struct maps_line){ 0 };
+	ret->has_ahead = false;
 }
 
 void maps_close(struct maps *m)
@@ -141,6 +143,8 @@ int maps_line_parse(char *line, size_t len, struct maps_line *ret)
 		m.deleted = take_suffix(p, " (deleted)");
 		unescape_newlines(p);
 	}
+	m.link_start = m.start;
+	m.link_end = m.end;
 	*ret = m;
 	return 0;
 }
@@ -227,4 +231,66 @@ int maps_next(struct maps *m, struct maps_line *ret)
 	mapping.cut = m->skip;
 	*ret = mapping;
 	return 1;
+}
+
+/* ---- moved code -------------------------------------------------------------------------------- */
+
+/* hugetlbfs has a file for anonymous memory. */
+static bool is_anonymous(const struct maps_line *m)
+{
+	return !m->inode || (m->deleted && !strcmp(m->path, "/anon_hugepage"));
+}
+
+/* May it be the code of the file whose mapping ends where it begins? */
+static bool may_be_moved(const struct maps_line *before, const struct maps_line *m)
+{
+	return m->prot & MAPPING_EXEC && is_anonymous(m) && before->inode &&
+	       before->link_end == m->start;
+}
+
+/* Is it the next piece of moved code? */
+static bool goes_on(const struct maps_line *moved, const struct maps_line *m)
+{
+	return m->start == moved->end && m->prot & MAPPING_EXEC && is_anonymous(m);
+}
+
+/* Does the file go on behind the code as it does if nothing is between? */
+static bool encloses(const struct maps_line *before, const struct maps_line *moved,
+		     const struct maps_line *behind)
+{
+	return behind->inode == before->inode && behind->dev_major == before->dev_major &&
+	       behind->dev_minor == before->dev_minor && behind->start == moved->end &&
+	       behind->start - behind->offset == before->start - before->offset;
+}
+
+int maps_next_code(struct maps *m, struct maps_line *ret)
+{
+	struct maps_line before = m->last;
+	int r = m->has_ahead ? m->ahead_result : maps_next(m, ret);
+
+	if (m->has_ahead)
+		*ret = m->ahead;
+	m->has_ahead = false;
+	if (r <= 0)
+		return r;
+	m->last = *ret;
+	if (!may_be_moved(&before, ret))
+		return r;
+	ret->path = ""; /* reading ahead overwrites it */
+	m->has_ahead = true;
+	do {
+		m->ahead_result = maps_next(m, &m->ahead);
+		if (m->ahead_result <= 0 || !goes_on(ret, &m->ahead))
+			break;
+		ret->end = m->ahead.end;
+	} while (true);
+	if (m->ahead_result <= 0 || !encloses(&before, ret, &m->ahead))
+		return r;
+	m->last = m->ahead;
+	m->last.prot = ret->prot;
+	m->last.start = ret->start;
+	m->last.end = ret->end;
+	m->last.offset = ret->start - (before.start - before.offset);
+	*ret = m->last;
+	return r;
 }

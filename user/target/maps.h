@@ -33,6 +33,8 @@ struct maps_line {
 	bool deleted; /* the name ended in " (deleted)", which is removed */
 	bool cut; /* the name is longer than path */
 	const char *path; /* "": none; valid until the next call */
+	/* /proc/PID/map_files/START-END leads to the file: start and end, unless its code was moved */
+	__u64 link_start, link_end;
 };
 
 struct maps {
@@ -40,6 +42,10 @@ struct maps {
 	bool eof;
 	bool skip; /* the line before pos was cut: its rest must be skipped */
 	size_t pos, len;
+	/* For maps_next_code(): the end of the last line, if that was of a file, and a line read ahead. */
+	struct maps_line last, ahead;
+	int ahead_result;
+	bool has_ahead;
 	char buf[2 * MAPS_LINE_MAX];
 };
 
@@ -53,6 +59,15 @@ void maps_close(struct maps *m) __attribute__((nonnull));
 
 /* Returns 1 and *ret filled, 0 at the end, -EINVAL for a malformed line, or -errno. */
 int maps_next(struct maps *m, struct maps_line *ret) __attribute__((warn_unused_result, nonnull));
+
+/*
+ * The same, and knows code that was moved: programs and libraries copy their code into anonymous
+ * memory at the same addresses, for huge pages. If such code lies exactly between two mappings of
+ * one file, at the place in the file that follows from both, it is returned as that file's. Use one
+ * of the two functions for a whole list.
+ */
+int maps_next_code(struct maps *m, struct maps_line *ret)
+	__attribute__((warn_unused_result, nonnull));
 
 /* Parses one line of len bytes, which it may change; line[len] must be writable. */
 int maps_line_parse(char *line, size_t len, struct maps_line *ret)

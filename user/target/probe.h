@@ -117,7 +117,7 @@ struct probe_found {
 
 struct probe_file {
 	struct file_id id;
-	bool remote; /* as open_file_is_remote() */
+	bool remote; /* as open_file_is_remote(), or only in the process's memory (mapped_image.h) */
 };
 
 /* An answer as both ends keep it: what follows the head is suitably aligned for such structs. */

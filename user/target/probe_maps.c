@@ -60,7 +60,7 @@ static void look_at_file(const struct list *l, const struct maps_line *m,
 	char name[64];
 
 	/* The file itself, even if deleted or in another namespace; needs a privilege. */
-	snprintf(name, sizeof(name), "map_files/%llx-%llx", m->start, m->end);
+	snprintf(name, sizeof(name), "map_files/%llx-%llx", m->link_start, m->link_end);
 	if (!m->inode || fstatat(l->dir, name, &st, 0))
 		return;
 	ret->has_id = true;
@@ -131,7 +131,7 @@ static int fill(struct list *l)
 	int r = maps_open_at(&maps, l->dir);
 
 	/* Include memory that is merely reserved: it may become anything. */
-	while (!r && (r = maps_next(&maps, &m)) > 0) {
+	while (!r && (r = maps_next_code(&maps, &m)) > 0) {
 		r = 0;
 		if (m.prot & ~MAPPING_SHARED && !add_mapping(l, &m))
 			break;

@@ -13,6 +13,7 @@
 #include "target/elf_cache.h"
 #include "target/elf_facts.h"
 #include "target/greenlet_place.h"
+#include "target/mapped_image.h"
 #include "target/open_file.h"
 #include "target/probe.h"
 #include "target/probe_anchor.h"
@@ -152,6 +153,26 @@ static int open_mapped(const struct probe_request *r, int dir, struct stat *st)
 	return -ESTALE;
 }
 
+/*
+ * The file as the process's memory has it, if its list of mappings says that it is the same: remote,
+ * since the process decides when a read of its memory ends, and belonging to nobody who is trusted.
+ */
+static int answer_image(struct server *s, const struct probe_request *r, int dir, int err)
+{
+	cleanup_remote struct remote *remote = remote__open_at(dir, false);
+	__u64 budget = MAPPED_IMAGE_MAX;
+	struct stat st;
+
+	if (!remote)
+		return err;
+	s->fds[2] = mapped_image(dir, remote__memory(remote), r->file.start, &budget);
+	if (s->fds[2] < 0 || fstat(s->fds[2], &st))
+		return err;
+	s->answer.file = (struct probe_file){ file_id_of(&st), true };
+	s->answer.head.len = sizeof(s->answer.file);
+	return 0;
+}
+
 static int answer_file(struct server *s, const struct probe_request *r, int dir)
 {
 	cleanup_close int fd = -1;
@@ -160,12 +181,13 @@ static int answer_file(struct server *s, const struct probe_request *r, int dir)
 	if (!memchr(r->file.path, '\0', sizeof(r->file.path)))
 		return -EINVAL;
 	fd = open_mapped(r, dir, &st);
-	if (fd < 0)
-		return fd;
+	if (fd >= 0)
+		s->fds[2] = open_file_read(fd);
+	if (fd < 0 || s->fds[2] < 0)
+		return fd == -ENOEXEC ? fd : answer_image(s, r, dir, fd < 0 ? fd : s->fds[2]);
 	s->answer.file = (struct probe_file){ file_id_of(&st), open_file_is_remote(fd) };
 	s->answer.head.len = sizeof(s->answer.file);
-	s->fds[2] = open_file_read(fd);
-	return s->fds[2] < 0 ? s->fds[2] : 0;
+	return 0;
 }
 
 static int answer_debug(struct server *s, const struct probe_request *r, int dir)

@@ -119,6 +119,16 @@ static bool is_known_empty(const struct identify *s, const struct maps_line *m)
 	return false;
 }
 
+static void note_unopened(struct identify *s, const struct maps_line *m, int err)
+{
+	if (s->unopened < IDENTIFY_UNOPENED_MAX)
+		s->unopened_at[s->unopened] = m->start;
+	if (!s->unopened++) {
+		snprintf(s->first_unopened, sizeof(s->first_unopened), "%s", m->path);
+		s->first_error = err;
+	}
+}
+
 static void inspect_file(struct identify *s, const struct maps_line *m)
 {
 	const struct elf_runtime *elf;
@@ -135,7 +145,8 @@ static void inspect_file(struct identify *s, const struct maps_line *m)
 	if (!s->inspected++)
 		snprintf(s->first, sizeof(s->first), "%s", m->path);
 	if (r) {
-		s->unopened += r != -ENOEXEC;
+		if (r != -ENOEXEC)
+			note_unopened(s, m, r);
 		s->empty[s->empty_at++ % IDENTIFY_EMPTY_MAX] =
 			(struct identify_empty){ m->inode, m->dev_major, m->dev_minor };
 		return;
@@ -173,23 +184,31 @@ static int inspect_maps(struct identify *s)
 
 static void explain_none(struct identify *s)
 {
-	char libraries[64] = "", unopened[64] = "";
+	unsigned read = s->inspected - s->unopened;
+	char libraries[64] = "", unopened[240] = "";
 	struct py_process *p = s->found;
 
 	if (!s->inspected) {
 		snprintf(p->why, sizeof(p->why), "no executable file is mapped");
 		return;
 	}
-	if (s->inspected > 1)
-		snprintf(libraries, sizeof(libraries), " and %u %s", s->inspected - 1,
-			 s->inspected == 2 ? "library" : "libraries");
+	if (s->unopened)
+		snprintf(unopened, sizeof(unopened), "%s could not be opened (%s)%s",
+			 s->first_unopened, strerror(-s->first_error),
+			 s->unopened > 1 ? ", and neither could others" : "");
+	if (s->unopened && (!read || !strcmp(s->first, s->first_unopened))) {
+		snprintf(p->why, sizeof(p->why), "%.190s, and its memory holds no Python runtime",
+			 unopened);
+		return;
+	}
+	if (read > 1)
+		snprintf(libraries, sizeof(libraries), " and %u %s", read - 1,
+			 read == 2 ? "library" : "libraries");
 	if (s->files_cut)
 		snprintf(unopened, sizeof(unopened), " (it maps more files, which were not)");
-	else if (s->unopened)
-		snprintf(unopened, sizeof(unopened), " (%u could not be opened)", s->unopened);
-	snprintf(p->why, sizeof(p->why), "%.120s%s %s inspected, %s a Python runtime%s", s->first,
-		 libraries, s->inspected > 1 ? "were" : "was",
-		 s->inspected > 1 ? "none holds" : "it does not hold", unopened);
+	snprintf(p->why, sizeof(p->why), "%.90s%s %s inspected, %s a Python runtime%s%.90s",
+		 s->first, libraries, read > 1 ? "were" : "was",
+		 read > 1 ? "none holds" : "it does not hold", s->unopened ? "; " : "", unopened);
 }
 
 static int refuse(struct py_process *p, int r, const char *fmt, ...)
@@ -218,6 +237,8 @@ static int search(struct identify *s)
 	struct py_process *p = s->found;
 	int r = inspect_maps(s);
 
+	if (!r && !s->done && s->result && s->unopened)
+		r = identify_unopened(s);
 	if (!r && !s->done && s->result && s->unopened)
 		r = identify_scan(s);
 	if (r == -EACCES || s->result == -EACCES)
