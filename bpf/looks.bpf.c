@@ -51,6 +51,7 @@ static __always_inline void look_at(struct task_struct *task, const struct proc_
 	look->owner = proc->owner;
 	look->facts.syscall = -1;
 	look->facts.task_state = task_state_of(task);
+	look->facts.flags = wait_frozen(task);
 	if (w) {
 		look->left = w->left;
 		look->rest = w->rest;

@@ -231,6 +231,8 @@ enum wait_flag {
 	WAIT_WORLD = 1 << 4, /* free-threaded: another thread has stopped the world */
 	/* free-threaded: waits for an object's lock at the start of a critical section */
 	WAIT_SECTION = 1 << 5,
+	/* its control group was frozen, or it was stopped: the kernel counts both as frozen */
+	WAIT_FROZEN = 1 << 6,
 };
 
 /* What the thread's interpreter was doing. */

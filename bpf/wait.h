@@ -21,6 +21,23 @@ struct wait_note {
 /* Larger descriptors are not believed: an argument that is no descriptor is rarely this small. */
 #define WAIT_MAX_FD (1U << 20)
 
+/* PF_FROZEN, include/linux/sched.h, up to 6.0; later only threads of the kernel have this flag. */
+#define WAIT_PF_FROZEN 0x00010000
+
+/*
+ * A frozen thread sleeps on its way back to user space, and has this bit until it has left: set by
+ * cgroup_enter_frozen() in kernel/cgroup/freezer.c (5.2), which also stops by signals call. The older freezer of
+ * cgroup v1, and of suspending, has a flag.
+ */
+static __always_inline __u8 wait_frozen(struct task_struct *task)
+{
+	if (BPF_CORE_READ(task, flags) & WAIT_PF_FROZEN)
+		return WAIT_FROZEN;
+	if (bpf_core_field_exists(task->frozen) && BPF_CORE_READ_BITFIELD_PROBED(task, frozen))
+		return WAIT_FROZEN;
+	return 0;
+}
+
 /* st_mode of the file behind a descriptor; 0: there is none. */
 static __always_inline __u16 file_mode_of(struct task_struct *task, __u64 fd)
 {
@@ -84,7 +101,8 @@ static __always_inline void take_wait(const struct wait_note *note, struct scrat
 		.task_state = note->task_state,
 		.unsampled = note->unsampled,
 		.ticks_ns = note->ticks_ns,
-		.flags = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? WAIT_IO : 0,
+		.flags = (BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? WAIT_IO : 0) |
+			 wait_frozen(task),
 	};
 	note_syscall(w, task, task_saved_regs(task, has_task_regs), s->regs);
 	take_wait_gil(w, gil);

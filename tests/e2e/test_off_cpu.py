@@ -4,6 +4,7 @@
 outside. Checks who waits in which function and for what, in the capture as well as in the recording."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
+import contextlib
 import os
 import re
 import signal
@@ -97,6 +98,54 @@ def check_killed(tap, python):
     tap.ok(all(w and w[1] >= 0.5 * SECONDS * 1e9 for w in found.values()), name + ": up to then", found)
 
 
+def new_group():
+    """Returns the folder of a new control group that can be frozen, or None."""
+    for root in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
+        if os.path.exists(os.path.join(root, "cgroup.controllers")):
+            folder = os.path.join(root, "krait-test-%d" % os.getpid())
+            with contextlib.suppress(OSError):
+                os.mkdir(folder)
+                return folder
+    return None
+
+
+def write(folder, name, text):
+    with open(os.path.join(folder, name), "w", encoding="ascii") as f:
+        f.write(text)
+
+
+def check_frozen(tap, python):
+    """docker pause: whatever a thread was doing, it is stopped, and does not wait for memory."""
+    name, folder = python.name + ": frozen", new_group()
+    if not folder:
+        tap.skip(name, "no control group (v2) can be made here")
+        return
+    try:
+        with h.start(python, "asleep.py") as target:
+            write(folder, "cgroup.procs", str(target.pid))
+            write(folder, "cgroup.freeze", "1")
+            h.wait_until(lambda: "frozen 1" in open(os.path.join(folder, "cgroup.events"), encoding="ascii").read())
+            said = krait("dump", str(target.pid)).stdout
+            states = re.findall(r"^Thread .*\((?:main, )?([a-z]+[^,)]*)", said, re.M)
+            tap.ok(len(states) >= len(WANT) and set(states) == {"stopped: frozen"}, name + ": dump says so of each thread", said)
+            # The first recording ends while they are frozen: those waits are read from outside.
+            thaw = threading.Timer(1.2, write, (folder, "cgroup.freeze", "0"))
+            for seconds in (0.2, 2):
+                if seconds == 2:
+                    thaw.start()
+                r = h.record("--off-cpu", "-p", str(target.pid), "-d", "%dms" % (1000 * seconds), outputs=("x.data",), lines=False)
+                leaves = {line.rpartition(" ")[0].split(";")[-1] for line in folded(r.path("x.data")).stdout.splitlines()}
+                # Of a thread that had left before the recording began, a signal may have stopped it as well.
+                tap.ok({"[stopped: frozen]", "[stopped]"} & leaves and not any(leaf.startswith("[fault") for leaf in leaves),
+                       name + ": recorded for %g s" % seconds, leaves, r.err)
+                tap.ok(seconds == 2 or leaves == {"[stopped: frozen]"}, name + ": and nothing else while they are", leaves)
+            thaw.join()
+    finally:
+        write(folder, "cgroup.freeze", "0")
+        h.wait_until(lambda: not open(os.path.join(folder, "cgroup.procs"), encoding="ascii").read())
+        os.rmdir(folder)
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -104,6 +153,7 @@ def main():
     old = [p for p in found if p.minor < "3.13"]
     path = ""
     check_killed(tap, found[0])
+    check_frozen(tap, found[0])
     for python in found[:1] + old[:1]:
         path = check(tap, python)
     tap.equal(krait("report", "--state", "asleep", path).returncode, 2, "a state that there is not")

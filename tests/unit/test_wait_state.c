@@ -64,6 +64,29 @@ static void a_futex_is_the_gils_or_a_lock(void **state)
 	assert_says(&w, STATE_GIL, "[gil]");
 }
 
+/* Whatever it was in when it was frozen. Who was stopped by a signal counts as frozen for the kernel, too. */
+static void a_frozen_thread_is_stopped(void **state)
+{
+	struct wait_facts w = in_call(-1, 0, 0);
+
+	assert_says(&w, STATE_FAULT, "[fault]");
+	w.flags |= WAIT_FROZEN;
+	assert_says(&w, STATE_STOPPED, "[stopped: frozen]");
+	w = in_call(SYS_clock_nanosleep, 1, 0);
+	w.flags |= WAIT_FROZEN;
+	assert_says(&w, STATE_STOPPED, "[stopped: frozen]");
+	w.task_state = 4;
+	assert_says(&w, STATE_STOPPED, "[stopped]");
+	w.task_state = TASK_STATE_UNKNOWN;
+	assert_says(&w, STATE_STOPPED, "[stopped]");
+	w = in_call(-1, 0, 0);
+	w.task_state = 0x8000;
+	assert_says(&w, STATE_STOPPED, "[stopped: frozen]");
+	w.task_state = 0;
+	w.flags |= WAIT_FROZEN;
+	assert_says(&w, STATE_RUNNABLE, "[runnable]");
+}
+
 static void free_threaded_builds_have_waits_of_their_own(void **state)
 {
 	struct wait_facts w = in_call(SYS_futex, 0x1000, 0);
@@ -178,6 +201,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_system_call_says_what_it_waits_for),
 		cmocka_unit_test(a_futex_is_the_gils_or_a_lock),
+		cmocka_unit_test(a_frozen_thread_is_stopped),
 		cmocka_unit_test(free_threaded_builds_have_waits_of_their_own),
 		cmocka_unit_test(select_of_nothing_is_sleep),
 		cmocka_unit_test(outside_of_system_calls),

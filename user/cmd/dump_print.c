@@ -45,7 +45,8 @@ static void state_into(char *buf, size_t size, const struct look_thread *t)
 		.task_state = task_state(os->state),
 		.file_mode = (__u16)os->file_mode,
 		.flags = (os->flags & PROBE_THREAD_SYSCALL ? WAIT_HAS_SYSCALL : 0) |
-			 (os->flags & PROBE_THREAD_WAITS_GIL ? WAIT_GIL : 0),
+			 (os->flags & PROBE_THREAD_WAITS_GIL ? WAIT_GIL : 0) |
+			 (os->flags & PROBE_THREAD_FROZEN ? WAIT_FROZEN : 0),
 	};
 	const char *gil =
 		os->flags & PROBE_THREAD_HAS_GIL && t->how == LOOK_AT_REST ? ", holds the GIL" : "";

@@ -12,6 +12,8 @@
 /* Bits of task_struct.__state, include/linux/sched.h: the same from 5.10 to 6.18. */
 #define TASK_STOPPED 4
 #define TASK_TRACED 8
+/* Since 6.1: the older freezer, of cgroup v1 and of suspending. */
+#define TASK_FROZEN 0x8000
 
 struct call {
 	int number;
@@ -148,6 +150,22 @@ static bool waits_for_none(const struct wait_facts *w)
 	}
 }
 
+static bool is_seen(const struct wait_facts *w)
+{
+	return w->task_state != TASK_STATE_UNKNOWN && w->task_state != TASK_STATE_ON_CPU;
+}
+
+static bool is_halted(const struct wait_facts *w)
+{
+	return is_seen(w) && w->task_state & (TASK_STOPPED | TASK_TRACED);
+}
+
+/* Frozen where it wanted to return to user space, whatever it had been doing. */
+static bool is_frozen(const struct wait_facts *w)
+{
+	return w->flags & WAIT_FROZEN || (is_seen(w) && w->task_state & TASK_FROZEN);
+}
+
 enum state wait_state(const struct wait_facts *w)
 {
 	const struct call *call = call_of(w);
@@ -155,7 +173,7 @@ enum state wait_state(const struct wait_facts *w)
 
 	if (!w->task_state)
 		return STATE_RUNNABLE;
-	if (seen && w->task_state & (TASK_STOPPED | TASK_TRACED))
+	if (is_halted(w) || is_frozen(w))
 		return STATE_STOPPED;
 	if (w->flags & WAIT_GIL)
 		return STATE_GIL;
@@ -196,7 +214,10 @@ void wait_text(char text[WAIT_TEXT_SIZE], const struct wait_facts *w)
 	const struct call *call = call_of(w);
 	const char *name = state_name(state);
 
-	if (call && (state == STATE_IO || state == STATE_FAULT))
+	/* The kernel counts a thread that a signal stopped as frozen, too. */
+	if (state == STATE_STOPPED && is_seen(w) && !is_halted(w))
+		snprintf(text, WAIT_TEXT_SIZE, "[%s: frozen]", name);
+	else if (call && (state == STATE_IO || state == STATE_FAULT))
 		snprintf(text, WAIT_TEXT_SIZE, "[%s: %s%s]", name, call->name,
 			 call->has_file ? file_kind(w->file_mode) : "");
 	else if (state == STATE_WAITING && w->syscall >= 0)

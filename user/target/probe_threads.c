@@ -96,6 +96,7 @@ static bool look(struct list *l, struct probe_thread *t, const struct thread_lis
 		return false;
 	}
 	proc_thread_file(l->dir, t);
+	proc_thread_frozen(l->dir, t);
 	/*
 	 * A thread that was stopped in a system call shows which; any other was on a CPU, or waited
 	 * for one.

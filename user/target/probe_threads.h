@@ -72,6 +72,7 @@ enum probe_thread_flag {
 	PROBE_THREAD_REGS = 1 << 9, /* regs are valid */
 	/* they are those right after a system call instruction */
 	PROBE_THREAD_BEHIND_CALL = 1 << 10,
+	PROBE_THREAD_FROZEN = 1 << 11, /* with its control group, or with the machine */
 };
 
 enum probe_gil {

@@ -76,6 +76,25 @@ bool proc_thread_syscall(int dir, struct probe_thread *t)
 	return true;
 }
 
+/*
+ * Where the kernel lets a frozen thread sleep: do_freezer_trap() in kernel/signal.c (often inlined into get_signal(),
+ * whose other sleepers are stopped and have another state), __refrigerator() in kernel/freezer.c. "0": it does not say.
+ */
+void proc_thread_frozen(int dir, struct probe_thread *t)
+{
+	static const char *const places[] = { "get_signal", "do_freezer_trap", "__refrigerator" };
+	char text[64];
+	ssize_t len = strchr("SDI", t->state) ? read_of(dir, t->tid, "wchan", text, sizeof(text)) :
+						0;
+
+	t->flags &= (__u16)~PROBE_THREAD_FROZEN;
+	for (size_t i = 0; len > 0 && i < sizeof(places) / sizeof(places[0]); i++) {
+		if (!strncmp(text, places[i], strlen(places[i])) &&
+		    (text[strlen(places[i])] == '\0' || text[strlen(places[i])] == '.'))
+			t->flags |= PROBE_THREAD_FROZEN;
+	}
+}
+
 void proc_thread_file(int dir, struct probe_thread *t)
 {
 	char path[64], link[64];

@@ -21,6 +21,8 @@ void proc_thread_times(int dir, struct probe_thread *t) __attribute__((nonnull))
 /* Fills the system call that it waits in. False: it is running, or that is unknown. */
 bool proc_thread_syscall(int dir, struct probe_thread *t)
 	__attribute__((warn_unused_result, nonnull));
+/* Is it frozen, with its control group or with the machine? Sets or clears PROBE_THREAD_FROZEN. */
+void proc_thread_frozen(int dir, struct probe_thread *t) __attribute__((nonnull));
 /*
  * Fills file_mode: the kind of file behind descriptor args[0], if it is one. Judged by the link's
  * text: opening the file itself could block on its server.
