@@ -43,6 +43,9 @@
 #define KRAIT_MAX_USERS 16
 /* Perf events of one recording. */
 #define KRAIT_MAX_EVENTS 16
+/* Timers of one event on one CPU; the lowest bits of a timer's period are its number. */
+#define KRAIT_MAX_GRIDS 4
+#define KRAIT_GRID_MASK (KRAIT_MAX_GRIDS - 1)
 /* Threads that can have an anchor at once, and frames below an anchor that it may slide over. */
 #define KRAIT_MAX_ANCHORS 1024
 #define KRAIT_ANCHOR_FRAMES 1024
@@ -371,15 +374,18 @@ enum anchor_state {
 #define TICK_NS_MIN 10000
 
 /*
- * What the timer of one CPU has done for one perf event while threads of tracked processes ran;
- * only the kernel writes it.
+ * Where one timer of one CPU is, as its ticks on threads of tracked processes say.
  */
 struct tick {
 	__u64 grid_ns; /* when the last tick was due (tick.h) */
 	__u64 period_ns; /* the timer's period at that time; at least TICK_NS_MIN once grid_ns is set */
-	__u64 missed; /* ticks that were due and never came */
 };
-_Static_assert(sizeof(struct tick) == 24, "struct tick is shared with BPF");
+
+/* The same for all timers of one event; only the kernel uses it. */
+struct ticks {
+	__u64 done_ns; /* when the last sample was taken, if there are many timers */
+	struct tick grids[KRAIT_MAX_GRIDS];
+};
 
 /*
  * Per-CPU counts for each perf event. A record says how its interrupt ended, so these count only
@@ -389,8 +395,8 @@ struct event_counts {
 	__u64 interrupts; /* of tracked processes */
 	__u64 ring_full; /* of those, interrupts that found no room in the ring buffer */
 	__u64 nested; /* of those, interrupts whose memory was in use */
-	struct tick tick;
-	__u64 pad_[2];
+	__u64 missed; /* ticks of a clock that were due while threads of tracked processes ran, and never came */
+	__u64 pad_[4];
 };
 _Static_assert(sizeof(struct event_counts) == 64, "a line of memory, shared with BPF");
 

@@ -19,15 +19,39 @@ const volatile bool several_events = false;
 /* A bit for each perf event that is a clock, if every one of its ticks comes here. */
 const volatile __u32 clock_events = 0;
 
-/* NULL if the event has no ticks, or not all of them come here. */
-static __always_inline struct tick *tick_of(__u32 index)
-{
-	struct event_counts *counts;
+/*
+ * The mean time between two ticks of an event that has several timers, as it begins; 0: it has one,
+ * or is no clock.
+ */
+const volatile __u64 grids_period_ns[KRAIT_MAX_EVENTS] = {};
 
+/* Indexed by event. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, KRAIT_MAX_EVENTS);
+	__type(key, __u32);
+	__type(value, struct ticks);
+} ticks SEC(".maps");
+
+static __always_inline __u64 grids_period(__u32 index)
+{
+	return grids_period_ns[masked(index, KRAIT_MAX_EVENTS - 1)];
+}
+
+/* Can samples take longer than the time between two ticks of several timers? */
+static __always_inline bool may_crowd(__u32 index)
+{
+	__u64 mean_ns = grids_period(index);
+
+	return mean_ns && mean_ns < 500000;
+}
+
+/* NULL if the event has no ticks, or not all of them come here. */
+static __always_inline struct ticks *ticks_of(__u32 index)
+{
 	if (!(clock_events >> masked(index, KRAIT_MAX_EVENTS - 1) & 1))
 		return NULL;
-	counts = bpf_map_lookup_elem(&event_counts, &index);
-	return counts ? &counts->tick : NULL;
+	return bpf_map_lookup_elem(&ticks, &index);
 }
 
 /*
@@ -65,9 +89,11 @@ static __always_inline __u64 on_cpu_ns(const void *ctx, const struct proc_info *
 
 /* Notes the tick; returns how many before it the thread has missed. */
 static __always_inline __u64 take_tick(struct tick *tick, const void *ctx,
-				       const struct proc_info *proc, __u64 now_ns, __u64 period_ns)
+				       const struct proc_info *proc, __u64 now_ns, __u64 period_ns,
+				       bool one_of_many)
 {
-	__u64 points = tick_passes(tick, now_ns, period_ns);
+	__u64 points =
+		tick_passes(tick, now_ns, period_ns, one_of_many ? period_ns / TICK_EARLY : 0);
 
 	return points ? tick_missed(tick, points, now_ns, on_cpu_ns(ctx, proc, now_ns)) : 0;
 }
@@ -155,11 +181,22 @@ volatile __u64 clock_period_ns = AS_BEGUN;
 
 static __always_inline __u64 period_of(const struct bpf_perf_event_data *ctx, __u32 index)
 {
-	__u64 changed = clock_period_ns;
+	__u64 changed = clock_period_ns, mean_ns = grids_period(index);
 
 	if (changed != AS_BEGUN && clock_events >> masked(index, KRAIT_MAX_EVENTS - 1) & 1)
 		return changed;
-	return ctx->sample_period;
+	return mean_ns ? mean_ns : ctx->sample_period;
+}
+
+/* The period of the timer itself, which is longer if there are several, and which user space changes. */
+static __always_inline __u64 timer_period(const struct bpf_perf_event_data *ctx, __u32 index,
+					  __u64 period_ns)
+{
+	const struct bpf_perf_event_data_kern *kern = (const void *)ctx;
+
+	if (!jitter_period_ns && !grids_period(index))
+		return period_ns;
+	return BPF_CORE_READ(kern, event, hw.sample_period);
 }
 
 /* Most ticks hit others than tracked processes, and must cost next to nothing. */
@@ -167,6 +204,7 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_l
 {
 	struct proc_info *proc = tracked_process();
 	__u64 now_ns, period, missed = 0;
+	struct ticks *ticks;
 	struct tick *tick;
 	__u32 index;
 
@@ -177,22 +215,29 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_l
 		return;
 	index = several_events ? event_index(ctx) : 0;
 	period = period_of(ctx, index);
-	tick = tick_of(index);
-	if (tick && proc)
-		missed = take_tick(tick, ctx, proc, now_ns, period);
+	ticks = ticks_of(index);
+	if (ticks && proc) {
+		tick = &ticks->grids[grids_period(index) ? ctx->sample_period & KRAIT_GRID_MASK : 0];
+		missed = take_tick(tick, ctx, proc, now_ns, timer_period(ctx, index, period),
+				   grids_period(index));
+		if (may_crowd(index) && tick_crowds(ticks, tick, now_ns, period)) {
+			miss_ticks(index, missed + 1);
+			return;
+		}
+	}
 	if (jitter_period_ns)
 		period = jitter_period_ns;
-	if (note_ticks && tick &&
+	if (note_ticks && ticks &&
 	    is_on_its_way(masked(index, KRAIT_MAX_EVENTS - 1), period,
 			  make_up_ticks ? missed + 1 : 1)) {
 		if (!make_up_ticks)
-			tick->missed += missed;
+			miss_ticks(index, missed);
 		return;
 	}
 	if (!proc)
 		return;
-	if (tick) {
-		tick->missed += missed;
+	if (ticks) {
+		miss_ticks(index, missed);
 		if (make_up_ticks)
 			period = made_up(now_ns, period, missed);
 	}
@@ -212,6 +257,8 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_l
 			.has_kernel_stack = true,
 		},
 		proc);
+	if (ticks && may_crowd(index))
+		ticks->done_ns = bpf_ktime_get_ns();
 }
 
 SEC("perf_event")

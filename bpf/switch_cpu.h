@@ -93,12 +93,12 @@ static __always_inline struct switch_cpu *switch_cpu(void)
 }
 
 /* Counts ticks of tracked threads that nobody will make samples of. */
-static __always_inline void miss_ticks(__u32 event, __u32 cnt)
+static __always_inline void miss_ticks(__u32 event, __u64 cnt)
 {
 	struct event_counts *counts = cnt ? bpf_map_lookup_elem(&event_counts, &event) : NULL;
 
 	if (counts)
-		counts->tick.missed += cnt;
+		counts->missed += cnt;
 }
 
 #endif /* KRAIT_SWITCH_CPU_H */

@@ -8,7 +8,8 @@
  * while it throttles the event. So only ticks that hit threads of tracked processes are noted here,
  * and between two of them the points of the grid that fall into the time of the second one's thread
  * on the CPU are ticks that it missed. Those before that are other threads', or nobody's. How late
- * an interrupt is varies; the least delayed ticks show where the grid lies. Also built for the host.
+ * an interrupt is varies; the least delayed ticks show where the grid lies. A clock may have several
+ * timers (user/util/grids.h), and each has its grid. Also built for the host.
  *
  * Must hold: ticks that are late by less than a period are never counted as missed, except one tick
  * after the timer was restarted; a thread never misses more ticks than were due since it came to
@@ -17,11 +18,17 @@
 #ifndef KRAIT_TICK_H
 #define KRAIT_TICK_H
 
+/* With several timers, a tick is early by less than this part of its timer's period. */
+#define TICK_EARLY 32
+
 /*
  * Notes a tick at now_ns; returns how many points of the grid lie between it and the one noted
- * before it.
+ * before it. If it comes less than early_ns before a point, that point is its own, and the ticks before
+ * were late: this matters if a timer's period is long, since a thread may be gone before the grid is
+ * found again. 0: only within the first period.
  */
-static __always_inline __u64 tick_passes(struct tick *t, __u64 now_ns, __u64 period_ns)
+static __always_inline __u64 tick_passes(struct tick *t, __u64 now_ns, __u64 period_ns,
+					 __u64 early_ns)
 {
 	__u64 passed = now_ns - t->grid_ns, due;
 
@@ -36,12 +43,10 @@ static __always_inline __u64 tick_passes(struct tick *t, __u64 now_ns, __u64 per
 		t->grid_ns = now_ns;
 		return 0;
 	}
-	if (passed < 2 * period_ns) {
-		t->grid_ns += period_ns;
-		return 0;
-	}
-	due = passed / period_ns;
+	due = passed < 2 * period_ns ? 1 : passed / period_ns;
 	t->grid_ns += due * period_ns;
+	if (t->grid_ns + period_ns - now_ns < early_ns)
+		t->grid_ns = now_ns;
 	return due - 1;
 }
 
@@ -59,6 +64,20 @@ static __always_inline __u64 tick_missed(const struct tick *t, __u64 points, __u
 	/* Of the points since then one is the tick's own. */
 	since = (t->grid_ns - came_ns - 1) / t->period_ns;
 	return points < since ? points : since;
+}
+
+/*
+ * If samples take longer than the time between two ticks, a single timer skips those that came
+ * meanwhile, and the thread gets on until its next one. Of several timers, one or another would
+ * always be due. So a tick that is late by half of it is skipped, too, if the thread has had next to
+ * no time since the sample before it. (A tick may seem late by most of its timer's period and have
+ * come a moment before it was due: where the grid lies is known only as well as the least delayed
+ * tick shows.) period_ns: between two ticks of all timers.
+ */
+static __always_inline bool tick_crowds(const struct ticks *all, const struct tick *t, __u64 now_ns,
+					__u64 period_ns)
+{
+	return now_ns - t->grid_ns > period_ns / 2 && now_ns - all->done_ns < period_ns / 8;
 }
 
 /* Ticks that hit a CPU on its way from one thread to another: switch_cpu.h. */

@@ -37,7 +37,7 @@ def judge_time(tap, name, samples, truth):
               not any(begin <= s[0] < end for _, begin, end in pauses)]
     period = inside[0][1] if inside else 1e9 / RATE
     got, want = sum(s[1] for s in inside), truth["ns"] - sum(p[0] for p in pauses)
-    chance = stats.bound(min(want / period, (truth["switches"] + 1 + len(pauses)) / 4)) * period
+    chance = stats.bound(stats.thread_variance(want, truth["switches"] + len(pauses), period)) * period
     return tap.ok(abs(got - want) <= SHARE * want + chance, name + ": its samples are its time",
                   "%d samples, %.1f ms of %.1f ms, chance +-%.1f ms" % (
                       len(inside), got / 1e6, want / 1e6, chance / 1e6))

@@ -22,6 +22,12 @@ a normal distribution:
 A run makes at most COMPARISONS of these, each at FALSE_ALARM / COMPARISONS (Bonferroni: they need
 not be independent). So a run in which nothing is wrong fails with less than FALSE_ALARM.
 
+krait's clock has several timers on each CPU (user/util/grids.h), each with the same number of times the
+period. Their counts are independent, so the 1/4 becomes timers() / 4. Their rates wander, by WANDER
+(one standard deviation) for KEPT_SECS; then what a timer has ticked too often or too rarely is made up
+for, so a long visit adds no more than one such time. A sampler with a single timer is within these
+bounds, too.
+
 What a clock cannot tell (where in its own call it read; where between two instructions a call
 begins) makes the truth an interval rather than a number; it never goes into the bound.
 """
@@ -37,8 +43,29 @@ def bound(variance):
     return TERM / 3 + math.sqrt(TERM * TERM / 9 + 2 * TERM * variance)
 
 
+def timers(period):
+    """Of a CPU for a clock with that period in seconds: cnt_of() in user/util/grids.c."""
+    return 1 if period < 50e-6 else 4
+
+
+# GRIDS_WANDER, evenly spread; KEEP_TICKS, or what follows the rates is not called more often.
+WANDER = 0.06 / math.sqrt(12)
+KEPT_TICKS, KEPT_SECS = 64, 0.3
+
+
+def wander_variance(duration, period):
+    each = timers(period) * period
+    kept = max(KEPT_TICKS, KEPT_SECS / each)
+    return timers(period) * (WANDER * min(duration / each, kept)) ** 2
+
+
 def visit_variance(duration, period):
-    return min(duration / period, 0.25)
+    return min(duration / period, timers(period) / 4 + wander_variance(duration, period))
+
+
+def thread_variance(seconds, switches, period):
+    """Of all samples of a thread with that CPU time, which has lost its CPU so often."""
+    return min(seconds / period, (switches + 1) * timers(period) / 4 + 2 * wander_variance(seconds, period))
 
 
 def share_variance(shares, variances, index):
@@ -76,7 +103,8 @@ def judge_shares(counts, times, visits, switches, period):
     total = sum(middle)
     shares = [m / total for m in middle]
     # Each loss of the CPU cuts a visit in two; it hits functions in proportion to their time.
-    variances = [sum(visit_variance(d, period) for d in visits[n]) + shares[i] * switches / 4
+    variances = [sum(visit_variance(d, period) for d in visits[n]) +
+                 shares[i] * switches * timers(period) / 4
                  for i, n in enumerate(names)]
     return [Verdict(n, counts.get(n, 0), samples * times[n][0] / total,
                     samples * times[n][1] / total, share_variance(shares, variances, i))

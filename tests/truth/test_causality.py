@@ -27,7 +27,7 @@ def change_of(name, before, after):
         seconds.append(sum(visits))
         unsure += len(visits) * 2 * run.truth["clock_ns"] / 1e9 / run.period
         variance += sum(stats.visit_variance(v, run.period) for v in visits) + \
-            run.truth["switches"] / 4 * counts[-1] / len(run.samples)
+            run.truth["switches"] * stats.timers(run.period) / 4 * counts[-1] / len(run.samples)
     expected = (seconds[1] - seconds[0]) / before.period
     return stats.Verdict(name, counts[1] - counts[0], expected - unsure, expected + unsure, variance)
 

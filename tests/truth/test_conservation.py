@@ -30,7 +30,7 @@ def verdict_of(thread, run, rate):
     late = LATE * thread["switches"] if rate == t.HIGH_RATE else 0
     return stats.Verdict("%s %d" % (thread["kind"], thread["tid"]),
                          round(counts / 1e9 / run.period), seconds / run.period - late,
-                         seconds / run.period, min(seconds / run.period, visits / 4))
+                         seconds / run.period, stats.thread_variance(seconds, visits - 1, run.period))
 
 
 def check(tap, python, rate, crowd, kinds, milliseconds):

@@ -159,7 +159,7 @@ def check(tap, python):
         if not near(min(sampled + gone, max(sampled, off_ns)), off_ns, passed, least):
             wrong["off"].append(row)
         period = 1e9 / t.RATE
-        slack = min(stats.bound(min(on_ns / period, (b.switches - a.switches + 1) / 4)),
+        slack = min(stats.bound(stats.thread_variance(on_ns / 1e9, b.switches - a.switches, period / 1e9)),
                     CHANCE + on_ns / period / CHANCE_SHARE) * period
         if not near(min(cpu + held_up, max(cpu, on_ns)), on_ns, passed, slack):
             wrong["cpu"].append(row)

@@ -32,11 +32,12 @@ def observe(python, cpu, depth, work, rest, rate):
 def naps(tap, python, cpu, rate):
     for what, work, rest in NAPS:
         came, missed, truth = observe(python, cpu, 0, work, rest, rate)
-        due, visits = truth["ns"] * rate / 1e9, truth["switches"] + 1
+        due = truth["ns"] * rate / 1e9
+        chance = stats.thread_variance(truth["ns"] / 1e9, truth["switches"], 1 / rate)
         few = due / UNSEEN if rate > t.RATE else 0
         print("#   %s: %d came, %d missed, %.1f were due" % (what, came, missed, due))
-        verdicts = [stats.Verdict("came and missed", came + missed, due - few, due, min(due, visits / 4)),
-                    stats.Verdict("missed", missed, 0, max(0, due - came), min(due, visits / 4))]
+        verdicts = [stats.Verdict("came and missed", came + missed, due - few, due, chance),
+                    stats.Verdict("missed", missed, 0, max(0, due - came), chance)]
         t.report(tap, True, "%s on CPU %d at %d Hz, %s: as many came and were missed as it has CPU time" % (
             python.name, cpu, rate, what), verdicts)
 

@@ -112,7 +112,7 @@ def check_pauses(tap, numbers):
     """Exclusion by the target's clocks excuses the machine and nothing else."""
     runs, false, blind, missed = BIASED_RUNS, 0, 0, [0] * len(BIASES)
     for _ in range(runs):
-        doc, seen = stood_still(plan(numbers), numbers)
+        doc, seen = stood_still(plan(numbers, 3.0), numbers)
         blind += is_found(doc, counts_of(seen))
         kept, spans = pauses.of_documents([doc])[0]
         samples = pauses.outside(seen, spans)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Four functions in turn, as regular as a clock. If the clock is the sampler's own, a sampler with a fixed period
-always sees the same one of the four, and the comparison must notice; at another rate the sampler must be right."""
+"""Four functions in turn, as regular as a clock. A sampler with a fixed period (-c) of the same length always sees the
+same one of the four, and the comparison must notice; at a rate (-F) the sampler must be right, whatever the rhythm."""
 # run-tests: beside own recordings
 # run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import collections
@@ -22,7 +22,7 @@ def verdicts_of(doc, counts, period, beat_hz):
     found = []
     for name, ns in zip(names, doc["parts"]):
         p, unsure = ns / total, UNSURE_NS * each / total
-        variance = each * stats.visit_variance(ns / 1e9 / each, period) + doc["switches"] / 4 * p
+        variance = each * stats.visit_variance(ns / 1e9 / each, period) + doc["switches"] * stats.timers(period) / 4 * p
         slack = samples * unsure + beat * p * (1 - p)
         found.append(stats.Verdict(name, counts.get(name, 0), samples * p - slack,
                                    samples * p + slack, variance))
@@ -48,19 +48,20 @@ def check(tap, python, hz, rate, milliseconds, *options):
 
 def check_alias(tap, python, milliseconds):
     """Both use CLOCK_MONOTONIC, so they do not even drift apart."""
-    run, counts = record(python, t.RATE, t.RATE, milliseconds)
+    run, counts = record(python, t.RATE, None, milliseconds, "-c", str(10 ** 9 // t.RATE))
     verdicts = verdicts_of(run.truth, counts, run.period, 0)
     bad = [v for v in verdicts if not v.good]
-    tap.ok(len(bad) >= 2, "%s: a target of exactly the sampling rate is found to be seen wrong" %
+    tap.ok(len(bad) >= 2, "%s: a target of exactly the sampler's fixed period is found to be seen wrong" %
            python.name, *verdicts)
 
 
-def check_jitter(tap, python, milliseconds):
-    """The rate changes four times a second: each such part ends with an incomplete round."""
-    run, counts = record(python, t.RATE, t.RATE, milliseconds, "--jitter")
+def check_rate(tap, python, milliseconds, *options):
+    """The rates of the clock's timers wander: each stretch ends with an incomplete round."""
+    run, counts = record(python, t.RATE, t.RATE, milliseconds, *options)
     total, samples = sum(run.truth["parts"]), sum(counts.values())
     shares = {n: (ns / total, counts.get(n, 0) / samples) for n, ns in zip(run.truth["names"], run.truth["parts"])}
-    tap.ok(all(abs(seen - true) < 0.1 for true, seen in shares.values()), "%s: and right with --jitter" % python.name, shares)
+    tap.ok(all(abs(seen - true) < 0.1 for true, seen in shares.values()),
+           "%s: and one of exactly the sampling rate is seen right%s" % (python.name, "".join(map(", {}".format, options))), shares)
 
 
 def main():
@@ -69,7 +70,8 @@ def main():
     milliseconds = 4000 if t.LONG else 1000
     check_alias(tap, python, milliseconds)
     check(tap, python, t.RATE, 1009, milliseconds)
-    check_jitter(tap, python, 4000)
+    check_rate(tap, python, 4000)
+    check_rate(tap, python, 4000, "--jitter")
     if t.LONG:
         for hz in (1000, 500, 100, 50):
             check(tap, python, hz, t.RATE, milliseconds)

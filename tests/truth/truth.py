@@ -104,8 +104,8 @@ class Run:
 
 
 def run_parts(python, script, *args, rate=RATE, options=()):
-    """Records a command from start to end. Returns a Run for each TRUTH that it prints."""
-    recording = h.record("-F", str(rate), *options, outputs=("x.script", "x.folded"), timeout=240,
+    """Records a command from start to end; rate None: options say it. Returns a Run for each TRUTH that it prints."""
+    recording = h.record(*(("-F", str(rate)) if rate else ()), *options, outputs=("x.script", "x.folded"), timeout=240,
                          command=python.command(python.target(script), *map(str, args)))
     samples = [(tid, int(seconds * 1e9), period, stack)
                for tid, seconds, period, stack in stamped(recording.path("x.script"))]

@@ -34,13 +34,19 @@ static __u64 fire(struct timer *t, __u64 late_ns)
 	return now_ns;
 }
 
-/* A tick that hits a thread which has been on the CPU for on_ns; how many it missed before. */
-static __u64 take(struct tick *tick, __u64 now_ns, __u64 period_ns, __u64 on_ns)
-{
-	__u64 points = tick_passes(tick, now_ns, period_ns);
-	__u64 missed = points ? tick_missed(tick, points, now_ns, on_ns) : 0;
+/* A timer's grid as the kernel side knows it, and the ticks that it has counted. */
+struct noted {
+	struct tick tick;
+	__u64 missed;
+};
 
-	tick->missed += missed;
+/* A tick that hits a thread which has been on the CPU for on_ns; how many it missed before. */
+static __u64 take(struct noted *noted, __u64 now_ns, __u64 period_ns, __u64 on_ns)
+{
+	__u64 points = tick_passes(&noted->tick, now_ns, period_ns, 0);
+	__u64 missed = points ? tick_missed(&noted->tick, points, now_ns, on_ns) : 0;
+
+	noted->missed += missed;
 	return missed;
 }
 
@@ -50,7 +56,7 @@ static __u64 take(struct tick *tick, __u64 now_ns, __u64 period_ns, __u64 on_ns)
 static void a_timer_that_is_on_time_misses_nothing(void **state)
 {
 	struct timer timer = { .next_ns = START, .period_ns = 100000 };
-	struct tick tick = { 0 };
+	struct noted tick = { 0 };
 
 	for (int i = 0; i < 10000; i++)
 		assert_int_equal(take(&tick, fire(&timer, 0), timer.period_ns, ALWAYS), 0);
@@ -64,7 +70,7 @@ static void lateness_alone_is_not_missed(void **state)
 
 	for (int run = 0; run < 100; run++) {
 		struct timer timer = { .next_ns = START, .period_ns = 20000 };
-		struct tick tick = { 0 };
+		struct noted tick = { 0 };
 
 		for (int i = 0; i < 2000; i++)
 			take(&tick, fire(&timer, (__u64)rand_r(&seed) % 20000), timer.period_ns,
@@ -79,7 +85,7 @@ static void what_never_came_is_counted(void **state)
 
 	for (int run = 0; run < 100; run++) {
 		struct timer timer = { .next_ns = START, .period_ns = 20000 };
-		struct tick tick = { 0 };
+		struct noted tick = { 0 };
 		__u64 counted = 0;
 
 		/* The grid is known from the second tick on at the latest. */
@@ -105,7 +111,7 @@ static void what_never_came_is_counted(void **state)
 static void a_new_grid_costs_one_tick_at_most(void **state)
 {
 	struct timer timer = { .next_ns = START, .period_ns = 20000 };
-	struct tick tick = { 0 };
+	struct noted tick = { 0 };
 	unsigned seed = 3;
 
 	for (int run = 1; run <= 50; run++) {
@@ -123,7 +129,7 @@ static void a_new_grid_costs_one_tick_at_most(void **state)
 static void another_period_misses_nothing(void **state)
 {
 	struct timer timer = { .next_ns = START, .period_ns = 1000000 };
-	struct tick tick = { 0 };
+	struct noted tick = { 0 };
 	unsigned seed = 4;
 
 	for (int run = 0; run < 200; run++) {
@@ -139,7 +145,7 @@ static void another_period_misses_nothing(void **state)
 static void no_period_is_shorter_than_the_kernels(void **state)
 {
 	struct timer timer = { .next_ns = START, .period_ns = TICK_NS_MIN };
-	struct tick tick = { 0 };
+	struct noted tick = { 0 };
 
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(take(&tick, fire(&timer, 0), 1, ALWAYS), 0);
@@ -154,7 +160,7 @@ static void no_period_is_shorter_than_the_kernels(void **state)
 static void what_was_due_before_a_thread_came_is_not_its(void **state)
 {
 	const __u64 period = 100000;
-	struct tick tick = { 0 };
+	struct noted tick = { 0 };
 	__u64 point = START, came = START, want = 0;
 	unsigned seed = 11, noted = 0, all = 0;
 
@@ -167,7 +173,7 @@ static void what_was_due_before_a_thread_came_is_not_its(void **state)
 			all++;
 			if (!is_ours)
 				continue;
-			if (tick.grid_ns && rand_r(&seed) % 5 == 0) {
+			if (tick.tick.grid_ns && rand_r(&seed) % 5 == 0) {
 				/* A point at the moment of the switch is as good as before it. */
 				gone += point > came;
 				continue;
@@ -189,7 +195,7 @@ static void what_was_due_before_a_thread_came_is_not_its(void **state)
 static void a_late_tick_misses_nothing_for_who_came_meanwhile(void **state)
 {
 	struct timer timer = { .next_ns = START, .period_ns = 100000 };
-	struct tick tick = { 0 };
+	struct noted tick = { 0 };
 	unsigned seed = 12;
 
 	take(&tick, fire(&timer, 0), timer.period_ns, ALWAYS);
@@ -207,7 +213,7 @@ static void a_late_tick_misses_nothing_for_who_came_meanwhile(void **state)
 static void a_thread_without_a_past_misses_nothing(void **state)
 {
 	struct timer timer = { .next_ns = START, .period_ns = 100000 };
-	struct tick tick = { 0 };
+	struct noted tick = { 0 };
 
 	take(&tick, fire(&timer, 0), timer.period_ns, 0);
 	timer.next_ns += 1000 * timer.period_ns;

@@ -106,9 +106,9 @@ static const struct argp_option options[] = {
 	  "debug information is available: krait reads it after the "
 	  "recording and stores the result in perf.data" },
 	{ "jitter", KEY_JITTER, 0, 0,
-	  "vary the rate four times a second, within an eighth of --freq, "
-	  "to measure programs that do the same thing at exactly the "
-	  "sampling rate" },
+	  "let the rates of the clock's timers vary within an eighth of "
+	  "--freq, instead of 3 %%, for programs that keep in step with "
+	  "them all the same" },
 	{ "async", KEY_ASYNC, "WHAT", OPTION_ARG_OPTIONAL,
 	  "for asyncio programs (CPython 3.14 and later) record the stack "
 	  "of tasks (the default): the frames of the tasks that await the "

@@ -2,6 +2,7 @@
 #include "emit/spans.h"
 
 #include "profile/states.h"
+#include "util/grids.h"
 
 /* Tells whether a sample stands for time on or off the CPU. */
 static bool is_time(const struct spans *s, const struct timeline_sample *sample)
@@ -43,6 +44,7 @@ bool spans_next(struct spans *s, struct span *ret)
 	if (ret->is_moment)
 		return true;
 	ret->state = state_word(sample);
+	ret->gap_ns = ret->is_tick ? grids_gap_ns(sample->weight) : 0;
 	ret->from_ns = began_ns(sample);
 	if (ret->from_ns < s->ended_ns)
 		ret->from_ns = s->ended_ns < ret->to_ns ? s->ended_ns : ret->to_ns;
@@ -50,12 +52,12 @@ bool spans_next(struct spans *s, struct span *ret)
 	return true;
 }
 
-/* A tick that is less than half a period late still joins. */
+/* Ticks of a thread that runs on may be that far apart. */
 bool span_joins(const struct span *a, const struct span *b)
 {
 	if (a->state & STATE_STILL_WAITS && !a->is_moment && !a->is_tick && !b->is_moment &&
 	    !b->is_tick && state_of(a->state) == state_of(b->state))
 		return true;
 	return a->is_tick && b->is_tick && state_of(a->state) == state_of(b->state) &&
-	       b->from_ns - a->to_ns <= (b->to_ns - b->from_ns) / 2;
+	       b->to_ns - a->to_ns <= b->gap_ns;
 }

@@ -18,6 +18,8 @@
 struct span {
 	__u64 from_ns, to_ns;
 	__u32 node;
+	/* a tick: how far behind the one before it can be while the thread ran on */
+	__u64 gap_ns;
 	__u16 event;
 	__u16 state; /* profile/states.h; "on CPU" if a clock says no more */
 	bool is_moment; /* without length, and outside the sequence of spans */

@@ -16,20 +16,18 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/grids.h"
 #include "util/log.h"
 #include "sampler/cpus.h"
 #include "util/privileges.h"
 
-/* Range of a jittering rate, from its lowest to its highest, in thousandths. */
-#define JITTER 250
-
 struct cpu_event {
 	int cpu;
 	unsigned index; /* of the event in the configuration */
+	unsigned grid, grids; /* number of the timer, and of all that divide the event */
 	struct bpf_link *link;
 	int fd; /* owned by the link */
-	__u64 period_ns; /* current period of a clock */
-	__u64 started_ns; /* CLOCK_MONOTONIC: since when it has had this period */
+	struct grid timer; /* of a clock; times are CLOCK_MONOTONIC */
 };
 
 struct perf_events {
@@ -104,7 +102,25 @@ static bool leaves_out_idle(const struct sampler_config *config, const struct ev
 	return event_is_clock(event);
 }
 
-static int open_one(const struct sampler_config *config, unsigned index, int cpu)
+/* Sets how often the event interrupts. The kernel limits only rates, so periods are limited here. */
+static int set_rate(struct perf_event_attr *attr, const struct event_spec *event, unsigned grid)
+{
+	const unsigned grids = grids_of(event);
+	const long limit = grids > 1 ? max_sample_rate() : 0;
+
+	if (limit && event->frequency > (__u64)limit)
+		return -EINVAL;
+	attr->freq = grids == 1 && event->frequency;
+	if (grids > 1)
+		attr->sample_period = grids_period_ns(NS_PER_SEC / event->frequency, grids, grid);
+	else if (event->frequency)
+		attr->sample_freq = event->frequency;
+	else
+		attr->sample_period = event->period;
+	return 0;
+}
+
+static int open_one(const struct sampler_config *config, unsigned index, unsigned grid, int cpu)
 {
 	const struct event_spec *event = &config->events[index];
 	struct perf_event_attr attr = {
@@ -119,22 +135,24 @@ static int open_one(const struct sampler_config *config, unsigned index, int cpu
 		.wakeup_events = index, /* read by event_index(), bpf/task.h */
 	};
 	cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_SYS_ADMIN);
-	int fd;
+	int fd = set_rate(&attr, event, grid);
 
-	if (event->frequency) {
-		attr.freq = 1;
-		attr.sample_freq = event->frequency;
-	} else {
-		attr.sample_period = event->period;
-	}
+	if (fd)
+		return fd;
 	fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
-static int attach_one(struct perf_events *events, unsigned index, int cpu, struct error *err)
+static __u64 mean_period_ns(const struct cpu_event *e, __u64 frequency)
+{
+	return grids_period_ns(NS_PER_SEC / frequency, e->grids, e->grid);
+}
+
+static int attach_one(struct perf_events *events, unsigned index, unsigned grid, int cpu,
+		      struct error *err)
 {
 	const struct event_spec *event = &events->config.events[index];
-	cleanup_close int fd = open_one(&events->config, index, cpu);
+	cleanup_close int fd = open_one(&events->config, index, grid, cpu);
 	struct cpu_event *new;
 
 	if (fd == -ENODEV && event->type == PERF_TYPE_SOFTWARE)
@@ -148,22 +166,29 @@ static int attach_one(struct perf_events *events, unsigned index, int cpu, struc
 	new += events->cnt;
 	new->cpu = cpu;
 	new->index = index;
+	new->grid = grid;
+	new->grids = grids_of(event);
 	new->link = bpf_program__attach_perf_event(events->program, fd);
 	if (!new->link)
 		return error_set(err, errno, EXIT_CODE_KERNEL,
 				 "cannot attach the BPF program to %s on CPU %d: %s", event->name,
 				 cpu, strerror(errno));
 	new->fd = take_fd(&fd); /* the link closes it */
-	new->period_ns = event->frequency ? NS_PER_SEC / event->frequency : event->period;
-	new->started_ns = clock_monotonic_ns();
+	new->timer = (struct grid){ .mean_ns = event->frequency ?
+						       mean_period_ns(new, event->frequency) :
+						       event->period,
+				    .started_ns = clock_monotonic_ns() };
+	new->timer.period_ns = new->timer.mean_ns;
 	events->cnt++;
 	return 0;
 }
 
-static bool has_event(const struct perf_events *events, unsigned index, int cpu)
+static bool has_event(const struct perf_events *events, unsigned index, unsigned grid, int cpu)
 {
 	for (int i = 0; i < events->cnt; i++) {
-		if (events->list[i].cpu == cpu && events->list[i].index == index)
+		const struct cpu_event *e = &events->list[i];
+
+		if (e->cpu == cpu && e->index == index && e->grid == grid)
 			return true;
 	}
 	return false;
@@ -178,21 +203,13 @@ static bool has_cpu(const int *cpus, int cnt, int cpu)
 	return false;
 }
 
-/* The timer's period; perf_swevent_start_hrtimer() has no shorter one than TICK_NS_MIN. */
-static __u64 ticks_since(const struct cpu_event *e, __u64 until_ns)
-{
-	__u64 period_ns = e->period_ns > TICK_NS_MIN ? e->period_ns : TICK_NS_MIN;
-
-	return until_ns > e->started_ns ? (until_ns - e->started_ns) / period_ns : 0;
-}
-
 __u64 perf_events__ticks(const struct perf_events *events, unsigned index, __u64 until_ns)
 {
 	__u64 ticks = events->gone_ticks[index];
 
 	for (int i = 0; i < events->cnt; i++) {
 		if (events->list[i].index == index)
-			ticks += ticks_since(&events->list[i], until_ns);
+			ticks += grid_ticks(&events->list[i].timer, until_ns);
 	}
 	return ticks;
 }
@@ -204,20 +221,31 @@ static void drop_gone(struct perf_events *events, const int *cpus, int cnt)
 		if (has_cpu(cpus, cnt, events->list[i].cpu))
 			continue;
 		events->gone_ticks[events->list[i].index] +=
-			ticks_since(&events->list[i], clock_monotonic_ns());
+			grid_ticks(&events->list[i].timer, clock_monotonic_ns());
 		bpf_link__destroy(events->list[i].link);
 		events->list[i] = events->list[--events->cnt];
 	}
+}
+
+static int attach_on(struct perf_events *events, unsigned index, int cpu, struct error *err)
+{
+	const struct event_spec *event = &events->config.events[index];
+
+	if (event_is_off_cpu(event) || event_is_tasks(event))
+		return 0;
+	for (unsigned grid = 0; grid < grids_of(event); grid++) {
+		if (!has_event(events, index, grid, cpu) &&
+		    attach_one(events, index, grid, cpu, err))
+			return -1;
+	}
+	return 0;
 }
 
 static int attach_all(struct perf_events *events, const int *cpus, int cnt, struct error *err)
 {
 	for (int i = 0; i < cnt; i++) {
 		for (unsigned k = 0; k < events->config.event_cnt; k++) {
-			if (event_is_off_cpu(&events->config.events[k]) ||
-			    event_is_tasks(&events->config.events[k]))
-				continue;
-			if (!has_event(events, k, cpus[i]) && attach_one(events, k, cpus[i], err))
+			if (attach_on(events, k, cpus[i], err))
 				return -1;
 		}
 	}
@@ -278,16 +306,6 @@ static __u64 draw(struct perf_events *events)
 	return events->random;
 }
 
-/* The ticks due until now had the old period. */
-static void set_period(struct perf_events *events, struct cpu_event *e, __u64 period_ns)
-{
-	if (ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period_ns))
-		return;
-	events->gone_ticks[e->index] += ticks_since(e, clock_monotonic_ns());
-	e->started_ns = clock_monotonic_ns();
-	e->period_ns = period_ns;
-}
-
 static bool has_rate(const struct perf_events *events, const struct cpu_event *e)
 {
 	const struct event_spec *event = &events->config.events[e->index];
@@ -295,27 +313,48 @@ static bool has_rate(const struct perf_events *events, const struct cpu_event *e
 	return event->frequency && event_is_clock(event);
 }
 
+/* The ticks due until now had the old period. */
+static bool set_period(struct perf_events *events, struct cpu_event *e, __u64 now_ns,
+		       __u64 period_ns)
+{
+	if (ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period_ns))
+		return false;
+	events->gone_ticks[e->index] += grid_ticks(&e->timer, now_ns);
+	return true;
+}
+
 void perf_events__set_rate(struct perf_events *events, __u64 frequency)
 {
+	const __u64 now_ns = clock_monotonic_ns();
+
 	events->frequency = frequency;
 	for (int i = 0; i < events->cnt; i++) {
 		struct cpu_event *e = &events->list[i];
+		const __u64 ns = mean_period_ns(e, frequency);
 
-		if (has_rate(events, e) && e->period_ns != NS_PER_SEC / frequency)
-			set_period(events, e, NS_PER_SEC / frequency);
+		if (has_rate(events, e) && e->timer.mean_ns != ns &&
+		    set_period(events, e, now_ns, ns))
+			e->timer = (struct grid){ .mean_ns = ns,
+						  .period_ns = ns,
+						  .started_ns = now_ns };
 	}
 }
 
-void perf_events__jitter(struct perf_events *events)
+void perf_events__wander(struct perf_events *events)
 {
+	const unsigned range = events->config.jitter ? GRIDS_JITTER : GRIDS_WANDER;
+	const __u64 now_ns = clock_monotonic_ns();
+
 	for (int i = 0; i < events->cnt; i++) {
 		struct cpu_event *e = &events->list[i];
-		const struct event_spec *event = &events->config.events[e->index];
-		/* The rate is random, not the period, so that its mean is the configured one. */
-		__u64 part = 1000 - JITTER / 2 + draw(events) % (JITTER + 1);
+		__u64 ns;
 
-		if (has_rate(events, e))
-			set_period(events, e, NS_PER_SEC * 1000 / (event->frequency * part));
+		if (!has_rate(events, e) || (e->grids == 1 && !events->config.jitter) ||
+		    !grid_is_due(&e->timer, now_ns, range))
+			continue;
+		ns = grid_next_ns(&e->timer, now_ns, range, (__u32)draw(events));
+		if (set_period(events, e, now_ns, ns))
+			grid_change(&e->timer, now_ns, ns);
 	}
 }
 

@@ -32,8 +32,12 @@ void perf_events__free(struct perf_events *events);
 /* Call from time to time: reads one line of sysfs and acts if it has changed. */
 void perf_events__follow_cpus(struct perf_events *events);
 
-/* Call from time to time: gives each clock a new random rate around the configured one. */
-void perf_events__jitter(struct perf_events *events);
+/*
+ * Call a few times a second: from time to time gives each timer of a clock another rate and phase,
+ * at random around the configured rate, so that no program keeps in step with it for long. The
+ * number of ticks is that of the configured rate.
+ */
+void perf_events__wander(struct perf_events *events);
 
 /* Changes the rate of each clock that has one. */
 void perf_events__set_rate(struct perf_events *events, __u64 frequency);

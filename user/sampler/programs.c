@@ -17,6 +17,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/grids.h"
 #include "util/log.h"
 #include "util/privileges.h"
 
@@ -163,6 +164,11 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 	skel->rodata->ring_bytes_max = bytes;
 	skel->rodata->sample_bytes_max = bytes - bytes / 16;
 	skel->rodata->clock_events = clock_events(config);
+	for (unsigned i = 0; i < config->event_cnt; i++) {
+		const struct event_spec *e = &config->events[i];
+
+		skel->rodata->grids_period_ns[i] = grids_of(e) > 1 ? NS_PER_SEC / e->frequency : 0;
+	}
 	skel->rodata->make_up_ticks = config->whole_time;
 	skel->rodata->whole_period_ns = clock_period_ns(config);
 	skel->rodata->note_ticks = has_switches;

@@ -253,8 +253,7 @@ void sampler__follow_cpus(struct sampler *s)
 	if (!s->events)
 		return;
 	perf_events__follow_cpus(s->events);
-	if (s->config.jitter)
-		perf_events__jitter(s->events);
+	perf_events__wander(s->events);
 }
 
 void sampler__set_rate(struct sampler *s, __u64 frequency)

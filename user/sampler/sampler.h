@@ -45,7 +45,7 @@ struct sampler_config {
 	/* samples say how the thread stands to the GIL; always on with time off the CPU */
 	bool states;
 	bool native, kernel; /* take native frames of user mode; take frames of the kernel */
-	bool jitter; /* clocks, which all have the same frequency, keep changing around it */
+	bool jitter; /* the rates of clocks, which all have the same frequency, wander further */
 	bool tasks; /* take the asyncio tasks that await the thread's running one */
 	bool task_names; /* include their names */
 	bool greenlets; /* take the parents of the thread's current greenlet */
@@ -92,8 +92,8 @@ void sampler__stop(struct sampler *s);
 void sampler__move(struct sampler *s);
 bool sampler__has_moved(const struct sampler *s);
 /*
- * Call a few times a second. Follows CPUs that come online or go, and gives jittering clocks a new
- * rate.
+ * Call a few times a second. Follows CPUs that come online or go, and lets the rates of clocks
+ * wander.
  */
 void sampler__follow_cpus(struct sampler *s);
 

@@ -49,7 +49,7 @@ int totals_ticks(int fd, __u32 event, struct sampler_ticks *ret)
 	if (!values)
 		return -errno;
 	for (int cpu = 0; cpu < cpus; cpu++)
-		ret->missed += values[cpu].tick.missed;
+		ret->missed += values[cpu].missed;
 	return 0;
 }
 

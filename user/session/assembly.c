@@ -29,6 +29,7 @@
 #include "target/prober.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/grids.h"
 #include "util/privileges.h"
 
 static void on_sample(void *ctx, const struct record_sample *record)
@@ -265,6 +266,16 @@ static int make_census(struct session *s)
 	return 0;
 }
 
+/* Perf events on each CPU. */
+static unsigned timer_cnt(const struct sampler_config *config)
+{
+	unsigned cnt = 0;
+
+	for (unsigned i = 0; i < config->event_cnt; i++)
+		cnt += grids_of(&config->events[i]);
+	return cnt;
+}
+
 /*
  * Opens everything that needs the rights krait is about to give up: signals, descriptors, the
  * command, probers.
@@ -273,7 +284,7 @@ static int open_outside(struct session *s, struct error *err)
 {
 	if (signals_catch(&s->signals))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "signalfd: %s", strerror(errno));
-	s->descriptors = descriptors__new(s->config->sampler.event_cnt, &s->old_files, err);
+	s->descriptors = descriptors__new(timer_cnt(&s->config->sampler), &s->old_files, err);
 	if (!s->descriptors)
 		return -1;
 	if (launch(s, err))

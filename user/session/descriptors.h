@@ -12,8 +12,8 @@ struct descriptors;
 struct error;
 
 /*
- * Raises the limit (a launched command gets *ret_old back) and reserves what that number of events
- * needs on every CPU. NULL with *err filled if the limit is too low for any recording.
+ * Raises the limit (a launched command gets *ret_old back) and reserves what that number of perf
+ * events on every CPU needs. NULL with *err filled if the limit is too low for any recording.
  */
 struct descriptors *descriptors__new(unsigned events, struct rlimit *ret_old, struct error *err);
 /* Only raises the limit: for commands that record nothing, or not yet. */
