@@ -27,8 +27,10 @@
 #include "switch_cpu.h"
 #include "thread_wait.h"
 
-/* Index of the event that the stacks belong to, and log2 of its shortest period in ns. */
-const volatile __u32 switch_event = 0, switch_shortest = SWITCH_PERIOD_SHIFT;
+/* Index of the event that the stacks belong to. */
+const volatile __u32 switch_event = 0;
+/* log2 of its shortest period in ns; user space may change it at any time. */
+volatile __u32 switch_shortest = SWITCH_PERIOD_SHIFT;
 
 /* The clock of the run queue of a thread that is on this CPU, or comes to it. */
 static __always_inline __u64 scheduler_clock(const struct task_struct *task)

@@ -288,12 +288,30 @@ def check_budget(tap, python):
     shutil.rmtree(folder)
 
 
+def check_waits(tap, python):
+    """Where waits are what costs, the shorter ones lose their stacks, before rate or depth go down."""
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    with h.start(python, "storm.py", "40"):
+        agent = Agent(folder, "--off-cpu=1ms")
+        try:
+            wait_for(lambda: "waits from" in agent.log())
+        finally:
+            tap.equal(agent.stop(), 0, "waits: it ends", agent.log()[-1500:])
+    first = (re.findall("krait: (used .*)", agent.log()) or [""])[0]
+    tap.ok(re.match(r"used \d+\.\d% of a CPU, limit 1%: now 19 Hz, 2048 frames, native frames off, waits from \d+ ms$", first),
+           "waits: only they are given up, and the limit is named", agent.log()[-1500:])
+    facts = [p.facts for body in read_windows(agent.windows) for p in otlp.Body(body).profiles]
+    tap.equal(facts[0]["krait.window.wait_ns"] if facts else None, 1000000, "waits: from which length on is said")
+    shutil.rmtree(folder)
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
     python = h.newest([p for p in h.all_interpreters() if p.root == "/" and not p.free_threaded])
     check_one_run(tap, python)
     check_budget(tap, python)
+    check_waits(tap, python)
     h.cleanup()
     tap.done()
     return 0

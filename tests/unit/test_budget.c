@@ -360,6 +360,55 @@ static void other_limits_keep_what_was_counted(void **state)
 	assert_int_equal(r.budget.starved_ns, starved_ns);
 }
 
+/* Waits are what costs: their bound goes up first, as far as it must, then the rate goes down. */
+static void short_waits_go_first(void **state)
+{
+	struct budget_config config = {
+		.wanted = { .frequency = 19, .frames_max = 2048, .wait_ns = 1000000 },
+		.cpu = 0.01,
+		.interval_ns = WINDOW_NS,
+	};
+	struct budget b;
+
+	budget_init(&b, &config);
+	for (unsigned i = 1; i <= 4; i++) {
+		assert_int_equal(b.levels[i].wait_ns, 1000000ULL << (2 * i));
+		assert_int_equal(b.levels[i].frequency, 19);
+		assert_int_equal(b.levels[i].frames_max, 2048);
+	}
+	assert_true(b.levels[5].frequency < 19);
+	config.wanted.wait_ns = 20000000;
+	budget_init(&b, &config);
+	assert_int_equal(b.levels[1].wait_ns, 80000000);
+	assert_true(b.levels[2].frequency < 19);
+	config.wanted.wait_ns = 0;
+	budget_init(&b, &config);
+	assert_true(b.levels[1].frequency < 19);
+}
+
+/* Eight times the budget for waits of a millisecond: 16 are enough, and the rate stays. */
+static void waits_are_bounded_by_as_much_as_they_cost(void **state)
+{
+	const struct budget_config config = {
+		.wanted = { .frequency = 19, .frames_max = 2048, .wait_ns = 1000000 },
+		.cpu = 0.01,
+		.interval_ns = WINDOW_NS,
+	};
+	__u64 now_ns = NS_PER_SEC, used_ns = 0;
+	struct budget b;
+
+	budget_init(&b, &config);
+	for (int second = 0; second < 200; second++) {
+		used_ns += 80000000ULL * 1000000 / budget_detail(&b)->wait_ns;
+		now_ns += NS_PER_SEC;
+		budget_meter(&b, now_ns, used_ns);
+		budget_judge(&b, now_ns, used_ns, 0, second % 10 == 9);
+		assert_int_equal(budget_detail(&b)->frequency, 19);
+	}
+	assert_true(budget_detail(&b)->wait_ns >= 4000000);
+	assert_true(budget_detail(&b)->wait_ns <= 64000000);
+}
+
 /* Does nobody else give up anything for somebody's names? */
 static void who_has_caused_it_pays_alone(void **state)
 {
@@ -423,6 +472,8 @@ int main(void)
 		cmocka_unit_test(at_the_lowest_level_starts_are_spared),
 		cmocka_unit_test(a_meter_does_not_go_backwards),
 		cmocka_unit_test(other_limits_keep_what_was_counted),
+		cmocka_unit_test(short_waits_go_first),
+		cmocka_unit_test(waits_are_bounded_by_as_much_as_they_cost),
 		cmocka_unit_test(who_has_caused_it_pays_alone),
 		cmocka_unit_test(memory_is_bounded_too),
 	};

@@ -185,6 +185,15 @@ static void set_due(struct agent *a, __u64 now_ns)
 
 /* ---- begin and end ---------------------------------------------------------------------------- */
 
+/* From which length on each wait has a stack of its own; 0: waits are not sampled. */
+static __u64 wait_ns(const struct session_config *session)
+{
+	for (unsigned i = 0; i < session->sampler.event_cnt; i++)
+		if (event_is_off_cpu(&session->sampler.events[i]))
+			return session->sampler.events[i].period;
+	return 0;
+}
+
 static struct budget_config budget_config(const struct agent *a)
 {
 	const struct session_config *session = &a->config->session;
@@ -192,7 +201,8 @@ static struct budget_config budget_config(const struct agent *a)
 	return (struct budget_config){
 		.wanted = { .frequency = session->sampler.events[0].frequency,
 			    .frames_max = KRAIT_MAX_FRAMES,
-			    .natives = session->collector.natives.native },
+			    .natives = session->collector.natives.native,
+			    .wait_ns = wait_ns(session) },
 		.cpu = a->config->cpu_budget,
 		.memory_bytes = a->config->memory_bytes,
 		.interval_ns = a->config->interval_ns,

@@ -44,6 +44,9 @@
 #define CHARGED_NS (NS_PER_SEC / 2)
 /* Budget that may be saved up, in windows. */
 #define CREDIT 0.5
+/* Each step takes stacks of waits that are so many times as long, up to about this length. */
+#define WAIT_STEP 4
+#define WAIT_NS_MAX (256 * NS_PER_MS)
 /* No clock is slower. */
 #define RATE_MIN 1ULL
 
@@ -63,6 +66,11 @@ void budget_init(struct budget *b, const struct budget_config *config)
 	b->patience = PATIENCE;
 	b->stall_next = STALL;
 	add_level(b, d);
+	/* Shorter waits still count, by chance: all that is lost is how exact their sums are. */
+	while (d.wait_ns && d.wait_ns * WAIT_STEP <= WAIT_NS_MAX) {
+		d.wait_ns *= WAIT_STEP;
+		add_level(b, d);
+	}
 	/* Steps of a third; the last ones are of 1 Hz. */
 	while (d.frequency > RATE_MIN && b->level_cnt < BUDGET_LEVELS_MAX - 5) {
 		d.frequency = d.frequency * 2 / 3 > RATE_MIN ? d.frequency * 2 / 3 : RATE_MIN;
@@ -100,6 +108,19 @@ const struct detail *budget_detail(const struct budget *b)
 	return &b->levels[b->level];
 }
 
+/* The best of the steps about waits that would fit, if cost is inverse to their length. */
+static unsigned lower_waits(const struct budget *b, unsigned level)
+{
+	double fits = (double)b->levels[b->level].wait_ns;
+
+	if (is_over_cpu(b))
+		fits *= b->share / b->config.cpu;
+	while (level + 1 < b->level_cnt && (double)b->levels[level].wait_ns < fits &&
+	       b->levels[level + 1].wait_ns > b->levels[level].wait_ns)
+		level++;
+	return level;
+}
+
 /* The best lower level whose rate would fit, if cost is proportional to the rate. */
 static unsigned lower_level(const struct budget *b)
 {
@@ -108,6 +129,8 @@ static unsigned lower_level(const struct budget *b)
 
 	if (level >= b->level_cnt)
 		return b->level;
+	if (b->levels[level].wait_ns > b->levels[b->level].wait_ns)
+		return lower_waits(b, level);
 	if (is_over_cpu(b))
 		fits *= b->config.cpu / b->share;
 	while (level + 1 < b->level_cnt && b->levels[level].frequency > RATE_MIN &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * budget.h - how much the agent may cost, and what it gives up when that is not enough: first rate,
- * then depth, then native frames; and back, one step at a time, when there is room again. If
+ * budget.h - how much the agent may cost, and what it gives up when that is not enough: first stacks
+ * of short waits, then rate, then depth, then native frames; and back, one step at a time, when there is room again. If
  * somebody has caused the cost who can pay for it alone (payers.h), nobody else gives up anything. If a
  * lower rate saves next to nothing it is restored, and not tried again for a while: then the cost
  * is not samples, but new processes. These are then looked at later, each step twice as late as the
@@ -34,6 +34,7 @@ struct detail {
 	__u64 frequency; /* Hz */
 	__u32 frames_max;
 	bool natives;
+	__u64 wait_ns; /* every wait that long has its own stack; 0: waits are not sampled */
 };
 
 struct budget_config {

@@ -93,6 +93,10 @@ static void put_price(const struct metrics *m, FILE *out)
 		out, "krait_native_frames", "gauge",
 		"1: native frames are recorded; 0: not configured, or given up to stay within the budget.",
 		m->price.natives);
+	metrics_family(
+		out, "krait_wait_seconds", "gauge",
+		"Every wait that long has its own stack, of shorter ones some; 0: no waits.");
+	metrics_seconds(out, "krait_wait_seconds", m->price.wait_ns, NULL);
 	metrics_number(out, "krait_budget_level", "gauge",
 		       "0: as configured; otherwise so many steps less, to stay within the budget.",
 		       m->price.level);

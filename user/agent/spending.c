@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "agent/spending.h"
 
+#include <stdio.h>
+
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -18,7 +20,8 @@ static struct detail detail_of(const struct spending *s)
 	if (s->burst_until_ns)
 		d = (struct detail){ .frequency = s->burst_hz,
 				     .frames_max = KRAIT_MAX_FRAMES,
-				     .natives = s->budget.levels[0].natives };
+				     .natives = s->budget.levels[0].natives,
+				     .wait_ns = s->budget.levels[0].wait_ns };
 	return d;
 }
 
@@ -26,10 +29,20 @@ static void apply_detail(struct spending *s)
 {
 	const struct detail now = detail_of(s), *d = &now;
 
-	session__set_detail(s->session, d->frequency, d->frames_max, d->natives);
-	log_info("budget", "%llu Hz, %u frames, native frames %s: %.2f%% of a CPU was used",
-		 (unsigned long long)d->frequency, d->frames_max, d->natives ? "on" : "off",
-		 100 * s->budget.share);
+	char why[64] = "", waits[32] = "";
+
+	session__set_detail(s->session, d->frequency, d->frames_max, d->natives, d->wait_ns);
+	if (s->burst_until_ns)
+		snprintf(why, sizeof(why), "a burst: ");
+	else if (s->budget.share > 0)
+		snprintf(why, sizeof(why),
+			 "used %.1f%% of a CPU, limit %g%%: ", 100 * s->budget.share,
+			 100 * s->budget.config.cpu);
+	if (d->wait_ns)
+		snprintf(waits, sizeof(waits), ", waits from %llu ms",
+			 (unsigned long long)(d->wait_ns + NS_PER_MS / 2) / NS_PER_MS);
+	log_info("budget", "%snow %llu Hz, %u frames, native frames %s%s", why,
+		 (unsigned long long)d->frequency, d->frames_max, d->natives ? "on" : "off", waits);
 }
 
 static void starve(struct spending *s)
@@ -146,6 +159,7 @@ void spending_take_price(struct spending *s, struct window *w)
 	w->price = (struct window_price){ .frequency = d->frequency,
 					  .frames_max = d->frames_max,
 					  .natives = d->natives,
+					  .wait_ns = d->wait_ns,
 					  .level = s->budget.level,
 					  .stalled = s->budget.stalled,
 					  .look_delay_ns = session__look_delay_ns(s->session) };

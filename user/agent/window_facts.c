@@ -42,6 +42,8 @@ static void put_price(struct window_facts *f, const struct window_price *p)
 	put(f, "", "rate", "", p->frequency);
 	put(f, "", "frames_max", "", p->frames_max);
 	put(f, "", "natives", "", p->natives);
+	if (p->wait_ns)
+		put(f, "", "wait_ns", "", p->wait_ns);
 	put(f, "budget", "level", "", p->level);
 	if (p->stalled)
 		put(f, "budget", "stalled", "", 1);

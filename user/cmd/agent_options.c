@@ -12,6 +12,7 @@
 #include "util/units.h"
 
 #define DEFAULT_HZ 19
+#define DEFAULT_OFF_CPU_NS (20 * NS_PER_MS)
 #define DEFAULT_INTERVAL_NS (10 * NS_PER_SEC)
 #define DEFAULT_CPU_BUDGET 0.01
 #define DEFAULT_MEMORY (512ULL << 20)
@@ -40,8 +41,8 @@ static const struct argp_option options[] = {
 	{ "freq", 'F', "HZ", OPTION_ALIAS },
 	{ "interval", 'i', "TIME", 0, "length of a window, 1s to 60s (default 10s)" },
 	{ "off-cpu", LIVE_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
-	  "also time off the CPU, with waits for the GIL apart. TIME as "
-	  "in krait record" },
+	  "also time off the CPU, with waits for the GIL apart: each wait of 20ms or TIME has its stack, and of shorter "
+	  "ones some" },
 	LIVE_NATIVE_OPTIONS,
 	{ "async", LIVE_ASYNC, "WHAT", OPTION_ARG_OPTIONAL,
 	  "for asyncio programs (CPython 3.14 and later) the stack of tasks (the default); \"both\" keeps the frames of "
@@ -185,6 +186,7 @@ void agent_options_parse(struct agent_options *ret, int argc, char **argv)
 	memset(ret, 0, sizeof(*ret));
 	live_options_defaults(&ret->record);
 	ret->record.frequency = DEFAULT_HZ;
+	ret->record.off_cpu_ns = DEFAULT_OFF_CPU_NS;
 	ret->interval_ns = DEFAULT_INTERVAL_NS;
 	ret->cpu_budget = DEFAULT_CPU_BUDGET;
 	ret->memory_bytes = DEFAULT_MEMORY;

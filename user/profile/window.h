@@ -39,6 +39,7 @@ struct window_price {
 	__u64 frequency; /* Hz */
 	__u32 frames_max;
 	bool natives;
+	__u64 wait_ns; /* every wait that long had its own stack; 0: waits were not sampled */
 	unsigned level; /* 0: everything requested; otherwise how many steps less */
 	bool stalled; /* over budget, but less detail would cost as much */
 	__u64 look_delay_ns; /* delay before new processes were looked at */

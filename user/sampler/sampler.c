@@ -29,6 +29,7 @@
 #include "sampler/totals.h"
 #include "sampler/unwind_maps.h"
 #include "sampler/uprobes.h"
+#include "switch.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 
@@ -264,8 +265,10 @@ void sampler__set_rate(struct sampler *s, __u64 frequency)
 	s->skel->data->clock_period_ns = NS_PER_SEC / frequency;
 }
 
-void sampler__set_detail(struct sampler *s, __u32 frames_max, bool natives)
+void sampler__set_detail(struct sampler *s, __u32 frames_max, bool natives, __u64 wait_ns)
 {
+	if (wait_ns)
+		s->skel->data->switch_shortest = switch_threshold_shift(wait_ns);
 	s->skel->data->frames_max = frames_max;
 	s->skel->data->natives_on = natives;
 }

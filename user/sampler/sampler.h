@@ -106,7 +106,7 @@ void sampler__set_rate(struct sampler *s, __u64 frequency);
  * Ends Python stacks after that many frames (at most KRAIT_MAX_FRAMES); turns native frames on or
  * off.
  */
-void sampler__set_detail(struct sampler *s, __u32 frames_max, bool natives);
+void sampler__set_detail(struct sampler *s, __u32 frames_max, bool natives, __u64 wait_ns);
 /* While on, new processes do not wake us: they are read together with what comes next. */
 void sampler__hush(struct sampler *s, bool on);
 

@@ -96,7 +96,7 @@ static int configure(struct switches *s, const struct sampler_config *config, bo
 	    bpf_program__set_attach_target(s->arrival, 0, arrivals[arrival].function))
 		return -1;
 	skel->rodata->switch_event = index;
-	skel->rodata->switch_shortest = switch_threshold_shift(event->period);
+	skel->data->switch_shortest = switch_threshold_shift(event->period);
 	if (bpf_program__set_autoload(skel->progs.switch_threads, true) ||
 	    bpf_program__set_autoload(s->arrival, true))
 		return -1;

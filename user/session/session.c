@@ -223,10 +223,11 @@ int session__end_inputs(struct session *s)
 	return s->inputs ? input_writer__end(s->inputs) : 0;
 }
 
-void session__set_detail(struct session *s, __u64 frequency, __u32 frames_max, bool natives)
+void session__set_detail(struct session *s, __u64 frequency, __u32 frames_max, bool natives,
+			 __u64 wait_ns)
 {
 	sampler__set_rate(s->sampler, frequency);
-	sampler__set_detail(s->sampler, frames_max, natives);
+	sampler__set_detail(s->sampler, frames_max, natives, wait_ns);
 }
 
 void session__spare(struct session *s, unsigned steps)

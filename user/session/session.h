@@ -154,10 +154,12 @@ bool session__lacks_rows(const struct session *s);
  */
 __u64 session__rows_read(const struct session *s);
 /*
- * Between two steps: changes the clocks' rate, the depth at which Python stacks end, and whether
- * native frames are taken (if the session takes them at all).
+ * Between two steps: changes the clocks' rate, the depth at which Python stacks end, whether native
+ * frames are taken (if the session takes them at all), and from which length on every wait has a
+ * stack of its own; 0: no change.
  */
-void session__set_detail(struct session *s, __u64 frequency, __u32 frames_max, bool natives);
+void session__set_detail(struct session *s, __u64 frequency, __u32 frames_max, bool natives,
+			 __u64 wait_ns);
 /*
  * Between two steps: looks at new processes later (processes__spare()), so that short-lived ones
  * cost next to nothing. 0: at once; at most SESSION_SPARING_MAX.
