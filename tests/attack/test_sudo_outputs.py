@@ -5,6 +5,7 @@ a file of root's, changes no ownership, and destroys nothing if it fails."""
 # run-tests: beside others
 import contextlib
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -15,6 +16,7 @@ import attack
 
 USER = 65534
 SECRET = "of root's alone\n"
+TERMINAL = b"zzz|a terminal,\n\tam, cols#80, lines#24, clear=\\E[H\\E[2J, cup=\\E[%i%p1%d;%p2%dH,\n"
 
 
 def sudo(**more):
@@ -140,6 +142,58 @@ def check_environment(tap, python):
         s.ok(done.code in (0, 6, 7), "SUDO_UID=0 of a user is nothing", done.code, done.words)
 
 
+def check_agent(tap, python):
+    """What the agent reads is sent away, or quoted in messages: nothing that the user behind sudo cannot read."""
+    with Stage(tap, "S5: files of krait agent", python) as stage:
+        secret, folder = stage.secret.outside("file"), stage.secret.path
+        common = ("agent", "-i", "1s", "-d", "1s")
+
+        def agent(*args):
+            return attack.krait(*common, *args, env=sudo(), timeout=20, folder=stage.mine.path)
+
+        for option in "--export-token-file", "--export-ca", "--listen-token-file":
+            k = agent("--otlp-endpoint", "http://127.0.0.1:1", option, secret, "--listen", "127.0.0.1:0")
+            stage.ok(k.code == 2 and "the user behind sudo may not read it" in k.said, option + " of root's is refused",
+                     k.code, k.words)
+        k = agent("--config", secret)
+        stage.ok(k.code == 2 and "may not read it" in k.said and SECRET[:2] not in k.said.replace(secret, ""),
+                 "--config of root's is not quoted", k.code, k.words)
+        for option, name in ("--spool", "spool"), ("--keep-dir", "keep"), ("--listen", "unix"):
+            path = os.path.join(folder, name)
+            more = () if option == "--listen" else ("--otlp-endpoint", "http://127.0.0.1:1") \
+                if option == "--spool" else ("--otlp-dir", "w", "--keep", "1h")
+            k = agent(option, "unix:" + path if option == "--listen" else path, *more)
+            stage.ok(k.code != 0 and not os.path.exists(path), option + " in a folder of root's makes nothing there",
+                     k.code, k.words)
+        mine = stage.mine.outside("keep")
+        k = agent("--keep-dir", mine, "--keep", "1h", "--otlp-dir", "w")
+        stage.ok(k.code == 0 and os.path.exists(mine) and os.stat(mine).st_uid == USER and
+                 all(os.stat(os.path.join(mine, n)).st_uid == USER for n in os.listdir(mine)),
+                 "a folder of the user's gets files of the user's", k.code, k.words)
+
+
+def check_terminals(tap):
+    """With file capabilities ncurses would read descriptions of terminals from wherever the caller says."""
+    folder = attack.Folder()
+    copy = folder.outside("kcap")
+    shutil.copy(attack.h.KRAIT, copy)
+    os.chmod(copy, 0o755)
+    caps = "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_checkpoint_restore,cap_syslog+ep"
+    if subprocess.run(["setcap", caps, copy], stderr=subprocess.DEVNULL).returncode:
+        tap.skip("S11: descriptions of terminals", "no setcap, or no file capabilities here")
+        return
+    os.mkdir(folder.outside("home"))
+    for where in folder.outside("ti"), folder.outside("home/.terminfo"):
+        subprocess.run(["tic", "-x", "-o", where, "-"], input=TERMINAL, stderr=subprocess.DEVNULL)
+        subprocess.run(["chmod", "-R", "a+rX", where])
+    env = {"TERM": "zzz", "TERMINFO": folder.outside("ti"), "HOME": folder.outside("home"), "PATH": os.environ["PATH"]}
+    line = ["script", "-qec", "%s top -d 1s" % copy, "/dev/null"]
+    for home in {}, {"TERMINFO": "/nonexistent"}:
+        done = subprocess.run([*attack.as_user(USER), *line], env=dict(env, **home), capture_output=True, timeout=20)
+        tap.ok(b"zzz" in done.stdout and b"\033[H\033[2J" not in done.stdout,
+               "S11: krait top does not know the caller's own terminal", done.stdout[-500:])
+
+
 def check_race(tap, python):
     """Somebody keeps replacing the file at the output's name."""
     with Stage(tap, "C1: a race for the name of the output", python) as s:
@@ -217,8 +271,9 @@ def main():
     else:
         subprocess.run(["rm", "-rf", "/nonexistent-krait"], check=True)
         for check in check_links, check_devices, check_home, check_owner, check_environment, check_race, \
-                check_failures, check_descriptors, check_limits:
+                check_failures, check_descriptors, check_limits, check_agent:
             check(tap, found[0])
+        check_terminals(tap)
     attack.end(tap)
 
 

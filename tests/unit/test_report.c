@@ -71,6 +71,42 @@ static void a_good_end(void **state)
 	assert_int_equal(s.report.state, REPORT_DONE);
 }
 
+static size_t seen_bytes[2];
+
+static void count_text(void *ctx, bool is_stderr, const char *text, size_t len)
+{
+	seen_bytes[is_stderr] += len;
+}
+
+/* The process decides how much it sends; krait's output may be a file. */
+static void there_is_an_end_to_its_text(void **state)
+{
+	static char message[5 + REPORT_TEXT_MAX] = { 'O', (char)(REPORT_TEXT_MAX & 255),
+						     (char)(REPORT_TEXT_MAX >> 8) };
+	static struct seen s;
+
+	begin(&s);
+	s.report.text = count_text;
+	report_take(&s.report, "S\0\0\0\0", 5);
+	for (size_t i = 0; i < REPORT_ALL_MAX / REPORT_TEXT_MAX + 1000; i++)
+		report_take(&s.report, message, sizeof(message));
+	assert_int_equal(seen_bytes[0], REPORT_ALL_MAX);
+	assert_int_equal(seen_bytes[1], strlen(REPORT_LEFT_OUT));
+	assert_false(s.report.over);
+	report_take(&s.report, "D\0\0\0\0", 5);
+	assert_int_equal(s.report.state, REPORT_DONE);
+}
+
+static void unasked_text_is_broken(void **state)
+{
+	static struct seen s;
+
+	begin(&s);
+	s.report.text = NULL;
+	report_take(&s.report, "S\0\0\0\0O\1\0\0\0x", 11);
+	assert_int_equal(s.report.state, REPORT_BROKEN);
+}
+
 static void an_end_without_a_word_is_broken(void **state)
 {
 	static struct seen s;
@@ -124,6 +160,8 @@ int main(void)
 		cmocka_unit_test(it_comes_in_any_parts),
 		cmocka_unit_test(a_good_end),
 		cmocka_unit_test(an_end_without_a_word_is_broken),
+		cmocka_unit_test(there_is_an_end_to_its_text),
+		cmocka_unit_test(unasked_text_is_broken),
 		cmocka_unit_test(nonsense_is_broken),
 		cmocka_unit_test(an_error_is_bounded),
 	};

@@ -15,6 +15,7 @@
 #include "util/cleanup.h"
 #include "util/error.h"
 #include "util/vec.h"
+#include "util/sudo_user.h"
 
 #define FILE_MAX (64U << 10)
 /* inih splits longer lines. */
@@ -101,7 +102,7 @@ static int check_writers(const char *path, const struct stat *st, struct error *
 {
 	if (!S_ISREG(st->st_mode))
 		return error_set(err, EINVAL, EXIT_CODE_USAGE, "%s is not a regular file", path);
-	if (st->st_uid != 0 && st->st_uid != geteuid())
+	if (st->st_uid != 0 && st->st_uid != sudo_user_uid())
 		return error_set(err, EPERM, EXIT_CODE_USAGE,
 				 "%s belongs to another user, who could decide where krait sends "
 				 "what it sees (chown root %s)",
@@ -119,12 +120,15 @@ static int check_writers(const char *path, const struct stat *st, struct error *
 /* Returns the file's text, to be freed; NULL with *err filled. */
 static char *read_config(const char *path, struct stat *st, struct error *err)
 {
-	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	cleanup_close int fd = sudo_user_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	cleanup_free char *text = malloc(FILE_MAX + 1);
 	ssize_t len = 0, n = 1;
 
 	if (fd < 0 || fstat(fd, st) || !text) {
-		error_set(err, errno, EXIT_CODE_USAGE, "cannot read %s: %s", path, strerror(errno));
+		int errnum = fd < 0 ? -fd : errno;
+
+		error_set(err, errnum, EXIT_CODE_USAGE, "cannot read %s: %s", path,
+			  sudo_user_why(errnum));
 		return NULL;
 	}
 	if (check_writers(path, st, err))

@@ -318,11 +318,11 @@ int cmd_exec(int argc, char **argv)
 	if (!e)
 		return EXIT_CODE_KERNEL;
 	e->script = e->report = e->pidfd = e->signals.fd = -1;
-	e->said.text = on_text;
-	e->said.ctx = e;
 	exec_print_init(&e->out, stdout);
 	exec_print_init(&e->err, stderr);
 	exec_options_parse(&e->options, argc, argv);
+	e->said.text = e->options.capture ? on_text : NULL;
+	e->said.ctx = e;
 	e->found.process.pid = e->options.pid;
 	code = start(e);
 	if (!code)

@@ -12,6 +12,7 @@
 
 #include "util/cleanup.h"
 #include "util/error.h"
+#include "util/sudo_user.h"
 
 static int fail(struct error *err, int errnum, const char *dir, const char *why)
 {
@@ -20,15 +21,20 @@ static int fail(struct error *err, int errnum, const char *dir, const char *why)
 
 static int open_folder(const char *dir, struct error *err)
 {
-	struct stat st;
+	cleanup_sudo_user struct sudo_user_scope scope = { .entered = false };
 	cleanup_close int fd = -1;
+	struct stat st;
+	int r;
 
+	r = sudo_user_enter(&scope);
+	if (r)
+		return fail(err, -r, dir, strerror(-r));
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return fail(err, errno, dir, strerror(errno));
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st))
 		return fail(err, errno, dir, strerror(errno));
-	if (st.st_uid != geteuid())
+	if (st.st_uid != sudo_user_uid())
 		return fail(err, EPERM, dir, "it belongs to another user");
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
 		return fail(err, EPERM, dir, "others can write to it (chmod go-w)");
@@ -39,13 +45,17 @@ static int open_folder(const char *dir, struct error *err)
 
 static int open_file(int folder, const char *name, const char *dir, struct error *err)
 {
-	cleanup_close int fd =
-		openat(folder, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	cleanup_sudo_user struct sudo_user_scope scope = { .entered = false };
+	cleanup_close int fd = -1;
+	int r = sudo_user_enter(&scope);
 	struct stat st;
 
+	if (r)
+		return fail(err, -r, dir, strerror(-r));
+	fd = openat(folder, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (fd < 0 || fstat(fd, &st))
 		return fail(err, errno, dir, strerror(errno));
-	if (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != geteuid())
+	if (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != sudo_user_uid())
 		return fail(err, EINVAL, dir,
 			    "it has files in it that are not the spool's: choose an empty "
 			    "folder");

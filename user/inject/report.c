@@ -31,6 +31,18 @@ static void break_off(struct report *r)
 	r->over = true;
 }
 
+static void give_text(struct report *r, bool is_stderr, const char *text, size_t len)
+{
+	size_t room = REPORT_ALL_MAX - r->given;
+
+	if (!room)
+		return;
+	r->text(r->ctx, is_stderr, text, len < room ? len : room);
+	r->given += len < room ? len : room;
+	if (r->given == REPORT_ALL_MAX)
+		r->text(r->ctx, true, REPORT_LEFT_OUT, strlen(REPORT_LEFT_OUT));
+}
+
 static void take_message(struct report *r, char kind, const char *text, size_t len)
 {
 	switch (kind) {
@@ -40,8 +52,10 @@ static void take_message(struct report *r, char kind, const char *text, size_t l
 		return;
 	case 'O':
 	case 'E':
-		if (r->state == REPORT_BEGUN)
-			r->text(r->ctx, kind == 'E', text, len);
+		if (!r->text)
+			break_off(r);
+		else if (r->state == REPORT_BEGUN)
+			give_text(r, kind == 'E', text, len);
 		return;
 	case 'D':
 		if (r->state == REPORT_BEGUN)

@@ -13,6 +13,9 @@
 
 /* Text of one message, which is written in one piece (PIPE_BUF). */
 #define REPORT_TEXT_MAX 4091
+/* Text of all messages together; what comes after it is left out. */
+#define REPORT_ALL_MAX (64U << 20)
+#define REPORT_LEFT_OUT "\n[more left out]\n"
 /* Text of the exception that a script raised. */
 #define REPORT_ERROR_MAX 65536
 
@@ -30,8 +33,10 @@ typedef void (*report_text_fn)(void *ctx, bool is_stderr, const char *text, size
 struct report {
 	enum report_state state;
 	bool over; /* no more messages are expected */
-	report_text_fn text;
+	report_text_fn
+		text; /* NULL: nobody has asked for it, so a message with text makes no sense */
 	void *ctx;
+	size_t given; /* bytes of text so far */
 	char buf[5 + REPORT_TEXT_MAX];
 	size_t len;
 	char error[REPORT_ERROR_MAX]; /* NUL-terminated, not printable yet */

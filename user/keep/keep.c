@@ -18,6 +18,7 @@
 #include "util/error.h"
 #include "util/log.h"
 #include "util/metrics_text.h"
+#include "util/sudo_user.h"
 
 #define SLICE_NS (60 * NS_PER_SEC)
 /* After a failure: samples are missed for this long. */
@@ -43,7 +44,11 @@ struct keep {
 
 static int lock_folder(struct keep *k, struct error *err)
 {
-	k->lock = openat(k->folder, SLICES_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	cleanup_sudo_user struct sudo_user_scope scope = { .entered = false };
+
+	if (!sudo_user_enter(&scope))
+		k->lock = openat(k->folder, SLICES_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+				 0600);
 	if (k->lock >= 0 && !flock(k->lock, LOCK_EX | LOCK_NB))
 		return 0;
 	if (errno == EWOULDBLOCK)
@@ -52,6 +57,17 @@ static int lock_folder(struct keep *k, struct error *err)
 				 k->config.folder);
 	return error_set(err, errno, EXIT_CODE_OUTPUT, "%s/" SLICES_LOCK ": %s", k->config.folder,
 			 strerror(errno));
+}
+
+/* Returns 0 or -errno. */
+static int forget_request(struct keep *k)
+{
+	cleanup_sudo_user struct sudo_user_scope scope = { .entered = false };
+	int err = sudo_user_enter(&scope);
+
+	if (err)
+		return err;
+	return unlinkat(k->folder, SLICES_REQUEST, 0) && errno != ENOENT ? -errno : 0;
 }
 
 static int open_folder(struct keep *k, struct error *err)
@@ -241,13 +257,16 @@ void keep__forget(void *keep)
 /* The requester wants what there is by now: the open window's accounts come with the next capture. */
 static void answer_request(struct keep *k)
 {
+	int err;
+
 	if (!is_requested(k))
 		return;
 	end_file(k);
 	make_room(k, 0);
-	if (unlinkat(k->folder, SLICES_REQUEST, 0) && errno != ENOENT)
+	err = forget_request(k);
+	if (err)
 		log_warn("memory", "%s/" SLICES_REQUEST " cannot be removed: %s", k->config.folder,
-			 strerror(errno));
+			 strerror(-err));
 }
 
 void keep__step(void *keep, __u64 now_ns)
@@ -289,7 +308,7 @@ struct keep *keep__new(const struct keep_config *config, struct error *err)
 			  KEEP_BYTES_MIN >> 20);
 	else if (!open_folder(k, err)) {
 		make_room(k, 0);
-		(void)!unlinkat(k->folder, SLICES_REQUEST, 0);
+		(void)forget_request(k);
 		return k;
 	}
 	keep__free(k);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "util/cleanup.h"
+#include "util/sudo_user.h"
 #include "util/vec.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
@@ -65,15 +66,19 @@ bool slice_parse(struct slice *ret, const char *name)
 
 int slices_open_folder(const char *path, bool make)
 {
+	cleanup_sudo_user struct sudo_user_scope scope = { .entered = false };
 	cleanup_close int fd = -1;
+	int err = sudo_user_enter(&scope);
 	struct stat st;
 
+	if (err)
+		return err;
 	if (make && mkdir(path, 0700) && errno != EEXIST)
 		return -errno;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st))
 		return -errno;
-	if (st.st_uid != geteuid() || st.st_mode & 022)
+	if (st.st_uid != sudo_user_uid() || st.st_mode & 022)
 		return -EPERM;
 	return take_fd(&fd);
 }
@@ -112,10 +117,14 @@ __u64 slices_bytes_of(int folder, const char *name)
 
 int slices_remove(int folder, const char *name)
 {
+	cleanup_sudo_user struct sudo_user_scope scope = { .entered = false };
 	char path[SLICE_NAME_MAX + sizeof(LIBRARIES)];
-	DIR *dir = open_libraries(folder, name);
+	int r = sudo_user_enter(&scope);
+	DIR *dir = r ? NULL : open_libraries(folder, name);
 	struct dirent *entry;
 
+	if (r)
+		return r;
 	/* Remove what refers to the others first. */
 	if (unlinkat(folder, name, 0) && errno != ENOENT) {
 		int err = -errno;

@@ -14,6 +14,7 @@
 
 #include "util/cleanup.h"
 #include "util/error.h"
+#include "util/sudo_user.h"
 
 #define BACKLOG 16
 #define UNIX_PREFIX "unix:"
@@ -29,7 +30,8 @@ static void remove_stale(const struct sockaddr_un *at)
 	cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct stat st;
 
-	if (fd < 0 || lstat(at->sun_path, &st) || !S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
+	if (fd < 0 || lstat(at->sun_path, &st) || !S_ISSOCK(st.st_mode) ||
+	    st.st_uid != sudo_user_uid())
 		return;
 	if (connect(fd, (const struct sockaddr *)at, sizeof(*at)) && errno == ECONNREFUSED)
 		unlink(at->sun_path);
@@ -37,13 +39,18 @@ static void remove_stale(const struct sockaddr_un *at)
 
 static int open_unix(const char *path, const char *address, struct error *err)
 {
+	cleanup_sudo_user struct sudo_user_scope scope = { .entered = false };
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int r;
 	cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (*path != '/' || strlen(path) >= sizeof(at.sun_path))
 		return fail(err, EINVAL, address,
 			    "the path must begin with / and have at most 107 bytes");
 	memcpy(at.sun_path, path, strlen(path));
+	r = sudo_user_enter(&scope);
+	if (r)
+		return fail(err, -r, address, strerror(-r));
 	remove_stale(&at);
 	/* The socket is created with its final mode, so others can connect at no time. */
 	if (fd < 0 || fchmod(fd, 0600) || bind(fd, (struct sockaddr *)&at, sizeof(at)) ||
@@ -118,13 +125,14 @@ unsigned listen_port(int fd)
 
 void listen_close(int fd)
 {
+	cleanup_sudo_user struct sudo_user_scope scope = { .entered = false };
 	struct sockaddr_un at = { 0 };
 	socklen_t len = sizeof(at) - 1;
 
 	if (fd < 0)
 		return;
 	if (!getsockname(fd, (struct sockaddr *)&at, &len) && at.sun_family == AF_UNIX &&
-	    *at.sun_path)
+	    *at.sun_path && !sudo_user_enter(&scope))
 		unlink(at.sun_path);
 	close(fd);
 }

@@ -74,9 +74,17 @@ static int raise_stack(struct error *err)
 /* Libraries read these variables by themselves. */
 static void forget_variables(void)
 {
-	static const char *const names[] = { "DEBUGINFOD_URLS", "DEBUGINFOD_CACHE_PATH",
-					     "DEBUGINFOD_PROGRESS", "DEBUGINFOD_VERBOSE",
-					     "DEBUGINFOD_HEADERS_FILE" };
+	/* libdebuginfod's; ncurses', which also looks below the home folder. */
+	static const char *const names[] = { "DEBUGINFOD_URLS",
+					     "DEBUGINFOD_CACHE_PATH",
+					     "DEBUGINFOD_PROGRESS",
+					     "DEBUGINFOD_VERBOSE",
+					     "DEBUGINFOD_HEADERS_FILE",
+					     "TERMINFO",
+					     "TERMINFO_DIRS",
+					     "TERMCAP",
+					     "TERMPATH",
+					     "HOME" };
 
 	if (!getauxval(AT_SECURE))
 		return;

@@ -10,6 +10,7 @@
 
 #include "util/cleanup.h"
 #include "util/error.h"
+#include "util/sudo_user.h"
 
 #define FILE_SIZE_MAX (1U << 20)
 
@@ -20,7 +21,7 @@ static int refuse(struct error *err, int errnum, const char *what, const char *p
 }
 
 /*
- * Requires a regular file that belongs to root or us and that nobody else may write; a secret one
+ * Requires a regular file that belongs to root or the caller and that nobody else may write; a secret one
  * must not be readable by everybody.
  */
 static int check_file(int fd, const char *path, const char *what, bool secret, struct error *err)
@@ -31,7 +32,7 @@ static int check_file(int fd, const char *path, const char *what, bool secret, s
 		return refuse(err, errno, what, path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return refuse(err, EINVAL, what, path, "it is not a regular file");
-	if (st.st_uid && st.st_uid != geteuid())
+	if (st.st_uid && st.st_uid != sudo_user_uid())
 		return refuse(err, EPERM, what, path, "it belongs to another user");
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
 		return refuse(err, EPERM, what, path, "others can write to it (chmod go-w)");
@@ -52,9 +53,9 @@ int secret_file_read(char **ret, const char *path, const char *what, bool secret
 
 	if (!path)
 		return 0;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = sudo_user_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return refuse(err, errno, what, path, strerror(errno));
+		return refuse(err, -fd, what, path, sudo_user_why(-fd));
 	r = check_file(fd, path, what, secret, err);
 	if (r)
 		return r;

@@ -2,6 +2,7 @@
 #include "util/sudo_user.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <linux/capability.h>
@@ -244,4 +245,19 @@ int sudo_user_make_folders(const char *base, const char *path)
 			return -errno;
 	}
 	return 0;
+}
+
+int sudo_user_open(const char *path, int flags)
+{
+	cleanup_sudo_user struct sudo_user_scope scope = { .entered = false };
+	int err = sudo_user_enter(&scope), fd = err ? -1 : open(path, flags | O_CLOEXEC);
+
+	return err ? err : fd < 0 ? -errno : fd;
+}
+
+const char *sudo_user_why(int errnum)
+{
+	return errnum == EACCES && sudo_user_uid() != geteuid() ?
+		       "the user behind sudo may not read it, nor may krait for that user" :
+		       strerror(errnum);
 }

@@ -37,6 +37,11 @@ int sudo_user_enter(struct sudo_user_scope *ret) __attribute__((warn_unused_resu
 void sudo_user_leave(struct sudo_user_scope *scope);
 #define cleanup_sudo_user __attribute__((cleanup(sudo_user_leave)))
 
+/* Opens a file for reading as the caller, O_CLOEXEC. Returns a descriptor or -errno. */
+int sudo_user_open(const char *path, int flags) __attribute__((warn_unused_result, nonnull));
+/* strerror(), and whose rights were missing if that is not obvious. */
+const char *sudo_user_why(int errnum);
+
 /*
  * For a program that stays root: takes on the caller's groups and stores his ids as saved ids, so
  * that sudo_user_enter() works without CAP_SETUID and CAP_SETGID. Call before threads and scopes.
