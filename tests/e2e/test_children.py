@@ -8,11 +8,13 @@ interpreter shutdown) is not checked."""
 import glob
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 
 import harness as h
+import otlp
 
 # What to start, its exit code, and the functions that must appear.
 CASES = [
@@ -144,6 +146,62 @@ def check_untouched(tap, python):
     tap.ok(b"own error" in krait.stderr, name + " has its standard error", krait.stderr)
 
 
+def programs(stacks):
+    """Returns {script: pids} of folded stacks with --label script,pid."""
+    found = {}
+    for stack, _ in stacks:
+        # NAME_[pid_12,_script]
+        match = re.fullmatch(r"\S+_\[pid_(\d+)(?:,_(.*))?\]", stack[0])
+        found.setdefault(match.group(2) if match else stack[0], set()).add(match.group(1) if match else "")
+    return found
+
+
+def check_commands(tap, python):
+    """Until its exec a fork is its parent's program: a command that a service starts is no program of its own."""
+    for how in ("run", "preexec", "fork", "posix"):
+        name = "%s: commands.py %s" % (python.name, how)
+        folder = python.scratch()
+        recording = h.record("-F", "4999", "--label", "script,pid", lines=False,
+                             command=python.command(python.target("commands.py"), how, "0.7", python.inside(folder)))
+        shutil.rmtree(folder)
+        found = programs(recording.stacks)
+        tap.ok(set(found) == {"commands.py"} and len(found["commands.py"]) > 2, name + ": one program, many processes",
+               {k: len(v) for k, v in found.items()}, recording.err)
+    name = python.name + ": commands.py python"
+    folder = python.scratch()
+    recording = h.record("-F", "4999", lines=False,
+                         command=python.command(python.target("commands.py"), "python", "1", python.inside(folder)))
+    shutil.rmtree(folder)
+    of = {what: {s[0] for s, _ in recording.stacks if what in s[-1]} for what in ("before_exec", "child_work")}
+    tap.ok(all("commands.py" in p for p in of["before_exec"]) and of["before_exec"] and
+           all("child.py" in p for p in of["child_work"]) and of["child_work"],
+           name + ": another script is another program, from its exec on", of)
+
+
+def check_services(tap, python):
+    """The same for top, and for an agent's services."""
+    folder = python.scratch()
+    with h.Target(python.command(python.target("commands.py"), "run", "0", python.inside(folder)),
+                  dict(os.environ, OTEL_SERVICE_NAME="commander")) as target:
+        done = h.run_krait("top", "--batch", "-F", "4999", "-n", "2", "-i", "500ms", "--view", "processes", "-p", str(target.pid))
+        tap.ok("[commands.py]" in done.stdout and "mytool" not in done.stdout, python.name + ": top", done.stdout, done.stderr)
+        with h.tempfile.TemporaryDirectory(prefix="krait-e2e-") as windows:
+            with subprocess.Popen([h.KRAIT, "agent", "-i", "1s", "-F", "4999", "--otlp-dir", windows], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as agent:
+                h.wait_until(lambda: len(glob.glob(windows + "/*")) >= 3, agent)
+                agent.send_signal(signal.SIGTERM)
+                agent.wait(h.PATIENCE_SECS)
+            found = set()
+            for path in glob.glob(windows + "/*"):
+                with open(path, "rb") as f:
+                    found |= {(p.resource.get("service.name"), p.resource.get("process.executable.name"))
+                              for p in otlp.Body(f.read()).profiles}
+    shutil.rmtree(folder)
+    mine = {service for service, _ in found}
+    tap.ok("commander" in mine and not {"mytool", "sh", "dash"} & {x for pair in found for x in pair} and
+           "commands.py" not in mine, python.name + ": services of an agent", sorted(map(str, found)))
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -164,6 +222,9 @@ def main():
         check_shell(tap, python)
         check_short_lives(tap, python)
         check_untouched(tap, python)
+        check_services(tap, python)
+    for python in h.few(pythons):
+        check_commands(tap, python)
     h.cleanup()
     tap.done()
 

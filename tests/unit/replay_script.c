@@ -115,6 +115,8 @@ static void put_found(struct script *s, double ms, const struct actor *a, enum p
 	found.process.offsets.interp.code_object_generation = PYOFF_ABSENT;
 
 	snprintf(found.process.comm, sizeof(found.process.comm), "%s", a->comm);
+	snprintf(found.context.script, sizeof(found.context.script), "%s",
+		 a->script ? a->script : "");
 	if (why)
 		snprintf(found.process.why, sizeof(found.process.why), "%s", why);
 	if (op == PROBE_OPEN)

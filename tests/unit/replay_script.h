@@ -36,6 +36,7 @@ struct actor {
 	/* PY_VERSION_HEX if it publishes more; 0: 3.13, which publishes nothing more */
 	__u32 version;
 	uid_t uid; /* below OWNER_CNT, also the owner of its records */
+	const char *script; /* by its command line; NULL: none */
 };
 
 struct script {

@@ -150,12 +150,40 @@ static void another_process_of_that_number_is_not_taken_for_it(void **state)
 	struct probed *right, *wrong;
 
 	assert_int_equal(process_start_ticks(pid, &ticks), 0);
-	right = probed__open(p, pid, ticks);
-	wrong = probed__open(p, pid, ticks + 1);
+	right = probed__open(p, pid, ticks, (struct probe_image){ 0 });
+	wrong = probed__open(p, pid, ticks + 1, (struct probe_image){ 0 });
 	assert_non_null(probed__ids(right, true));
 	assert_null(probed__ids(wrong, true));
 	probed__free(right);
 	probed__free(wrong);
+	end(pid);
+	prober__free(p);
+}
+
+/* After an exec it is the same process, with another program: of that nothing is read. */
+static void another_image_is_not_taken_for_it(void **state)
+{
+	struct prober *p = new_prober();
+	pid_t pid = process_fork_waiting(0, 0);
+	struct probed *right, *wrong, *known;
+	struct proc_stat stat;
+
+	assert_int_equal(proc_stat_read(pid, &stat), 0);
+	assert_true(stat.start_stack > 1);
+	right = probed__open(p, pid, stat.start_ticks,
+			     (struct probe_image){ .image_addr = stat.start_stack });
+	wrong = probed__open(p, pid, stat.start_ticks,
+			     (struct probe_image){ .image_addr = stat.start_stack - 4096 });
+	/* If only its runtime is known, there must be something. */
+	known = probed__open(p, pid, stat.start_ticks, (struct probe_image){ 0, 4096 });
+	assert_non_null(probed__ids(right, true));
+	assert_int_equal(probed__ids(right, true)->image_addr, stat.start_stack);
+	assert_null(probed__ids(wrong, true));
+	assert_null(probed__context(wrong, true, NULL));
+	assert_null(probed__ids(known, true));
+	probed__free(right);
+	probed__free(wrong);
+	probed__free(known);
 	end(pid);
 	prober__free(p);
 }
@@ -206,7 +234,7 @@ static void memory_is_read_through_it(void **state)
 		text[i] = (char)(i * 7 / 3);
 	pid = process_fork_waiting(NOBODY, NOBODY);
 	assert_int_equal(process_start_ticks(pid, &ticks), 0);
-	probed = probed__open(p, pid, ticks);
+	probed = probed__open(p, pid, ticks, (struct probe_image){ 0 });
 	m = probed__memory(probed);
 	assert_int_equal(memory_read(m, (__u64)(uintptr_t)text, got, sizeof(got)), 0);
 	assert_memory_equal(text, got, sizeof(got));
@@ -272,7 +300,7 @@ static struct probed *open_process(struct prober *p, pid_t pid)
 	__u64 ticks;
 
 	assert_int_equal(process_start_ticks(pid, &ticks), 0);
-	probed = probed__open(p, pid, ticks);
+	probed = probed__open(p, pid, ticks, (struct probe_image){ 0 });
 	assert_non_null(probed__ids(probed, true));
 	return probed;
 }
@@ -423,6 +451,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_python_is_identified_with_descriptors),
 		cmocka_unit_test(what_is_no_python_or_gone_has_no_descriptors),
 		cmocka_unit_test(another_process_of_that_number_is_not_taken_for_it),
+		cmocka_unit_test(another_image_is_not_taken_for_it),
 		cmocka_unit_test(many_are_asked_at_once),
 		cmocka_unit_test(who_is_forgotten_is_not_called),
 		cmocka_unit_test(memory_is_read_through_it),

@@ -62,7 +62,7 @@ static struct sleeper start(struct prober *p, uid_t uid)
 	__u64 ticks;
 
 	assert_int_equal(process_start_ticks(s.pid, &ticks), 0);
-	s.probed = probed__open(p, s.pid, ticks);
+	s.probed = probed__open(p, s.pid, ticks, (struct probe_image){ 0 });
 	assert_non_null(probed__ids(s.probed, true));
 	return s;
 }

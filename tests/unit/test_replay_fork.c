@@ -7,10 +7,12 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <errno.h>
 #include <cmocka.h>
 
 #include "profile/profile.h"
 #include "replay_scene.h"
+#include "session/label.h"
 
 static void a_process_is_looked_at_and_sampled(void **state)
 {
@@ -113,6 +115,48 @@ static void a_vforked_child_becomes_another_program(void **state)
 		script_sample(&s, 60, &python, "ab");
 		scene_expect(&s, false,
 			     is_python ? "new;Na 1\nold;a 1\nold;a;b 2\n" : "old;a 1\nold;a;b 2\n",
+			     0);
+	}
+}
+
+/*
+ * By the time that a fork is asked it may have executed something else: until then it is its
+ * parent's program, and afterwards its own if that is Python.
+ */
+static void a_forked_child_is_its_parents_program_until_it_executes_another(void **state)
+{
+	const struct input_session session = { .event_cnt = 1,
+					       .mappings_reported = true,
+					       .label = LABEL_SCRIPT };
+	const struct actor app = { PID, START_NS, "old", &old, .script = "/srv/app.py" };
+	const struct actor tool = { CHILD, START_NS + 500000000, "old", &old,
+				    .script = "/usr/bin/mytool" };
+	const struct actor other = { CHILD, START_NS + 500000000, "new", &new,
+				     .script = "/srv/child.py" };
+
+	/* It has been opened as what it is by then; not at all; and before its parent was. */
+	for (int opened = 0; opened < 3; opened++) {
+		struct script s;
+
+		script_begin(&s);
+		script_session(&s, &session);
+		script_look(&s, 0, &app);
+		if (opened != 2)
+			script_sample(&s, 10, &app, "ab");
+		script_fork(&s, 20, &tool, PID);
+		if (opened == 1)
+			script_silent(&s, 20, &tool, PROBE_OPEN, -ESTALE);
+		else
+			script_open(&s, 20, &tool);
+		script_code(&s, 21, &tool, 'a');
+		script_code(&s, 21, &tool, 'b');
+		script_sample(&s, 21, &tool, "ab");
+		script_exec(&s, 22, &other);
+		script_look(&s, 23, &other);
+		script_sample(&s, 40, &other, "a");
+		scene_expect(&s, false,
+			     opened == 2 ? "new_[child.py];Na 1\nold_[app.py];a;b 1\n" :
+					   "new_[child.py];Na 1\nold_[app.py];a;b 2\n",
 			     0);
 	}
 }
@@ -230,6 +274,7 @@ int main(void)
 		cmocka_unit_test(a_childs_other_code_is_read_from_the_child),
 		cmocka_unit_test(a_name_that_comes_later_is_for_the_next_sample),
 		cmocka_unit_test(a_vforked_child_becomes_another_program),
+		cmocka_unit_test(a_forked_child_is_its_parents_program_until_it_executes_another),
 		cmocka_unit_test(a_child_whose_fork_was_dropped_is_found),
 		cmocka_unit_test(a_child_of_the_next_process_of_a_pid_is_not_the_firsts),
 		cmocka_unit_test(a_fork_is_opened_when_it_is_needed),

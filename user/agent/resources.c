@@ -35,6 +35,7 @@ struct resource {
 	struct resources *of;
 	struct session_about about;
 	bool asked, answered;
+	bool asked_program; /* the parent was asked instead */
 	unsigned idle; /* windows */
 	char service[CLAIMS_VALUE_MAX]; /* claimed; "": none */
 	char exe[sizeof(((struct claims *)0)->exe)];
@@ -144,12 +145,25 @@ static bool is_whole(const struct claims *c)
 	       memchr(c->exe, '\0', sizeof(c->exe)) && memchr(c->cgroup, '\0', sizeof(c->cgroup));
 }
 
+static void on_claims(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX]);
+
+static bool ask_program(struct resource *p)
+{
+	p->asked_program = true;
+	p->asked = !session__ask_program_claims(p->of->session, &p->about, on_claims, p);
+	p->of->asked_cnt += p->asked;
+	return p->asked;
+}
+
 static void on_claims(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
 {
 	struct resource *p = ctx;
 
 	p->asked = false;
 	p->of->asked_cnt--;
+	/* A fork that has executed something else, or has ended: what it was, its parent is. */
+	if ((result == -ESTALE || result == -ESRCH) && !p->asked_program && ask_program(p))
+		return;
 	/* If there was no prober, ask again. */
 	p->answered = result != -EAGAIN;
 	if (!result && data && len == sizeof(struct claims) && is_whole(data))

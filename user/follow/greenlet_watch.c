@@ -102,6 +102,7 @@ static void look(struct processes *ps, struct process *p)
 		.op = PROBE_GREENLET_PLACE,
 		.pid = p->pid,
 		.start_ticks = p->info.start_ticks,
+		.image = process_image(p),
 		.tasks = { .offsets = p->info.offsets, .runtime_addr = p->info.runtime_addr },
 	};
 	struct greenlet_watch *w = &p->greenlets;

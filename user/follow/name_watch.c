@@ -30,10 +30,10 @@ enum {
 };
 
 /*
- * CPU time for looks at the processes of one owner: 0.3 % of a CPU, and half a second at once, for
+ * CPU time for looks at the processes of one owner: 0.3 % of a CPU, and 200 ms at once, for
  * the beginning. A look costs what its prober says, and to be asked and answered.
  */
-#define LOOK_US_AT_ONCE 500000U
+#define LOOK_US_AT_ONCE 200000U
 #define LOOK_US_PER_SEC 3000U
 #define LOOK_US_EXTRA 20U
 
@@ -198,8 +198,9 @@ static void on_names(void *ctx, int result, const void *data, size_t len, int fd
 	w->pause = longer_pause(w);
 	w->asked = false;
 	ps->watches.asked_cnt--;
-	log_debug("names", "%d: %u threads have names (%s)", p->pid,
-		  !result && data ? found->cnt : 0, strerror(-result));
+	log_debug("names", "%d: %u threads have names (%s), %llu us", p->pid,
+		  !result && data ? found->cnt : 0, strerror(-result),
+		  !result && data ? found->took_ns / 1000 : 0);
 	if (!result && data && is_whole(found, len)) {
 		allowance_spend(&ps->watches.budgets[p->owner % OWNER_CNT],
 				(__u32)(found->took_ns / 1000) + LOOK_US_EXTRA);

@@ -89,7 +89,12 @@ static void on_fork(struct processes *ps, const struct record_task *record)
 		entry_plan_retry(ps, p, -EINPROGRESS);
 	if (parent->process.state != PROCESS_TRACKED)
 		return; /* its exec will tell */
+	if (process_set_program(p, parent->process.program)) {
+		entry_remove(ps, child);
+		return;
+	}
 	p->info = parent->process.info;
+	p->info.image_addr = process_image(&parent->process).image_addr;
 	learn_known(ps->config.sampler, p, parent->process.layout, parent->process.known_file);
 	p->parent_pid = record->parent_pid;
 	p->info.pid = record->pid;
@@ -152,7 +157,7 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct r
 		forks_put_off(ps, e);
 		return;
 	}
-	p->probed = probed__open(ps->config.prober, p->pid, p->info.start_ticks);
+	p->probed = probed__open(ps->config.prober, p->pid, p->info.start_ticks, process_image(p));
 	wanted = matches(ps->config.filter, p, record->comm, &awaits);
 	if (awaits)
 		forks_await(ps, e);

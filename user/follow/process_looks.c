@@ -206,6 +206,9 @@ static void on_looked(void *ctx, int result, const void *data, size_t len, int f
 	/* If the process changed its user since its exec, the new user may control it, so it proves nothing. */
 	p->plain_looks += result == -ENOEXEC && !p->info.version && p->info.has_ids &&
 			  p->info.uid == p->exec.uid;
+	/* It has executed something else meanwhile: its exec will tell, or the next look. */
+	if (result == -ESTALE)
+		result = -EINPROGRESS;
 	/* Another process has the pid by now. */
 	if (start_ns && !same_start(p->start_ns, start_ns))
 		result = -ESRCH;

@@ -44,6 +44,24 @@ static void note_plain(struct processes *ps, struct process *p)
 	p->plain_looks = 0;
 }
 
+static void drop_program(struct process *p)
+{
+	if (p->program && !--p->program->users)
+		free(p->program);
+	p->program = NULL;
+}
+
+int process_set_program(struct process *p, struct program *program)
+{
+	drop_program(p);
+	p->program = program ? program : calloc(1, sizeof(*program));
+	if (!p->program)
+		return -ENOMEM;
+	if (!p->program->users++)
+		p->program->pid = p->pid;
+	return 0;
+}
+
 void entry_forget_image(struct processes *ps, struct entry *e)
 {
 	struct process *p = &e->process;
@@ -73,6 +91,7 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 	name_watch_forget(ps, p);
 	learn_forget(ps->config.sampler, p);
 	probed__free(p->probed);
+	drop_program(p);
 	p->native = NULL;
 	p->unevaluated = false;
 	p->space = NULL;
@@ -159,8 +178,11 @@ static void open_space(struct processes *ps, struct process *p, const struct pro
 
 int entry_open(struct processes *ps, struct process *p, const struct process *parent)
 {
+	if (!p->program && process_set_program(p, NULL))
+		return -ENOMEM;
 	if (!p->probed)
-		p->probed = probed__open(ps->config.prober, p->pid, p->info.start_ticks);
+		p->probed = probed__open(ps->config.prober, p->pid, p->info.start_ticks,
+					 process_image(p));
 	p->symbolizer = symbolizer__new(&p->info.offsets,
 					p->probed ? probed__memory(p->probed) : &probed_nothing);
 	if (!p->symbolizer)
@@ -183,6 +205,8 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 	p->offered = false;
 	ps->tracked_cnt++;
 	p->image = ++ps->seen_cnt;
+	if (p->program->pid == p->pid)
+		p->program->image = p->image;
 	log_debug("processes", "%d is CPython %u.%u (%s)", p->pid, p->info.offsets.version >> 24,
 		  (p->info.offsets.version >> 16) & 255, p->info.file);
 	if (ps->opened)

@@ -2,7 +2,9 @@
 #include "follow/process_table.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "follow/filter.h"
 #include "follow/forks.h"
@@ -97,13 +99,57 @@ void processes__free(struct processes *ps)
 	free(ps);
 }
 
-const struct context *process_context(struct process *p)
+struct probe_image process_image(const struct process *p)
+{
+	const struct py_process *ids = p->probed ? probed__ids(p->probed, false) : NULL;
+
+	return (struct probe_image){
+		.image_addr = ids && ids->image_addr ? ids->image_addr : p->info.image_addr,
+		.runtime_addr = p->info.runtime_addr,
+	};
+}
+
+static const struct context *own_context(struct process *p)
 {
 	const struct py_process *ids = p->probed ? probed__ids(p->probed, true) : NULL;
+	const struct context *own = ids ? probed__context(p->probed, false, NULL) : NULL;
 
 	if (ids && !p->info.has_ids)
 		py_process_copy_ids(&p->info, ids);
-	return ids ? probed__context(p->probed, false, NULL) : NULL;
+	if (own && !p->program->known) {
+		p->program->context = *own;
+		p->program->known = true;
+	}
+	return own;
+}
+
+/* Asks the one that has executed the program, if it still does. */
+static void learn_program(struct processes *ps, const struct program *program)
+{
+	struct entry *e = program->known ? NULL : entry_find(ps, program->pid);
+
+	if (e && e->process.state == PROCESS_TRACKED && e->process.program == program)
+		own_context(&e->process);
+}
+
+const struct context *process_context(struct process *p)
+{
+	const struct program *program = p->program;
+	const struct context *own;
+
+	if (!program)
+		return NULL;
+	if (program->pid == p->pid)
+		return own_context(p);
+	learn_program(((struct entry *)((char *)p - offsetof(struct entry, process)))->table,
+		      program);
+	own = own_context(p);
+	if (!program->known)
+		return NULL;
+	/* By the time that it is asked it may have set a title, or be about to execute something. */
+	p->context = own ? *own : program->context;
+	memcpy(p->context.script, program->context.script, sizeof(p->context.script));
+	return &p->context;
 }
 
 bool processes__wants_user(const struct processes *ps, uid_t uid)

@@ -25,9 +25,9 @@
 #include "follow/name_watch.h"
 #include "follow/tables.h"
 #include "follow/threads.h"
+#include "target/context.h"
 #include "target/process.h"
 
-struct context;
 struct filter;
 struct input_writer;
 struct modules;
@@ -50,6 +50,19 @@ enum process_state {
 	PROCESS_UNWANTED, /* Python, but excluded by the filter */
 };
 
+/*
+ * The program that a process executes, which its forks share until they execute another one: what
+ * it is called does not depend on which of them is asked, nor on what they are by then.
+ */
+struct program {
+	unsigned users;
+	/* who has executed it, and what that process's image is then; 0: not yet opened */
+	pid_t pid;
+	__u32 image;
+	bool known;
+	struct context context; /* valid once known: of one of them */
+};
+
 struct process {
 	pid_t pid;
 	__u64 start_ns; /* same_start(): identifies the process together with the pid */
@@ -60,6 +73,8 @@ struct process {
 	unsigned owner; /* who pays for what it uses: bpf/share.h */
 	pid_t parent_pid; /* the parent whose memory it was forked with; 0: its image is its own */
 	struct py_process info;
+	struct program *program; /* set for tracked ones */
+	struct context context; /* for process_context(), of a fork */
 	bool watched; /* the kernel side follows it, Python or not */
 	bool told; /* the kernel side knows about it */
 	bool asked; /* a look is pending */
@@ -173,10 +188,12 @@ void processes__mapped(struct processes *ps, pid_t pid);
 __u64 processes__retry(struct processes *ps, __u64 now_ns);
 
 /*
- * Whose the process is and where it runs; NULL if it went before that was known. Then p->info has
- * its ids, too.
+ * What the process runs, whose it is and where; NULL if it went before that was known. Then p->info
+ * has its ids, too. A fork runs what its parent does.
  */
 const struct context *process_context(struct process *p);
+/* The image that it must have for anything of it to be read. */
+struct probe_image process_image(const struct process *p);
 
 /*
  * Tracked processes whose version publishes nothing about its tasks; and the version of the last

@@ -105,6 +105,7 @@ static void look(struct processes *ps, struct process *p)
 		.op = PROBE_PUBLISHED,
 		.pid = p->pid,
 		.start_ticks = p->info.start_ticks,
+		.image = process_image(p),
 		.published = { p->info.version, p->info.runtime_addr },
 	};
 	struct tables *t = &p->tables;

@@ -10,6 +10,9 @@
 #include "object/py_string.h"
 #include "util/cleanup.h"
 
+/* A string's header and the characters of a name that we look for. */
+#define KEY_BYTES 128
+
 /* The offset of modules must be below this: no interpreter is that large. */
 #define MODULES_MAX (1U << 20)
 
@@ -26,7 +29,7 @@ static const struct {
 };
 
 struct names {
-	struct object_text t, again, text; /* for reads, and for numbers */
+	struct object_text t, again;
 	const __u64 *wanted; /* NULL: all */
 	unsigned wanted_cnt;
 	thread_name_fn fn;
@@ -55,15 +58,29 @@ struct finding {
 	__u64 value_addr;
 };
 
+/* Is it that string, as short as an identifier is? Such a one is compact and ASCII. */
+static bool is_string(struct object_text *t, __u64 addr, const char *text)
+{
+	const struct py_offsets *off = t->layout->offsets;
+	const size_t size = strlen(text), at = (size_t)off->unicode.ascii_size;
+	char bytes[KEY_BYTES];
+	__s64 length;
+
+	if (at + size > sizeof(bytes) || off->unicode.length < 0 ||
+	    (size_t)off->unicode.length + sizeof(length) > at ||
+	    object_read(t, addr, bytes, at + size))
+		return false;
+	memcpy(&length, bytes + off->unicode.length, sizeof(length));
+	return length == (__s64)size && !memcmp(bytes + at, text, size);
+}
+
 /* Like object_dict_find(), in a dictionary that may have many entries. */
 static bool find_key(struct object_text *t, void *ctx, __u64 key_addr, __u64 value_addr)
 {
-	cleanup_free char *text = NULL;
 	struct finding *f = ctx;
 
 	t->reads = 0;
-	if (!py_string_read_any(t->memory, t->layout->offsets, key_addr, &text) &&
-	    !strcmp(text, f->key))
+	if (is_string(t, key_addr, f->key))
 		f->value_addr = value_addr;
 	return !f->value_addr;
 }
@@ -101,18 +118,40 @@ static bool is_wanted(const struct names *n, __u64 ident)
 	return !n->wanted;
 }
 
+/*
+ * The value of such a key, an int of at most 64 bits (Include/cpython/longintrepr.h, and
+ * object_scalars.c); 0: another one.
+ */
+static __u64 read_ident(struct object_text *t, __u64 key_addr)
+{
+	struct {
+		__u64 size; /* the number of digits, above three bits from 3.12 on */
+		__u32 digits[3];
+		__u32 pad_;
+	} number;
+	__u64 cnt;
+
+	if (object_read(t, key_addr + t->layout->header, &number, 8 + sizeof(number.digits)))
+		return 0;
+	cnt = t->layout->minor >= 12 ? number.size >> 3 : number.size;
+	if (cnt > 2 && (cnt > 3 || number.digits[2] > 15))
+		return 0;
+	return (cnt > 0 ? (__u64)number.digits[0] : 0) |
+	       (cnt > 1 ? (__u64)number.digits[1] << 30 : 0) |
+	       (cnt > 2 ? (__u64)number.digits[2] << 60 : 0);
+}
+
 static bool take(struct object_text *t, void *ctx, __u64 key_addr, __u64 value_addr)
 {
 	struct names *n = ctx;
 	char name[THREAD_NAME_SIZE], again[THREAD_NAME_SIZE] = "";
 	__u64 ident;
-	char *end;
 
 	if (n->cnt++ == THREAD_NAMES_MAX)
 		return false;
-	object_text_make(&n->text, key_addr);
-	ident = strtoull(n->text.text, &end, 10);
-	if (*end || !ident || !is_wanted(n, ident) || !read_name(&n->t, value_addr, name)) {
+	t->reads = 0;
+	ident = read_ident(t, key_addr);
+	if (!ident || !is_wanted(n, ident) || !read_name(&n->t, value_addr, name)) {
 		t->reads = 0;
 		return true;
 	}
@@ -127,8 +166,8 @@ static struct names *names_new(const struct object_layout *layout, const struct 
 
 	if (!n)
 		return NULL;
-	n->t.layout = n->again.layout = n->text.layout = layout;
-	n->t.memory = n->text.memory = memory;
+	n->t.layout = n->again.layout = layout;
+	n->t.memory = memory;
 	return n;
 }
 

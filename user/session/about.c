@@ -19,6 +19,10 @@ int session__about(struct session *s, pid_t pid, __u32 image, struct session_abo
 		return -ESRCH;
 	*ret = (struct session_about){ .uid = (uid_t)-1, .version = p->info.version };
 	memcpy(ret->comm, p->info.comm, sizeof(ret->comm));
+	if (p->program && p->program->pid != p->pid) {
+		ret->program_pid = p->program->pid;
+		ret->program_image = p->program->image;
+	}
 	context = process_context(p);
 	if (!context)
 		return 0;
@@ -36,6 +40,22 @@ int session__ask_claims(struct session *s, pid_t pid, probe_done_fn done, void *
 	if (!p)
 		return -ESRCH;
 	r.start_ticks = p->info.start_ticks;
+	r.image = process_image(p);
+	return prober__ask(s->prober, PROBER_LATER, &r, NULL, 0, done, ctx);
+}
+
+int session__ask_program_claims(struct session *s, const struct session_about *about,
+				probe_done_fn done, void *ctx)
+{
+	const struct process *p = processes__find(s->processes, about->program_pid);
+	struct probe_request r = { .op = PROBE_CLAIMS, .pid = about->program_pid };
+
+	if (!about->program_pid || !p || p->image != about->program_image)
+		return -ESRCH;
+	r.start_ticks = p->info.start_ticks;
+	r.image = process_image(p);
+	fprintf(stderr, "DBG claims %d image %llx own %llx parent %d\n", r.pid, r.image.image_addr,
+		p->info.image_addr, p->parent_pid);
 	return prober__ask(s->prober, PROBER_LATER, &r, NULL, 0, done, ctx);
 }
 

@@ -31,7 +31,7 @@
 /* A request carries the descriptors of struct py_process_fds that it names, in that order. */
 enum probe_op {
 	PROBE_IDENTIFY = 1, /* by pid. Answer: a struct probe_found and its three descriptors */
-	PROBE_OPEN, /* the same for a process that need not be Python: only ids and context */
+	PROBE_OPEN, /* the same for an image that is known: only ids and context */
 	PROBE_READ, /* mem. Answer: the bytes */
 	PROBE_MAPS, /* dir. Answer: a descriptor of a list (probe_maps.h) */
 	PROBE_FILE, /* dir. Answer: a struct probe_file and a descriptor of a mapped file */
@@ -73,6 +73,13 @@ struct probe_request {
 	__u32 op;
 	pid_t pid;
 	__u64 start_ticks; /* of the intended process; 0: whichever has the pid */
+	/*
+	 * By pid, except with PROBE_IDENTIFY: what it must still execute, else -ESTALE: as in struct
+	 * py_process; 0 unknown.
+	 */
+	struct probe_image {
+		__u64 image_addr, runtime_addr;
+	} image;
 	bool want_parser; /* with PROBE_PREPARE */
 	bool want_info; /* with PROBE_IDENTIFY: include info whatever the result is */
 	struct {

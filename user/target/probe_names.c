@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@
 #include "target/remote.h"
 #include "util/clock.h"
 
-struct reading {
+struct names_reader {
 	int mem;
 	struct memory memory;
 	struct page_cache *first, *again;
@@ -31,7 +32,7 @@ struct reading {
 
 static int read_memory(void *ctx, __u64 addr, void *buf, size_t len)
 {
-	const struct reading *r = ctx;
+	const struct names_reader *r = ctx;
 
 	return remote_read_fd(r->mem, addr, buf, len);
 }
@@ -57,7 +58,7 @@ static size_t fitting(const char *text, size_t size)
 	return len;
 }
 
-static const struct found *find(const struct reading *r, __u64 thread_ptr)
+static const struct found *find(const struct names_reader *r, __u64 thread_ptr)
 {
 	for (__u32 i = 0; i < r->found_cnt; i++)
 		if (r->found[i].thread_ptr == thread_ptr)
@@ -68,7 +69,7 @@ static const struct found *find(const struct reading *r, __u64 thread_ptr)
 /* A thread that has names in several interpreters has that of the newest. */
 static void take(void *ctx, __u64 ident, const char *name, bool changed)
 {
-	struct reading *r = ctx;
+	struct names_reader *r = ctx;
 	struct found *new = &r->found[r->found_cnt];
 	size_t len = fitting(name, sizeof(new->name));
 
@@ -81,7 +82,7 @@ static void take(void *ctx, __u64 ident, const char *name, bool changed)
 	r->found_cnt++;
 }
 
-static bool any_missing(const struct reading *r)
+static bool any_missing(const struct names_reader *r)
 {
 	for (__u32 i = 0; i < r->ask->cnt; i++)
 		if (!find(r, r->thread_ptrs[i]))
@@ -97,7 +98,7 @@ static bool is_there(int dir, pid_t tid)
 	return !faccessat(dir, name, F_OK, 0);
 }
 
-static void put_names(const struct reading *r, int dir)
+static void put_names(const struct names_reader *r, int dir)
 {
 	for (__u32 i = 0; i < r->ask->cnt; i++) {
 		const struct probe_names_thread *t = &r->ask->threads[i];
@@ -121,7 +122,7 @@ static __u64 known_place(const struct probe_names_ask *ask, __u64 interp_addr)
 }
 
 /* Reads the names of one interpreter's threads. */
-static void read_interp(struct reading *r, struct probe_names_place *place)
+static void read_interp(struct names_reader *r, struct probe_names_place *place)
 {
 	struct thread_names_ask ask = {
 		.layout = &r->layout,
@@ -146,7 +147,7 @@ static void read_interp(struct reading *r, struct probe_names_place *place)
 	place->active_addr = ask.active_addr;
 }
 
-static int read_all(struct reading *r)
+static int read_all(struct names_reader *r)
 {
 	const struct py_offsets *off = r->layout.offsets;
 	__u64 addr = 0;
@@ -161,28 +162,53 @@ static int read_all(struct reading *r)
 	return err;
 }
 
-int probe_names_read(int dir, int mem, const struct py_offsets *offsets, __u64 runtime_addr,
-		     const struct probe_names_ask *ask, struct probe_names *ret)
+struct names_reader *names_reader__new(void)
 {
-	struct reading r = { .mem = mem, .runtime_addr = runtime_addr, .ask = ask, .ret = ret };
-	const __u64 begin_ns = cpu_ns();
-	int err = -ENOMEM;
+	struct names_reader *r = calloc(1, sizeof(*r));
 
-	memset(ret, 0, sizeof(*ret));
+	if (!r)
+		return NULL;
+	r->memory = (struct memory){ .read = read_memory, .ctx = r };
+	r->first = page_cache__new(&r->memory);
+	r->again = page_cache__new(&r->memory);
+	if (r->first && r->again)
+		return r;
+	names_reader__free(r);
+	return NULL;
+}
+
+void names_reader__free(struct names_reader *r)
+{
+	if (!r)
+		return;
+	page_cache__free(r->first);
+	page_cache__free(r->again);
+	free(r);
+}
+
+int names_reader__read(struct names_reader *r, int dir, int mem, const struct py_offsets *offsets,
+		       __u64 runtime_addr, const struct probe_names_ask *ask,
+		       struct probe_names *ret)
+{
+	const __u64 begin_ns = cpu_ns();
+	int err;
+
+	memset(ret, 0, offsetof(struct probe_names, list));
 	if (ask->cnt > PROBE_NAMES_MAX)
 		return -EINVAL;
+	r->mem = mem;
+	r->runtime_addr = runtime_addr;
+	r->ask = ask;
+	r->ret = ret;
+	r->found_cnt = 0;
 	for (__u32 i = 0; i < ask->cnt; i++)
-		r.thread_ptrs[i] = ask->threads[i].thread_ptr;
-	r.memory = (struct memory){ .read = read_memory, .ctx = &r };
-	object_layout_of(&r.layout, offsets);
-	r.first = page_cache__new(&r.memory);
-	r.again = page_cache__new(&r.memory);
-	if (r.first && r.again)
-		err = read_all(&r);
+		r->thread_ptrs[i] = ask->threads[i].thread_ptr;
+	object_layout_of(&r->layout, offsets);
+	page_cache__clear(r->first);
+	page_cache__clear(r->again);
+	err = read_all(r);
 	if (!err)
-		put_names(&r, dir);
-	page_cache__free(r.first);
-	page_cache__free(r.again);
+		put_names(r, dir);
 	ret->took_ns = cpu_ns() - begin_ns;
 	return err;
 }

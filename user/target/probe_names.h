@@ -65,12 +65,16 @@ static inline __u32 probe_names_size(__u32 cnt)
 	return (__u32)(offsetof(struct probe_names, list) + cnt * sizeof(struct probe_name));
 }
 
+/* In a prober: reads names, of one process after the other. NULL: out of memory. */
+struct names_reader;
+struct names_reader *names_reader__new(void) __attribute__((warn_unused_result));
+void names_reader__free(struct names_reader *r);
 /*
- * In a prober. dir: of /proc/PID; mem: its memory. Returns 0, even if none has a name; -ENOMEM; or the error
- * of a read.
+ * dir: of /proc/PID; mem: its memory. Returns 0, even if none has a name; -EINVAL; or the error of a
+ * read.
  */
-int probe_names_read(int dir, int mem, const struct py_offsets *offsets, __u64 runtime_addr,
-		     const struct probe_names_ask *ask, struct probe_names *ret)
-	__attribute__((warn_unused_result, nonnull));
+int names_reader__read(struct names_reader *r, int dir, int mem, const struct py_offsets *offsets,
+		       __u64 runtime_addr, const struct probe_names_ask *ask,
+		       struct probe_names *ret) __attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_TARGET_PROBE_NAMES_H */

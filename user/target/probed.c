@@ -104,9 +104,12 @@ static struct probed *make(struct prober *prober, pid_t pid, __u64 start_ticks)
 	return p;
 }
 
-struct probed *probed__open(struct prober *prober, pid_t pid, __u64 start_ticks)
+struct probed *probed__open(struct prober *prober, pid_t pid, __u64 start_ticks,
+			    struct probe_image image)
 {
-	struct probe_request r = { .op = PROBE_OPEN, .pid = pid, .start_ticks = start_ticks };
+	struct probe_request r = {
+		.op = PROBE_OPEN, .pid = pid, .start_ticks = start_ticks, .image = image
+	};
 	struct probed *p = make(prober, pid, start_ticks);
 	int err;
 

@@ -30,10 +30,11 @@ struct probed;
 
 /*
  * Requests the descriptors of a process without waiting: the first call waits for them.
- * start_ticks: identifies the process. NULL: out of memory.
+ * start_ticks: identifies the process; image: what it executes, else it counts as gone. NULL: out of
+ * memory.
  */
-struct probed *probed__open(struct prober *prober, pid_t pid, __u64 start_ticks)
-	__attribute__((warn_unused_result, nonnull));
+struct probed *probed__open(struct prober *prober, pid_t pid, __u64 start_ticks,
+			    struct probe_image image) __attribute__((warn_unused_result, nonnull));
 /* For a process that was identified, from the answer: takes the descriptors over. */
 struct probed *probed__new(struct prober *prober, const struct probe_found *found, size_t len,
 			   int fds[PROBE_FDS_MAX]) __attribute__((warn_unused_result, nonnull));

@@ -39,6 +39,7 @@ struct server {
 	int channel;
 	bool settled; /* it has only its own rights */
 	struct elf_cache *cache; /* created on first use */
+	struct names_reader *names; /* likewise */
 	struct probe_message answer;
 	int fds[PROBE_FDS_MAX]; /* to be sent and then closed; -1: none */
 };
@@ -55,6 +56,36 @@ static int check_start(const struct probe_request *r, int result, const struct p
 {
 	return result != -ESRCH && r->start_ticks && r->start_ticks != p->start_ticks ? -ESRCH :
 											result;
+}
+
+/*
+ * Has it executed something else since it was that image, or is it about to (it has no stack then)?
+ * Then what was just read may be another program's. Where that cannot be seen (0) it is believed.
+ */
+static bool is_replaced(int dir, __u64 image_addr)
+{
+	struct proc_stat now;
+
+	return image_addr && (proc_stat_at(dir, &now) || now.start_stack != image_addr);
+}
+
+/* If it is not known which image it was, at least an interpreter must be there. */
+static bool has_runtime(const struct probe_request *r, int mem)
+{
+	__u64 word;
+
+	return r->image.image_addr || !r->image.runtime_addr || mem < 0 ||
+	       !remote_read_fd(mem, r->image.runtime_addr, &word, sizeof(word));
+}
+
+/* Opens /proc/PID of a request that goes by pid: of the intended process, and its intended image. */
+static int open_image(const struct probe_request *r)
+{
+	cleanup_close int dir = proc_open_started(r->pid, r->start_ticks);
+
+	if (dir < 0)
+		return dir;
+	return is_replaced(dir, r->image.image_addr) ? -ESTALE : take_fd(&dir);
 }
 
 static void add_context(struct probe_found *found, int dir)
@@ -102,8 +133,14 @@ static int answer_identify(struct server *s, const struct probe_request *r, bool
 	else if (s->cache)
 		result = py_process_identify_fds(r->pid, s->cache, &found->process, &fds);
 	result = check_start(r, result, &found->process);
+	if (!result && !python && !has_runtime(r, fds.mem))
+		result = -ESTALE;
 	if (!result)
 		add_context(found, fds.dir);
+	if (!result &&
+	    is_replaced(fds.dir, !python && r->image.image_addr ? r->image.image_addr :
+								  found->process.image_addr))
+		result = -ESTALE;
 	if (r->want_info)
 		add_info(found, r->pid);
 	if (result)
@@ -236,16 +273,18 @@ static int answer_anchor(struct server *s, const struct probe_request *r, int di
 
 static int answer_claims(struct server *s, const struct probe_request *r)
 {
-	cleanup_close int dir = proc_open_started(r->pid, r->start_ticks);
+	cleanup_close int dir = open_image(r);
 	int result = dir < 0 ? dir : claims_read_at(dir, &s->answer.claims);
 
+	if (!result && is_replaced(dir, r->image.image_addr))
+		result = -ESTALE;
 	s->answer.head.len = result ? 0 : sizeof(s->answer.claims);
 	return result;
 }
 
 static int answer_published(struct server *s, const struct probe_request *r)
 {
-	cleanup_close int dir = proc_open_started(r->pid, r->start_ticks);
+	cleanup_close int dir = open_image(r);
 	int result = dir < 0 ? dir : 0;
 
 	if (!result && !s->cache && !make_cache(s))
@@ -259,7 +298,7 @@ static int answer_published(struct server *s, const struct probe_request *r)
 
 static int answer_greenlet_place(struct server *s, const struct probe_request *r)
 {
-	cleanup_close int dir = proc_open_started(r->pid, r->start_ticks);
+	cleanup_close int dir = open_image(r);
 	cleanup_remote struct remote *remote = dir < 0 ? NULL : remote__open_at(dir, false);
 	int result = dir < 0 ? dir : remote ? 0 : -errno;
 
@@ -273,9 +312,13 @@ static int answer_greenlet_place(struct server *s, const struct probe_request *r
 static int answer_names(struct server *s, const struct probe_request *r, int dir, int mem)
 {
 	struct probe_names *names = &s->answer.names;
-	int result = probe_names_read(dir, mem, &r->tasks.offsets, r->tasks.runtime_addr, &r->names,
-				      names);
+	int result = -ENOMEM;
 
+	if (!s->names)
+		s->names = names_reader__new();
+	if (s->names)
+		result = names_reader__read(s->names, dir, mem, &r->tasks.offsets,
+					    r->tasks.runtime_addr, &r->names, names);
 	s->answer.head.len = result ? 0 : probe_names_size(names->cnt);
 	return result;
 }
@@ -362,6 +405,8 @@ static bool serve_one(struct server *s)
 	if (n == -ETIMEDOUT) {
 		if (s->cache)
 			elf_cache__let_go(s->cache);
+		names_reader__free(s->names);
+		s->names = NULL;
 		return true;
 	}
 	if (n < 0 || !settle(s, n == sizeof(r) && r.op == PROBE_PREPARE && r.want_parser))
@@ -385,6 +430,7 @@ int prober_serve(int channel_fd)
 	while (serve_one(s))
 		;
 	elf_cache__free(s->cache);
+	names_reader__free(s->names);
 	free(s);
 	return 0;
 }

@@ -83,7 +83,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 		return -EINVAL;
 	stat.state = p[2];
 	p += 3;
-	for (int field = 4; field <= 26; field++) {
+	for (int field = 4; field <= 28; field++) {
 		if (!next_number(&p, end, &value))
 			return -EINVAL;
 		if (field == 4)
@@ -92,8 +92,10 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 			stat.kernel_thread = value & KERNEL_PF_KTHREAD;
 		else if (field == 22)
 			stat.start_ticks = value;
+		else if (field == 26)
+			stat.start_code = value;
 	}
-	stat.start_code = value;
+	stat.start_stack = value;
 	*ret = stat;
 	return 0;
 }

@@ -22,6 +22,7 @@
 struct proc_stat {
 	__u64 start_ticks; /* field 22, clock ticks since boot */
 	__u64 start_code; /* field 26, mm->start_code; 0 or 1 if we may not see it */
+	__u64 start_stack; /* field 28, mm->start_stack; 0 if we may not see it */
 	char state; /* field 3 */
 	pid_t parent; /* field 4 */
 	bool kernel_thread;

@@ -291,6 +291,7 @@ static int begin(int dir, struct py_process *ret)
 	if (r)
 		return refuse(ret, r, "its status could not be read: %s", strerror(-r));
 	ret->start_ticks = stat.start_ticks;
+	ret->image_addr = stat.start_stack;
 	/* A name is a convenience: without it the rest is still useful. */
 	if (proc_comm_at(dir, ret->comm))
 		ret->comm[0] = '\0';

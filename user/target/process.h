@@ -32,6 +32,11 @@ enum py_build {
 struct py_process {
 	pid_t pid; /* host */
 	__u64 start_ticks; /* /proc/PID/stat field 22, clock ticks since boot */
+	/*
+	 * Which program image it has: where its first stack begins. A fork has it, too, and an exec
+	 * makes another one (as far as addresses are random). 0 unknown.
+	 */
+	__u64 image_addr;
 	__u64 runtime_addr; /* &_PyRuntime in the target */
 	bool initialised; /* interpreters_head was set when we looked */
 	struct py_offsets offsets;
