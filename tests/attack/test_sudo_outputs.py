@@ -194,6 +194,58 @@ def check_terminals(tap):
                "S11: krait top does not know the caller's own terminal", done.stdout[-500:])
 
 
+def plain():
+    return {k: v for k, v in os.environ.items() if not k.startswith("SUDO_")}
+
+
+def check_names(tap, python):
+    """Root records, without sudo, into a folder in which somebody else may rename and link."""
+    with Stage(tap, "S7: the folder of names", python) as stage:
+        own, secret, stop = stage.mine.path, stage.secret.path, threading.Event()
+        before = os.listdir(secret)
+
+        def swap():
+            while not stop.is_set():
+                for name in os.listdir(own):
+                    path = os.path.join(own, name)
+                    if ".data.krait" in name and not os.path.islink(path) and os.path.isdir(path):
+                        try:
+                            os.rename(path, path + ".away%d" % time.monotonic_ns())
+                            os.symlink(secret, path)
+                        except OSError:
+                            pass
+                time.sleep(0.001)
+
+        thread = threading.Thread(target=swap)
+        thread.start()
+        try:
+            with stage.at_work():
+                k = attack.krait("record", "-p", str(stage.target.pid), "-d", "2500ms", "-o", "r.data", env=plain(),
+                                 timeout=20, folder=own)
+        finally:
+            stop.set()
+            thread.join()
+        stage.ok(os.listdir(secret) == before, "nothing is written through a link in its place", os.listdir(secret),
+                 k.words)
+    with Stage(tap, "S7: names where somebody else was first", python) as stage:
+        os.chown(stage.mine.path, 0, 0)
+        os.chmod(stage.mine.path, 0o1777)
+        for name in "r.data.krait", "r.data.old.krait":
+            path = stage.mine.outside(name)
+            os.mkdir(path)
+            with open(os.path.join(path, "x"), "w", encoding="ascii"):
+                pass
+            os.chown(path, USER, USER)
+        with stage.at_work():
+            k = attack.krait("record", "-p", str(stage.target.pid), "-d", "300ms", "-o", "r.data", env=plain(),
+                             timeout=20, folder=stage.mine.path)
+        there = [n for name in ("r.data.krait", "r.data.old.krait") for n in os.listdir(stage.mine.outside(name))]
+        stage.ok(k.code == 0 and there == ["x", "x"], "nothing is put into a folder of somebody else's", k.code, there,
+                 k.words)
+        done = attack.krait("report", "-i", "r.data", env=plain(), folder=stage.mine.path)
+        stage.ok(done.code == 0 and "bystander" in done.said, "the capture has its names all the same", done.words)
+
+
 def check_race(tap, python):
     """Somebody keeps replacing the file at the output's name."""
     with Stage(tap, "C1: a race for the name of the output", python) as s:
@@ -271,7 +323,7 @@ def main():
     else:
         subprocess.run(["rm", "-rf", "/nonexistent-krait"], check=True)
         for check in check_links, check_devices, check_home, check_owner, check_environment, check_race, \
-                check_failures, check_descriptors, check_limits, check_agent:
+                check_failures, check_descriptors, check_limits, check_agent, check_names:
             check(tap, found[0])
         check_terminals(tap)
     attack.end(tap)

@@ -25,6 +25,7 @@ int dso_files__new(struct dso_files **ret)
 
 	if (!f)
 		return -ENOMEM;
+	f->store.fd = -1;
 	f->dso = dso__new();
 	if (f->dso) {
 		*ret = f;
@@ -99,24 +100,14 @@ void dso_files__outdate(struct dso_files *f)
 	f->stored_end = 0;
 }
 
-/* Where the file is now. */
-static int path_now(const struct dso_files *f, __u32 generation, char *path, size_t size)
-{
-	return dso_store_path(path, size, f->store.folder, dso__build_id(f->dso, generation));
-}
-
 /* Needed only by "perf archive" and for captures that are moved. */
 static void put_into_cache(struct dso_files *f, __u32 generation)
 {
-	const __u8 *id = dso__build_id(f->dso, generation);
-	char path[PATH_MAX];
 	int err;
 
 	if (f->no_cache)
 		return;
-	err = path_now(f, generation, path, sizeof(path));
-	if (!err)
-		err = dso_store_cache(path, f->paths[generation], id);
+	err = dso_store_cache(&f->store, f->paths[generation], dso__build_id(f->dso, generation));
 	if (err)
 		log_debug("perf.data", "build-id cache: %s", strerror(-err));
 }
@@ -124,15 +115,12 @@ static void put_into_cache(struct dso_files *f, __u32 generation)
 static int store_one(struct dso_files *f, __u32 generation, const struct dict *dict,
 		     const char *notes)
 {
-	char path[PATH_MAX];
 	int err = name_file(f, generation);
 
 	if (!err)
 		err = dso_store_make(&f->store);
 	if (!err)
-		err = path_now(f, generation, path, sizeof(path));
-	if (!err)
-		err = dso_store_write(path, f->dso, generation, dict, notes);
+		err = dso_store_write(&f->store, f->dso, generation, dict, notes);
 	return err;
 }
 

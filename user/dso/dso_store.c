@@ -62,34 +62,37 @@ bool dso_store_is_ours(const char *name)
 
 /* ---- folders ---------------------------------------------------------------------------------- */
 
+/*
+ * Opens a folder of the caller's or ours, which is not a link to one. Whoever may write in the folder
+ * around it can put another one, or a link, in its place at any time: so what goes into it goes
+ * through the descriptor.
+ */
 static int open_folder(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	cleanup_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
 
-	return fd < 0 ? -errno : fd;
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	return st.st_uid == sudo_user_uid() || st.st_uid == geteuid() ? take_fd(&fd) : -EPERM;
 }
 
-/* An existing one is accepted if it is a folder, and not a link to one. */
+/* Opens it; an existing one is accepted. */
 static int make_folder(const char *path)
 {
-	cleanup_close int fd = -1;
-
-	if (mkdir(path, 0700) && errno != EEXIST)
-		return -errno;
-	fd = open_folder(path);
-	return fd < 0 ? fd : 0;
+	return mkdir(path, 0700) && errno != EEXIST ? -errno : open_folder(path);
 }
 
-/* Removes krait's DSOs in a folder, or moves them to another folder that is open. */
-static int empty_folder(const char *path, int to_fd)
+/* Removes krait's DSOs in a folder, or moves them to another one. Both are open. */
+static int empty_open(int from_fd, int to_fd)
 {
-	cleanup_close int fd = open_folder(path);
+	cleanup_close int fd = openat(from_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup_closedir DIR *dir = NULL;
 	struct dirent *entry;
 	int err = 0;
 
 	if (fd < 0)
-		return fd;
+		return -errno;
 	dir = fdopendir(fd);
 	if (!dir)
 		return -errno;
@@ -103,6 +106,14 @@ static int empty_folder(const char *path, int to_fd)
 			err = -errno;
 	}
 	return err;
+}
+
+static void empty_folder(const char *path)
+{
+	cleanup_close int fd = open_folder(path);
+
+	if (fd >= 0)
+		(void)empty_open(fd, -1);
 }
 
 /* The name of an open file. */
@@ -119,7 +130,7 @@ static int find_name(char *path, size_t size, int fd)
 	return 0;
 }
 
-/* If something else than a folder exists there, it is in the way. */
+/* If something else than a folder of the caller's or ours exists there, it is in the way. */
 static int choose_beside(struct dso_store *s, int fd, const char *path)
 {
 	char name[PATH_MAX];
@@ -139,8 +150,13 @@ static int choose_beside(struct dso_store *s, int fd, const char *path)
 			       path ? ".XXXXXX" : "");
 	if (!err && !lstat(s->name, &st) && !S_ISDIR(st.st_mode))
 		err = -ENOTDIR;
-	if (!err && !path)
-		err = make_folder(s->folder);
+	else if (!err && !lstat(s->name, &st) && st.st_uid != sudo_user_uid() &&
+		 st.st_uid != geteuid())
+		err = -EPERM;
+	if (!err && !path) {
+		s->fd = make_folder(s->folder);
+		err = s->fd < 0 ? s->fd : 0;
+	}
 	s->unpublished = !err && path;
 	s->made = !s->unpublished;
 	return err;
@@ -149,25 +165,28 @@ static int choose_beside(struct dso_store *s, int fd, const char *path)
 /* In /var/tmp anybody may have been faster. */
 static int choose_shared(char *folder, size_t size)
 {
-	struct stat st;
 	int err = set_path(folder, size, "/var/tmp/krait-%u", (unsigned)sudo_user_uid());
+	cleanup_close int fd = err ? err : make_folder(folder);
+	struct stat st;
 
-	if (!err)
-		err = make_folder(folder);
-	if (!err && (lstat(folder, &st) || st.st_uid != sudo_user_uid() || st.st_mode & 022))
-		err = -EPERM;
-	return err;
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) || st.st_uid != sudo_user_uid() || st.st_mode & 022)
+		return -EPERM;
+	return take_fd(&fd);
 }
 
+/* Returns a descriptor of the folder, or -errno. */
 static int choose_cache(char *folder, size_t size)
 {
 	char home[PATH_MAX];
-	int err = sudo_user_home(home, sizeof(home));
+	int fd, err = sudo_user_home(home, sizeof(home));
 
 	if (!err)
 		err = set_path(folder, size, "%s/.cache/krait", home);
-	if (!err && is_presentable(folder) && !sudo_user_make_folders(home, folder))
-		return 0;
+	if (!err && is_presentable(folder) && !sudo_user_make_folders(home, folder) &&
+	    (fd = open_folder(folder)) >= 0)
+		return fd;
 	return choose_shared(folder, size);
 }
 
@@ -176,19 +195,20 @@ int dso_store_choose(struct dso_store *s, int fd, const char *path)
 	cleanup_sudo_user struct sudo_user_scope scope;
 	int err = sudo_user_enter(&scope);
 
-	*s = (struct dso_store){ 0 };
+	*s = (struct dso_store){ .fd = -1 };
 	if (err)
 		return err;
 	if (!choose_beside(s, fd, path)) {
 		/* DSOs of earlier recordings with this file name; the cache still has them. */
 		if (s->made)
-			empty_folder(s->folder, -1);
+			(void)empty_open(s->fd, -1);
 		return 0;
 	}
 	s->unpublished = false;
 	s->made = true;
-	err = choose_cache(s->folder, sizeof(s->folder));
-	return err ? err : set_path(s->name, sizeof(s->name), "%s", s->folder);
+	cleanup_close_(&s->fd);
+	s->fd = choose_cache(s->folder, sizeof(s->folder));
+	return s->fd < 0 ? s->fd : set_path(s->name, sizeof(s->name), "%s", s->folder);
 }
 
 int dso_store_make(struct dso_store *s)
@@ -201,7 +221,8 @@ int dso_store_make(struct dso_store *s)
 	if (!mkdtemp(s->folder))
 		return -errno;
 	s->made = true;
-	return 0;
+	s->fd = open_folder(s->folder);
+	return s->fd < 0 ? s->fd : 0;
 }
 
 /* Moves away what an earlier capture with this name has left. */
@@ -211,14 +232,14 @@ static int move_old(const char *name, const char *kept_path)
 	int err;
 
 	if (!kept_path) {
-		empty_folder(name, -1);
+		empty_folder(name);
 		return 0;
 	}
 	err = set_path(kept, sizeof(kept), "%s.krait", kept_path);
 	if (err)
 		return err;
 	/* Even if no capture has a folder now: the previously kept one has lost its capture. */
-	empty_folder(kept, -1);
+	empty_folder(kept);
 	return rename(name, kept) && errno != ENOENT ? -errno : 0;
 }
 
@@ -236,8 +257,12 @@ int dso_store_publish(struct dso_store *s, const char *kept_path)
 		if (errno != ENOTEMPTY && errno != EEXIST)
 			return -errno;
 		fd = open_folder(s->name);
-		err = fd < 0 ? fd : empty_folder(s->folder, fd);
+		err = fd < 0 ? fd : empty_open(s->fd, fd);
 		rmdir(s->folder);
+		if (!err) {
+			cleanup_close_(&s->fd);
+			s->fd = take_fd(&fd);
+		}
 	}
 	if (!err) {
 		strcpy(s->folder, s->name);
@@ -250,10 +275,11 @@ void dso_store_discard(struct dso_store *s)
 {
 	cleanup_sudo_user struct sudo_user_scope scope = { 0 };
 
-	if (sudo_user_enter(&scope) || !s->unpublished || !s->made)
-		return;
-	empty_folder(s->folder, -1);
-	rmdir(s->folder);
+	if (!sudo_user_enter(&scope) && s->unpublished && s->made && s->fd >= 0) {
+		(void)empty_open(s->fd, -1);
+		rmdir(s->folder);
+	}
+	cleanup_close_(&s->fd);
 	s->unpublished = false;
 }
 
@@ -267,27 +293,38 @@ int dso_store_path(char *path, size_t size, const char *folder, const __u8 *buil
 	return set_path(path, size, "%s/python-%.*s.so", folder, NAME_HEX, hex);
 }
 
-int dso_store_write(const char *path, const struct dso *d, __u32 generation,
+/* Enough for a name, with its suffix. */
+#define FILE_NAME_SIZE 64
+
+static void set_name(char name[FILE_NAME_SIZE], const __u8 *build_id)
+{
+	char hex[HEX_SIZE];
+
+	to_hex(hex, build_id, DSO_BUILD_ID_SIZE);
+	snprintf(name, FILE_NAME_SIZE, "python-%.*s.so", NAME_HEX, hex);
+}
+
+int dso_store_write(const struct dso_store *s, const struct dso *d, __u32 generation,
 		    const struct dict *dict, const char *notes)
 {
 	cleanup_sudo_user struct sudo_user_scope scope;
 	cleanup_close int fd = -1;
-	char part[PATH_MAX];
+	char name[FILE_NAME_SIZE], part[FILE_NAME_SIZE + sizeof(PART)];
 	int err = sudo_user_enter(&scope);
 
-	if (!err)
-		err = set_path(part, sizeof(part), "%s" PART, path);
 	if (err)
 		return err;
-	unlink(part);
-	fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	set_name(name, dso__build_id(d, generation));
+	snprintf(part, sizeof(part), "%s" PART, name);
+	unlinkat(s->fd, part, 0);
+	fd = openat(s->fd, part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	err = dso__write(d, generation, dict, notes, fd);
-	if (!err && rename(part, path))
+	if (!err && renameat(s->fd, part, s->fd, name))
 		err = -errno;
 	if (err)
-		unlink(part);
+		unlinkat(s->fd, part, 0);
 	return err;
 }
 
@@ -305,9 +342,9 @@ static int cache_folder(char *folder, size_t size, char *base, size_t base_size)
 	return err ? err : set_path(folder, size, "%s/.debug", base);
 }
 
-static int copy_file(const char *from, const char *to)
+static int copy_file(int folder, const char *from, const char *to)
 {
-	cleanup_close int in = open(from, O_RDONLY | O_CLOEXEC);
+	cleanup_close int in = openat(folder, from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	cleanup_close int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	char buf[8192];
 	ssize_t n;
@@ -323,9 +360,10 @@ static int copy_file(const char *from, const char *to)
 }
 
 /* DIR/NAME/ID/elf, and the link DIR/.build-id/ID[0:2]/ID[2:] that points to its folder. */
-int dso_store_cache(const char *path, const char *name, const __u8 *build_id)
+int dso_store_cache(const struct dso_store *s, const char *name, const __u8 *build_id)
 {
-	char folder[PATH_MAX], base[PATH_MAX], object[PATH_MAX], target[PATH_MAX], hex[HEX_SIZE];
+	char file[FILE_NAME_SIZE], folder[PATH_MAX], base[PATH_MAX], object[PATH_MAX],
+		target[PATH_MAX], hex[HEX_SIZE];
 	cleanup_sudo_user struct sudo_user_scope scope;
 	int err = sudo_user_enter(&scope);
 
@@ -338,8 +376,9 @@ int dso_store_cache(const char *path, const char *name, const __u8 *build_id)
 		err = sudo_user_make_folders(base, object);
 	if (!err)
 		err = set_path(object, sizeof(object), "%s%s/%s/elf", folder, name, hex);
-	if (!err && link(path, object))
-		err = copy_file(path, object);
+	set_name(file, build_id);
+	if (!err && linkat(s->fd, file, AT_FDCWD, object, 0))
+		err = copy_file(s->fd, file, object);
 	if (!err)
 		err = set_path(object, sizeof(object), "%s/.build-id/%.2s", folder, hex);
 	if (!err)

@@ -25,6 +25,7 @@
 struct dso_store {
 	char folder[PATH_MAX]; /* where DSOs are now */
 	char name[PATH_MAX]; /* and their name in the capture's records */
+	int fd; /* of the folder, once it is made; else -1 */
 	bool unpublished; /* the two differ */
 	bool made;
 };
@@ -43,20 +44,20 @@ int dso_store_make(struct dso_store *s) __attribute__((warn_unused_result));
  */
 int dso_store_publish(struct dso_store *s, const char *kept_path)
 	__attribute__((warn_unused_result));
-/* Removes what was never published. */
+/* Removes what was never published, and closes the folder. */
 void dso_store_discard(struct dso_store *s);
 
 /* Path of a generation's file in a folder of *s. Returns 0 or -errno. */
 int dso_store_path(char *path, size_t size, const char *folder, const __u8 *build_id)
 	__attribute__((warn_unused_result));
 /* Writes, or replaces, the file of a generation. Returns 0 or -errno. */
-int dso_store_write(const char *path, const struct dso *d, __u32 generation,
+int dso_store_write(const struct dso_store *s, const struct dso *d, __u32 generation,
 		    const struct dict *dict, const char *notes) __attribute__((warn_unused_result));
 /*
  * Also puts a file that will not change any more into the build-id cache, under its name in
  * records. Returns 0 or -errno.
  */
-int dso_store_cache(const char *path, const char *name, const __u8 *build_id)
+int dso_store_cache(const struct dso_store *s, const char *name, const __u8 *build_id)
 	__attribute__((warn_unused_result));
 
 /* Path of an object in the build-id cache, whether it exists or not. Returns 0 or -errno. */
