@@ -37,6 +37,14 @@ if int(sys.argv[1]):
     os.execv(sys.executable, [sys.executable, __file__, str(int(sys.argv[1]) - 1)])
 """
 IMAGES = 12
+# The C library asks the kernel's own code in the process, which is in no file (vdso(7)).
+CLOCK = """
+import time
+end = time.thread_time() + .2
+while time.thread_time() < end:
+    for _ in range(1000):
+        time.clock_gettime(1)
+"""
 
 
 def build(folder, name):
@@ -58,7 +66,7 @@ def write(folder, name, text):
 
 def record(folder, *command):
     data = os.path.join(folder, "x.data")
-    done = h.run_krait("record", "-q", "--stats", "-o", data, "--", *command)
+    done = h.run_krait("record", "-q", "--stats", "-o", data, *([] if "--" in command else ["--"]), *command)
     return data, done
 
 
@@ -226,6 +234,16 @@ def check_exec(tap, python, folder):
     tap.ok(IMAGES - 3 <= images <= IMAGES - 1, "each image is announced", images)
 
 
+def check_vdso(tap, python, folder):
+    folded = os.path.join(folder, "x.folded")
+    data, done = record(folder, "-o", folded, "--", python.path, write(folder, "clock.py", CLOCK))
+    tap.equal(done.returncode, 0, "a program that asks for the time", done.stderr)
+    for name, found in (("while recording", leaves(read(folded))), ("in the capture", samples(data))):
+        named = sum(n for leaf, n in found.items() if leaf.endswith("_clock_gettime"))
+        tap.ok(named > .05 * sum(found.values()) and found.get("[vdso]", 0) < .2 * named,
+               "the kernel's functions in the process have names, " + name, found)
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -235,6 +253,7 @@ def main():
         if python:
             check_files(tap, python, folder)
             check_exec(tap, python, folder)
+            check_vdso(tap, python, folder)
             if shutil.which("cc") and shutil.which("objcopy"):
                 check_packed(tap, python, folder)
                 check_split(tap, python, folder)

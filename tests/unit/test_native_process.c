@@ -25,6 +25,10 @@
 #include "proc/modules.h"
 #include "proc/space.h"
 #include "symbol/native.h"
+#include "target/elf_file.h"
+#include "target/elf_symbol.h"
+#include "util/cleanup.h"
+#include "util/vdso.h"
 
 #define NS 1000000000ULL
 /* A library that this program does not use; it is small and comes with every C library. */
@@ -260,7 +264,19 @@ static void what_is_known_needs_no_file(void **state)
 	modules__free(mine);
 }
 
-static void the_kernels_page_has_its_name(void **state)
+static const char *vdso_function(struct native *n, unsigned long vdso)
+{
+	cleanup_close int fd = vdso_image();
+	struct elf_file f;
+	Elf64_Sym symbol;
+
+	assert_int_equal(elf_file_init(&f, fd), 0);
+	if (elf_symbol_function(&f, "__vdso_clock_gettime", &symbol))
+		assert_int_equal(elf_symbol_function(&f, "__kernel_clock_gettime", &symbol), 0);
+	return find(n, vdso + symbol.st_value, NS)->name;
+}
+
+static void the_kernels_page_has_its_names(void **state)
 {
 	unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
 	struct native *n = open_process(getpid(), NULL);
@@ -269,7 +285,9 @@ static void the_kernels_page_has_its_name(void **state)
 		close_process(n);
 		skip();
 	}
+	/* Its headers are no function. */
 	assert_string_equal(find(n, vdso + 64, NS)->name, "[vdso]");
+	assert_non_null(strstr(vdso_function(n, vdso), "_clock_gettime"));
 	close_process(n);
 }
 
@@ -523,7 +541,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(only_the_interpreter_evaluates),
 		cmocka_unit_test(a_name_that_does_not_come_now_comes_later),
 		cmocka_unit_test(what_is_known_needs_no_file),
-		cmocka_unit_test(the_kernels_page_has_its_name),
+		cmocka_unit_test(the_kernels_page_has_its_names),
 		cmocka_unit_test(what_is_no_code_has_no_function),
 		cmocka_unit_test(the_interpreter_is_in_the_file_of_its_data),
 		cmocka_unit_test(an_application_around_an_interpreter_keeps_its_functions),

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "session/unwind_settle.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "follow/processes.h"
 #include "proc/modules.h"
@@ -17,15 +13,14 @@
 #include "unwind/tables.h"
 #include "util/cleanup.h"
 #include "util/log.h"
-
-#define VDSO "[vdso]"
+#include "util/vdso.h"
 
 int unwind_turn(const struct mapping *m)
 {
 	__u64 size = m->end - m->start;
 
 	if (module__is_interpreter(m->module) || module__origin(m->module) != ORIGIN_OTHER ||
-	    !strcmp(module__name(m->module), VDSO))
+	    !strcmp(module__name(m->module), VDSO_NAME))
 		return 0;
 	return size < 256 << 10 ? 1 : size < 4 << 20 ? 2 : 3;
 }
@@ -34,7 +29,7 @@ bool unwind_has_file(const struct mapping *m)
 {
 	const char *name = module__name(m->module);
 
-	return *name && (*name != '[' || !strcmp(name, VDSO));
+	return *name && (*name != '[' || !strcmp(name, VDSO_NAME));
 }
 
 /* Puts what elf_rows() made into the tables, in their format. */
@@ -65,18 +60,12 @@ static int set_table(struct unwind_tables *tables, __u32 number, const struct ro
  */
 static int read_vdso(struct unwind_tables *tables, __u32 number, __u32 now)
 {
-	cleanup_close int fd = memfd_create("vdso", MFD_CLOEXEC);
-	const Elf64_Ehdr *image = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+	cleanup_close int fd = vdso_image();
 	struct row_table table;
-	size_t size;
 	int err;
 
-	if (fd < 0 || !image)
-		return -ENODATA;
-	/* The section headers are last. */
-	size = image->e_shoff + (size_t)image->e_shnum * image->e_shentsize;
-	if (write(fd, image, size) != (ssize_t)size)
-		return -ENODATA;
+	if (fd < 0)
+		return fd;
 	err = elf_rows(fd, &table);
 	if (err)
 		return err;
@@ -92,7 +81,7 @@ static int read_rows(struct unwind_tables *tables, struct process *p, const stru
 	struct unwind_rows rows;
 	int err;
 
-	if (!strcmp(module__name(m->module), VDSO))
+	if (!strcmp(module__name(m->module), VDSO_NAME))
 		return read_vdso(tables, number, now);
 	err = native__rows(p->native, m, now_ns, &rows);
 	return err ? err : unwind_tables__set_rows(tables, number, &rows, now);

@@ -13,6 +13,7 @@
 #include "target/probed.h"
 #include "util/clock.h"
 #include "util/hash.h"
+#include "util/vdso.h"
 
 /* Answers by address; 48 KiB a process. */
 /* Slots of the cache: at first, and at most. Most of many processes are in few places. */
@@ -105,6 +106,10 @@ static void open_file(struct native *n, const struct mapping *m, __u64 now_ns)
 	const char *const paths[] = { link, path, name };
 	int pid = space__pid(n->space);
 
+	if (!strcmp(name, VDSO_NAME)) {
+		native_files__open_vdso(n->files, m->module);
+		return;
+	}
 	if (space__probed(n->space)) {
 		open_probed(n, m, now_ns);
 		return;

@@ -49,6 +49,13 @@ bool native_file_take(struct native_file *file, int fd, bool remote)
 	return true;
 }
 
+void native_file_take_vdso(struct native_file *file, int fd)
+{
+	file->symbols.fd = fd;
+	file->symbols.owner = 0;
+	file->symbols.size = 0;
+}
+
 void native_file_close(struct native_file *file, struct symbol_reader *reader)
 {
 	symbol_reader__close(reader, &file->symbols);

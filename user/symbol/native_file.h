@@ -37,6 +37,8 @@ void native_file_note_failure(struct native_file *file);
  */
 bool native_file_take(struct native_file *file, int fd, bool remote)
 	__attribute__((warn_unused_result));
+/* Takes the kernel's page (util/vdso.h), which is not a file. */
+void native_file_take_vdso(struct native_file *file, int fd);
 /* Closes what is open; the names stay, and it may be opened again. */
 void native_file_close(struct native_file *file, struct symbol_reader *reader);
 

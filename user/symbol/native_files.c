@@ -16,6 +16,7 @@
 #include "target/open_file.h"
 #include "util/cleanup.h"
 #include "util/short_path.h"
+#include "util/vdso.h"
 #include "util/vec.h"
 
 /* Evaluates a frame (Python/ceval.c, since 3.6); also parts of it: "….cold". */
@@ -194,21 +195,44 @@ void native_files__add_debug(struct native_files *f, struct module *module, int 
 		close(fd);
 }
 
-void native_files__open_fd(struct native_files *f, struct module *module, int fd, bool remote)
+static void count_open(struct native_files *f, const struct native_file *file)
 {
-	struct native_file *file = file_of(f, module);
-
-	if (file) {
-		file->tried = true;
-		file->used = ++f->now;
-	}
-	if (!file || !native_file_take(file, fd, remote)) {
-		close(fd);
-		return;
-	}
 	if (f->open_cnt == NATIVE_FILES_OPEN)
 		close_oldest(f, file);
 	f->open_cnt++;
+}
+
+/* The file, if it is not open: from now on it has been tried. */
+static struct native_file *try(struct native_files *f, const struct module *module)
+{
+	struct native_file *file = file_of(f, module);
+
+	if (!file)
+		return NULL;
+	file->tried = true;
+	file->used = ++f->now;
+	return file->symbols.fd < 0 ? file : NULL;
+}
+
+void native_files__open_fd(struct native_files *f, struct module *module, int fd, bool remote)
+{
+	struct native_file *file = try(f, module);
+
+	if (file && native_file_take(file, fd, remote))
+		count_open(f, file);
+	else
+		close(fd);
+}
+
+void native_files__open_vdso(struct native_files *f, struct module *module)
+{
+	struct native_file *file = try(f, module);
+	int fd = file ? vdso_image() : -1;
+
+	if (fd < 0)
+		return;
+	native_file_take_vdso(file, fd);
+	count_open(f, file);
 }
 
 void native_files__read(struct native_files *f, struct module *module)

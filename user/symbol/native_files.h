@@ -84,6 +84,8 @@ void native_files__open(struct native_files *f, struct module *module, const cha
 			unsigned path_cnt, const char *root);
 /* Takes over a descriptor of that very file, from a prober. remote: see open_file_is_remote(). */
 void native_files__open_fd(struct native_files *f, struct module *module, int fd, bool remote);
+/* The same for the kernel's page in every process, whose module has no file. */
+void native_files__open_vdso(struct native_files *f, struct module *module);
 /* Reads the symbols of an open file, which its rows do not need: the largest take a second. */
 void native_files__read(struct native_files *f, struct module *module);
 /* Searches for separate symbols of a file that has been read: here, and in that root; NULL: none. */
