@@ -164,6 +164,20 @@ def check_opens(tap, python):
     tap.equal(page_measure(r.path("x.html")), "cpu", python.name + ": and a page opens with the first")
 
 
+def check_idle(tap, python):
+    """A few samples of a program that waits are no table: it says what to do instead."""
+    with h.Target(python.command("-c", "import sys; print('READY', flush=True)\nwhile True: __import__('time').sleep(0.02)")) as target:
+        done = krait("record", "-p", str(target.pid), "-d", "700ms", "-f", "html", "-o", "/dev/null")
+        said = done.stdout + done.stderr
+        tap.ok("krait record --wall" in said and "Self  Total" not in said, python.name + ": idle: what to do", said)
+        tap.ok("no samples" in said or
+               "computed for" in said and "krait record --wall -p %d, or krait dump %d\n" % (target.pid, target.pid) in said,
+               python.name + ": idle: with its pid", said)
+    done = krait("record", "-f", "html", "-o", "/dev/null", "--", *python.command("-c", "import time\nwhile time.thread_time() < 0.3: pass"))
+    tap.ok("--wall" not in done.stdout + done.stderr and "Self  Total" in done.stdout + done.stderr,
+           python.name + ": busy: its functions", done.stdout, done.stderr)
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -174,6 +188,7 @@ def main():
     check_end(tap, found[0])
     check_lengths(tap, found[0])
     check_opens(tap, found[0])
+    check_idle(tap, found[0])
     tap.equal(krait("record", "--wall", "-e", "page-faults", "true").returncode, 2, "without a clock there is no sum")
     h.cleanup()
     tap.done()

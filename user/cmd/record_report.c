@@ -71,6 +71,39 @@ static int print_table(FILE *out, const struct counts *c, const struct summary_o
 	return err ? err : summary_table(out, c, o);
 }
 
+/* A table of fewer samples of such a program is chance. */
+#define IDLE_SAMPLES 100
+
+/* Did the named processes hardly compute, while nothing of their waits was recorded? */
+static bool is_idle(const struct record_options *o, const struct counts *c)
+{
+	return o->event_cnt == 1 && (o->command || o->pid_cnt) && !o->states && !o->holds_gil &&
+	       c->samples && report_is_idle(c);
+}
+
+/* Says how to see what they wait for. */
+static void say_idle(FILE *out, const struct record_options *o, const struct counts *c)
+{
+	const bool one = o->command || o->pid_cnt == 1;
+	char used[24], window[24];
+
+	report_time(used, (double)c->weight);
+	report_time(window, (double)(c->to_ns - c->from_ns));
+	fprintf(out, "%s computed for %s of %s. To see what %s for: krait record --wall ",
+		one ? "It" : "They", used, window, one ? "it waits" : "they wait");
+	if (o->command) {
+		fprintf(out, "-- COMMAND\n");
+		return;
+	}
+	fputs("-p ", out);
+	for (size_t i = 0; i < o->pid_cnt; i++)
+		fprintf(out, "%s%d", i ? "," : "", (int)o->pids[i]);
+	fputs(", or krait dump", out);
+	for (size_t i = 0; i < o->pid_cnt; i++)
+		fprintf(out, " %d", (int)o->pids[i]);
+	putc('\n', out);
+}
+
 static int print_tables(const struct record_report *r, FILE *out,
 			const struct summary_options *summary)
 {
@@ -81,6 +114,13 @@ static int print_tables(const struct record_report *r, FILE *out,
 	if (r->options->wall && !profile__new_wall(&wall, p)) {
 		fprintf(out, "# event %s\n", EVENT_WALL);
 		return print_table(out, profile__counts(wall, 0), summary);
+	}
+	if (is_idle(r->options, profile__counts(p, 0))) {
+		const struct counts *c = profile__counts(p, 0);
+
+		err = c->samples < IDLE_SAMPLES ? 0 : print_table(out, c, summary);
+		say_idle(out, r->options, c);
+		return err;
 	}
 	for (unsigned i = 0; i < r->options->event_cnt && !err; i++) {
 		if (r->options->event_cnt > 1)

@@ -288,6 +288,13 @@ static int print_gil(struct report_options *o, const struct input *in)
 	return err;
 }
 
+/* Did the programs mostly wait, and nothing of that was recorded? */
+static bool is_idle(const struct input *in)
+{
+	return in->stats.is_krait && in->profile->event_cnt == 1 && !in->stats.filtered &&
+	       report_is_idle(input__shown(in));
+}
+
 int cmd_report(int argc, char **argv)
 {
 	struct report_options o = { 0 };
@@ -331,6 +338,10 @@ int cmd_report(int argc, char **argv)
 		} else {
 			code = printed("report", err);
 		}
+		if (!o.gil && is_idle(&in))
+			log_info(
+				NULL,
+				"the programs hardly used a CPU; krait record --wall also shows what they wait for");
 		if (in.stats.max_depth > PERF_MAX_STACK)
 			log_info(NULL,
 				 "stacks are up to %u frames deep; perf shows them whole "

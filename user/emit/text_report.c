@@ -20,6 +20,8 @@
 #define LABELS_MAX 256
 /* Lines of meanings that callers of summary_options_fit() already count. */
 #define MEANINGS_LINES 4
+/* Of a CPU. */
+#define IDLE_SHARE 0.1
 /* A share worth a second look. */
 #define HOT_PERCENT 10.0
 /* Part of the name of a nested function (PEP 3155); the rest of the name suffices. */
@@ -129,6 +131,12 @@ void report_share_room(unsigned room, unsigned *function, unsigned *file)
 	else if (*file > room / 3)
 		*file = room - *function;
 	*function = room - *file;
+}
+
+bool report_is_idle(const struct counts *c)
+{
+	return event_is_clock(&c->event) && c->to_ns > c->from_ns &&
+	       (double)c->weight < IDLE_SHARE * (double)(c->to_ns - c->from_ns);
 }
 
 void report_time(char buf[24], double ns)

@@ -82,6 +82,9 @@ void report_put_tail(const struct text_report *r, const char *text, unsigned lim
  */
 void report_share_room(unsigned room, unsigned *function, unsigned *file);
 
+/* Of a clock: did the programs use less than a tenth of a CPU? Then they mostly waited. */
+bool report_is_idle(const struct counts *c);
+
 /* Formats "12.3 s", "560 ms", "1003 us": three digits in at most 9 columns. */
 void report_time(char buf[24], double ns);
 /* The same for what so many units stand for; a plain number if units are not time. */
