@@ -110,6 +110,10 @@ static void a_file_of_somebody_else_is_not_used(void **state)
 		skip();
 	roots = open_debug(f, SOME_UID);
 	assert_true(roots >= 0);
+	/* Not what only root may read. */
+	assert_int_equal(fchmod(made, 0640), 0);
+	assert_int_equal(open_debug(f, SOME_UID), -EPERM);
+	assert_int_equal(fchmod(made, 0644), 0);
 	assert_int_equal(fchown(made, SOME_UID, SOME_UID), 0);
 	assert_int_equal(open_debug(f, 0), -EPERM);
 	assert_int_equal(open_debug(f, SOME_UID + 1), -EPERM);

@@ -48,6 +48,21 @@ static int open_regular(const char *root, const char *path)
 }
 
 /*
+ * Whoever made the core chose the names, and could repeat the first page of a file that he knows. So
+ * root gives only what everybody may read, or the core's owner.
+ */
+static bool may_be_given(const struct dumped_core *d, int fd)
+{
+	struct stat file, core;
+
+	if (sudo_user_uid())
+		return true;
+	if (fstat(fd, &file) || fstat(d->fd, &core))
+		return false;
+	return file.st_mode & S_IROTH || (core.st_uid && core.st_uid == file.st_uid);
+}
+
+/*
  * Gives the reader the mapped files that exist here, except from file systems whose server decides
  * when a read ends.
  */
@@ -59,7 +74,7 @@ static void give_files(struct dumped_core *d)
 							      -1;
 		int err;
 
-		if (fd < 0 || open_file_is_remote(fd))
+		if (fd < 0 || open_file_is_remote(fd) || !may_be_given(d, fd))
 			continue;
 		err = core__give(d->core, i, fd);
 		if (!err) {

@@ -32,7 +32,10 @@ int debug_file_open(const char *root, const __u8 *build_id, size_t size, uid_t o
 	fd = open_file_below(dir, path, &st);
 	if (fd < 0)
 		return take_fd(&fd);
-	if ((st.st_uid && st.st_uid != owner) || st.st_mode & (S_IWGRP | S_IWOTH))
+	/* A process's root may have any file of root's in it. */
+	if (st.st_uid != owner && (st.st_uid || !(st.st_mode & S_IROTH)))
+		return -EPERM;
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
 		return -EPERM;
 	return open_file_read(fd);
 }

@@ -19,7 +19,7 @@
 
 /*
  * Opens the debug information of a build for reading, in the root that this path leads to: "/" or a
- * process's. It must belong to root or to owner, the owner of the program's file, and nobody else
+ * process's. It must belong to owner, the owner of the program's file, or to root and be readable for everybody; nobody else
  * may have write access. A parser must check that it has that build ID. Returns a descriptor;
  * -EPERM: it is somebody else's; -errno, as open_file_below(). May take for ever, like that.
  */
