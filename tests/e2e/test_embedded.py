@@ -52,6 +52,8 @@ def check(tap, name, command):
     with h.Target([*command, "-B", os.path.join(h.TARGETS, "pairs.py")]) as target:
         recording = h.record_work(target.pid, 0.25, "-F", "4999")
         tap.equal(recording.code, 0, name + ": exit code", recording.err)
+    tap.ok(recording.stacks and all(s[0].endswith("_[pairs.py]") for s, _ in recording.stacks), name + ": its script",
+           recording.stacks[:1])
     h.check_accounts(tap, name, recording, complete=0.98)
     h.check_stacks(tap, name, recording, target.oracle)
 

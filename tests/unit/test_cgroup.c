@@ -192,7 +192,8 @@ static void arguments_tell_the_script_or_the_module(void **state)
 		char args[64] = "";
 
 		memcpy(args, cases[i].args, cases[i].len);
-		context_parse_arguments(args, cases[i].len, script, sizeof(script));
+		context_parse_arguments(args, cases[i].len, "/usr/bin/python3", false, script,
+					sizeof(script));
 		assert_string_equal(script, cases[i].script);
 	}
 }

@@ -62,13 +62,53 @@ static void a_status_cut_anywhere_is_read_as_far_as_it_goes(void **state)
 	assert_int_equal(parsed("Name:\tUid:\t7\t7\n").uid, (uid_t)-1);
 }
 
-static void script_is(const char *args, size_t len, const char *want)
+static void script_of(const char *exe, bool alone, const char *args, size_t len, const char *want)
 {
 	char got[16];
 
 	memset(got, '#', sizeof(got));
-	context_parse_arguments(args, len, got, sizeof(got));
+	context_parse_arguments(args, len, exe, alone, got, sizeof(got));
 	assert_string_equal(got, want);
+}
+
+static void script_is(const char *args, size_t len, const char *want)
+{
+	script_of("/usr/bin/python3.12", false, args, len, want);
+}
+
+/* What is an option's value there is not known: only a file of Python is one for sure. */
+static void a_program_that_embeds_python_is_not_labelled_with_an_options_value(void **state)
+{
+	const char *nbdkit = "/usr/sbin/nbdkit", *uwsgi = "/usr/bin/uwsgi-core";
+
+	script_of(nbdkit, false, ARGS("nbdkit\0-f\0-t\0004\0python\0burn.py\0"), "burn.py");
+	script_of(nbdkit, false, ARGS("nbdkit\0-f\0-t\0004\0null\0"), "");
+	script_of("/usr/sbin/apache2", false, ARGS("/usr/sbin/apache2\0-k\0start\0"), "");
+	script_of(uwsgi, false,
+		  ARGS("uwsgi\0--plugin\0python\0--http\0:80\0--wsgi-file=/a/app.py\0"),
+		  "/a/app.py");
+	script_of(uwsgi, false, ARGS("uwsgi\0--ini\0.py\0"), "");
+	script_of("", false, ARGS("gone\0start\0"), "");
+}
+
+static void an_interpreter_may_have_any_name(void **state)
+{
+	script_of("/opt/myapp", true, ARGS("myapp\0-B\0spin\0001\0"), "spin");
+	script_of("/opt/myapp", false, ARGS("myapp\0-B\0spin\0001\0"), "");
+	script_of("/usr/bin/python3.13-dbg", false, ARGS("x\0-m\0app\0"), "app");
+	script_of("/usr/bin/python", false, ARGS("x\0app\0"), "app");
+	script_of("/usr/bin/python3.11 (deleted)", false, ARGS("x\0app\0"), "app");
+	script_of("/usr/bin/pythonista", false, ARGS("pythonista\0app\0"), "");
+}
+
+static void another_program_may_run_the_interpreter(void **state)
+{
+	script_of("/usr/lib64/ld-linux-x86-64.so.2", false,
+		  ARGS("/lib64/ld.so\0--library-path\0/x\0/usr/bin/python3.11\0-B\0app\0"), "app");
+	script_of("/usr/bin/qemu-aarch64-static", false, ARGS("q\0python3\0app\0"), "app");
+	script_of("/usr/libexec/valgrind/none-amd64-linux", false,
+		  ARGS("valgrind\0--tool=none\0python3.11\0loop.py\0"), "loop.py");
+	script_of("/usr/bin/qemu-x86_64", false, ARGS("q\0ls\0-l\0"), "");
 }
 
 static void the_script_is_the_first_that_is_no_option(void **state)
@@ -102,7 +142,7 @@ static void a_process_is_read_while_it_lives(void **state)
 	int status;
 	pid_t pid;
 
-	context_read(getpid(), &c, groups);
+	context_read(getpid(), false, &c, groups);
 	assert_true(c.known);
 	assert_int_equal(c.uid, geteuid());
 	assert_int_equal(c.ns_pid, getpid());
@@ -112,7 +152,7 @@ static void a_process_is_read_while_it_lives(void **state)
 	if (!pid)
 		_exit(0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	context_read(pid, &c, NULL);
+	context_read(pid, false, &c, NULL);
 	assert_false(c.known);
 	assert_int_equal(c.uid, (uid_t)-1);
 	assert_string_equal(c.script, "");
@@ -122,6 +162,10 @@ static void a_process_is_read_while_it_lives(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_program_that_embeds_python_is_not_labelled_with_an_options_value),
+		cmocka_unit_test(an_interpreter_may_have_any_name),
+		cmocka_unit_test(another_program_may_run_the_interpreter),
 		cmocka_unit_test(the_effective_user_and_the_innermost_pid_count),
 		cmocka_unit_test(a_status_cut_anywhere_is_read_as_far_as_it_goes),
 		cmocka_unit_test(the_script_is_the_first_that_is_no_option),

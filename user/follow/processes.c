@@ -106,6 +106,7 @@ struct probe_image process_image(const struct process *p)
 	return (struct probe_image){
 		.image_addr = ids && ids->image_addr ? ids->image_addr : p->info.image_addr,
 		.runtime_addr = p->info.runtime_addr,
+		.alone = py_process_is_alone(&p->info),
 	};
 }
 

@@ -30,7 +30,7 @@ int perf_map_file_find(pid_t pid, __u64 start_ticks, struct perf_map_place *ret)
 	*ret = (struct perf_map_place){ .root_fd = -1, .pid = pid, .trusted = true };
 	if (dir >= 0 && !proc_ids_at(dir, &ret->ids)) {
 		ret->known = true;
-		context_read_at(dir, &context, NULL);
+		context_read_at(dir, false, &context, NULL);
 		if (context.known && context.ns_pid > 0)
 			ret->pid = context.ns_pid;
 		ret->trusted = proc_shares_mounts(dir); /* perf looks there */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "target/context.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +10,7 @@
 
 #include "target/proc.h"
 #include "util/cleanup.h"
+#include "util/short_path.h"
 
 /* Bytes of the command line to look at. */
 #define ARGUMENTS_MAX 4096
@@ -48,12 +51,10 @@ static const char *next_argument(const char *arg, const char *end)
 	return arg < end ? arg + 1 : end;
 }
 
-void context_parse_arguments(const char *args, size_t len, char *ret, size_t size)
+/* Parses what follows the interpreter's own name. */
+static void parse_python(const char *arg, const char *end, char *ret, size_t size)
 {
-	const char *end = args + len, *arg;
-
-	*ret = '\0';
-	for (arg = next_argument(args, end); arg < end; arg = next_argument(arg, end)) {
+	for (arg = next_argument(arg, end); arg < end; arg = next_argument(arg, end)) {
 		bool module = !strcmp(arg, "-m");
 
 		if (!strcmp(arg, "-c") || !strcmp(arg, "-"))
@@ -71,9 +72,61 @@ void context_parse_arguments(const char *args, size_t len, char *ret, size_t siz
 	}
 }
 
-void context_read_at(int dir, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])
+/* "python", "/usr/bin/python3.12", "python3.13-dbg", not "pythonista". */
+static bool is_python(const char *path)
 {
-	char buf[ARGUMENTS_MAX], groups[CGROUP_TEXT_MAX], path[CGROUP_TEXT_MAX];
+	const char *name = base_name(path);
+
+	return !strncmp(name, "python", 6) && !isalpha((unsigned char)name[6]);
+}
+
+/* Programs that run another one within themselves, which their arguments name. */
+static bool runs_another(const char *exe)
+{
+	static const char *const prefixes[] = { "ld-", "ld.so", "qemu-" };
+	const char *name = base_name(exe);
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return strstr(exe, "/valgrind/");
+}
+
+/* A file of Python among them, also in "--wsgi-file=/srv/app.py". */
+static void parse_files(const char *arg, const char *end, char *ret, size_t size)
+{
+	for (arg = next_argument(arg, end); arg < end; arg = next_argument(arg, end)) {
+		const char *value = *arg == '-' ? strchr(arg, '=') : NULL;
+		size_t len = strlen(arg);
+
+		if (len <= 3 || strcmp(arg + len - 3, ".py"))
+			continue;
+		snprintf(ret, size, "%s", value ? value + 1 : arg);
+		return;
+	}
+}
+
+void context_parse_arguments(const char *args, size_t len, const char *exe, bool alone, char *ret,
+			     size_t size)
+{
+	const char *end = args + len, *arg = args;
+
+	*ret = '\0';
+	if (runs_another(exe)) {
+		while (arg < end && !is_python(arg))
+			arg = next_argument(arg, end);
+		parse_python(arg, end, ret, size);
+	} else if (alone || is_python(exe)) {
+		parse_python(args, end, ret, size);
+	} else {
+		parse_files(args, end, ret, size);
+	}
+}
+
+void context_read_at(int dir, bool alone, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])
+{
+	char buf[ARGUMENTS_MAX], groups[CGROUP_TEXT_MAX], path[CGROUP_TEXT_MAX], exe[PATH_MAX];
+	ssize_t exe_len = readlinkat(dir, "exe", exe, sizeof(exe) - 1);
 	size_t len;
 
 	*ret = (struct context){ .uid = (uid_t)-1, .container = { .runtime = "" } };
@@ -82,7 +135,8 @@ void context_read_at(int dir, struct context *ret, char cgroup_text[CGROUP_TEXT_
 	ret->known = read_file(dir, "status", buf, sizeof(buf)) > 0;
 	context_parse_status(buf, ret);
 	len = read_file(dir, "cmdline", buf, sizeof(buf));
-	context_parse_arguments(buf, len, ret->script, sizeof(ret->script));
+	exe[exe_len > 0 ? exe_len : 0] = '\0';
+	context_parse_arguments(buf, len, exe, alone, ret->script, sizeof(ret->script));
 	read_file(dir, "cgroup", cgroup_text, CGROUP_TEXT_MAX);
 	cgroup_path(cgroup_text, ret->cgroup, sizeof(ret->cgroup));
 	/* The id is at the end of names that may be longer than what is kept. */
@@ -90,9 +144,9 @@ void context_read_at(int dir, struct context *ret, char cgroup_text[CGROUP_TEXT_
 	container_of_cgroup(path, &ret->container);
 }
 
-void context_read(pid_t pid, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])
+void context_read(pid_t pid, bool alone, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])
 {
 	cleanup_close int dir = proc_open(pid);
 
-	context_read_at(dir, ret, cgroup_text);
+	context_read_at(dir, alone, ret, cgroup_text);
 }

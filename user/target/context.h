@@ -24,22 +24,29 @@ struct context {
 	pid_t ns_pid; /* as the process itself sees it; 0 unknown */
 	struct container container;
 	char cgroup[192];
-	char script[128]; /* path of the script, or module name after -m; "": none */
+	char script[128]; /* path of the script, or module name after -m; "": none, or not known */
 };
 
-/* Fills *ret; what cannot be read stays empty. cgroup_text, if not NULL, gets the whole file. */
-void context_read(pid_t pid, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])
-	__attribute__((nonnull(2)));
+/*
+ * Fills *ret; what cannot be read stays empty. cgroup_text, if not NULL, gets the whole file. alone:
+ * it is known that its executable is nothing but an interpreter; otherwise the name tells.
+ */
+void context_read(pid_t pid, bool alone, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])
+	__attribute__((nonnull(3)));
 
 /* The same relative to /proc/PID (proc.h). */
-void context_read_at(int dir, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])
-	__attribute__((nonnull(2)));
+void context_read_at(int dir, bool alone, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])
+	__attribute__((nonnull(3)));
 
 /* Reads Uid and NSpid from such a file. */
 void context_parse_status(const char *text, struct context *ret) __attribute__((nonnull));
 
-/* What an interpreter with these arguments (each followed by a NUL) runs. */
-void context_parse_arguments(const char *args, size_t len, char *ret, size_t size)
-	__attribute__((nonnull));
+/*
+ * What a process with these arguments (each followed by a NUL) runs. An interpreter's command line
+ * has a script or a module in a certain place; so has the rest of one that a loader or an emulator
+ * runs (exe: its executable). That of a program which embeds Python may name a file of Python.
+ */
+void context_parse_arguments(const char *args, size_t len, const char *exe, bool alone, char *ret,
+			     size_t size) __attribute__((nonnull));
 
 #endif /* KRAIT_TARGET_CONTEXT_H */

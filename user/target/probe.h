@@ -79,6 +79,7 @@ struct probe_request {
 	 */
 	struct probe_image {
 		__u64 image_addr, runtime_addr;
+		bool alone; /* its executable is nothing but an interpreter */
 	} image;
 	bool want_parser; /* with PROBE_PREPARE */
 	bool want_info; /* with PROBE_IDENTIFY: include info whatever the result is */

@@ -88,9 +88,9 @@ static int open_image(const struct probe_request *r)
 	return is_replaced(dir, r->image.image_addr) ? -ESTALE : take_fd(&dir);
 }
 
-static void add_context(struct probe_found *found, int dir)
+static void add_context(struct probe_found *found, int dir, bool alone)
 {
-	context_read_at(dir, &found->context, found->cgroups);
+	context_read_at(dir, alone, &found->context, found->cgroups);
 	found->context.container.runtime = NULL;
 }
 
@@ -136,7 +136,8 @@ static int answer_identify(struct server *s, const struct probe_request *r, bool
 	if (!result && !python && !has_runtime(r, fds.mem))
 		result = -ESTALE;
 	if (!result)
-		add_context(found, fds.dir);
+		add_context(found, fds.dir,
+			    python ? py_process_is_alone(&found->process) : r->image.alone);
 	if (!result &&
 	    is_replaced(fds.dir, !python && r->image.image_addr ? r->image.image_addr :
 								  found->process.image_addr))

@@ -257,6 +257,11 @@ static int search(struct identify *s)
 	return s->result == -EAGAIN ? -ENOEXEC : s->result;
 }
 
+bool py_process_is_alone(const struct py_process *p)
+{
+	return p->build == PY_BUILD_EXE && p->alone && p->of_file;
+}
+
 bool py_process_has_anchors(const struct py_process *p)
 {
 	return p->offsets.thread.last_profiled_frame != PYOFF_ABSENT && !*p->anchors_why;

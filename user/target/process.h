@@ -113,6 +113,8 @@ void py_process_copy_ids(struct py_process *to, const struct py_process *from)
 	__attribute__((nonnull));
 void py_process_fds_close(struct py_process_fds *fds) __attribute__((nonnull));
 
+/* Is its executable nothing but an interpreter? False: that is unknown. */
+bool py_process_is_alone(const struct py_process *p) __attribute__((nonnull));
 /* May krait write last_profiled_frame there? */
 bool py_process_has_anchors(const struct py_process *p) __attribute__((nonnull));
 
