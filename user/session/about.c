@@ -54,8 +54,6 @@ int session__ask_program_claims(struct session *s, const struct session_about *a
 		return -ESRCH;
 	r.start_ticks = p->info.start_ticks;
 	r.image = process_image(p);
-	fprintf(stderr, "DBG claims %d image %llx own %llx parent %d\n", r.pid, r.image.image_addr,
-		p->info.image_addr, p->parent_pid);
 	return prober__ask(s->prober, PROBER_LATER, &r, NULL, 0, done, ctx);
 }
 
