@@ -214,6 +214,11 @@ $(O)/krait-small: $(O)/small/room.o $(MAIN_OBJ) $(O)/libkrait.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
+# The whole krait of a build whose library omits sources.
+$(O)/krait-whole: $(MAIN_OBJ) $(patsubst %.c,$(O)/%.o,$(LEFT_OUT)) $(O)/libkrait.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
 $(O)/libsupport.a: $(SUPPORT_SRC:%.c=$(O)/%.o)
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
@@ -263,6 +268,7 @@ build-fuzzers: $(FUZZ_BIN)
 build-feeders: $(FEED_BIN)
 build-libfuzzer: $(O)/tests/fuzz/libfuzzer_printable
 build-attack: $(O)/krait-small
+build-whole: $(O)/krait-whole
 build-replay: $(O)/tests/unit/test_replay_log
 # This program writes the pages that a browser opens in tests.
 build-pages: $(O)/tests/unit/test_html
@@ -297,8 +303,13 @@ check-unit: build-unit ## unit tests only: no root, no interpreter
 	@$(RUN) unit
 
 check-asan: all ## unit tests, and parsers of foreign data, under the address and undefined-behaviour sanitizers
-	+@$(ASAN) build-unit build-feeders build-libfuzzer
+	+@$(ASAN) build-unit build-feeders build-libfuzzer build-whole
 	@$(RUN) asan fuzz
+	@KRAIT=build-asan/krait-whole tests/run/whole
+
+check-asan-whole: all ## agent, dump, top, exec and record, once each on a real process, under the sanitizers
+	+@$(ASAN) build-whole
+	@KRAIT=build-asan/krait-whole tests/run/whole
 
 check-fuzz: ## every fuzzer for a second, with libFuzzer
 	+@$(FUZZ_SHORT) build-fuzzers

@@ -5,6 +5,7 @@ token; a socket in the file system needs none; and each window goes to a server 
 by service."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
+import contextlib
 import gzip
 import http.client
 import http.server
@@ -15,6 +16,7 @@ import socket
 import subprocess
 import tempfile
 import threading
+import time
 import urllib.parse
 
 import collector
@@ -113,6 +115,51 @@ def check_push(tap, folder, taken):
     check_top(tap, "push", pprof(folder, "-top", "-sample_index=samples", *names))
 
 
+def claimers(stack, python, folder):
+    """Two users' processes that claim the same service; only one where nobody may run an interpreter."""
+    env = dict(os.environ, OTEL_SERVICE_NAME="payments")
+    script = os.path.join(folder, "split.py")
+    shutil.copy(python.target("split.py"), script)
+    os.chmod(folder, 0o755)
+    stack.enter_context(h.Target(python.command(script, "nap"), env))
+    if not os.path.exists("/usr/bin/python3"):
+        return {0}
+    stack.enter_context(h.Target(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-B",
+                                  script, "nap"], env))
+    return {0, 65534}
+
+
+def check_claims(tap, taken, uids):
+    """A name that a process claims is merged only within its user."""
+    found = {}
+    for _, query, body in taken:
+        name = re.fullmatch(r"payments\{host=[^,}]*(?:,uid=(\d+))?\}", query.get("name", ""))
+        if name:
+            found.setdefault(name[1], []).append(gzip.decompress(body))
+    tap.equal(set(found), {str(uid) for uid in uids}, "push: one profile of a claimed service for each user")
+    tap.ok(all(b"claimed" in b and b"service.name" in b and b"uid" in b for bodies in found.values() for b in bodies),
+           "push: samples say whose they are, and that the name is claimed")
+
+
+def check_end(process, name):
+    """Asks for a minute, and ends the agent meanwhile: returns what is answered."""
+    said = []
+    asker = threading.Thread(target=lambda: said.append(long_question(name)))
+    asker.start()
+    time.sleep(1)
+    process.terminate()
+    asker.join(h.PATIENCE_SECS)
+    process.wait(h.PATIENCE_SECS)
+    return said
+
+
+def long_question(name):
+    connection = UnixConnection(name)
+    connection.request("GET", PATH + "?seconds=60")
+    answer = connection.getresponse()
+    return answer.status, answer.read()
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -124,7 +171,8 @@ def main():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Ingest)
     server.taken = []
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    with h.start(python, "split.py", "rest"):
+    with h.start(python, "split.py", "rest"), contextlib.ExitStack() as stack:
+        uids = claimers(stack, python, folder)
         command = [h.KRAIT, "agent", "-i", "1s", "-r", "397", "--cpu-budget", "0", "--listen", "127.0.0.1:%d" % port,
                    "--listen", "unix:" + name, "--listen-token-file", token, "--pprof-endpoint",
                    "http://127.0.0.1:%d" % server.server_port]
@@ -132,12 +180,15 @@ def main():
             try:
                 h.wait_until(lambda: os.path.exists(name) and server.taken, process)
                 check_pull(tap, folder, port, name)
+                tap.equal(check_end(process, name), [(503, b"krait agent is ending\n")], "at its end it answers who waits")
             finally:
-                process.terminate()
+                if process.poll() is None:
+                    process.terminate()
                 said = process.communicate(timeout=h.PATIENCE_SECS)[1]
         tap.ok(process.returncode == 0, "the agent ends", process.returncode, said[-500:])
     server.shutdown()
     check_push(tap, folder, server.taken)
+    check_claims(tap, server.taken, uids)
     shutil.rmtree(folder)
     h.cleanup()
     tap.done()

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "agent/pprof_body.h"
 
+#include "agent/resources.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,8 +36,13 @@ static int emit(FILE *out, const struct profile *p, const struct emit_options *o
 	return err;
 }
 
-int pprof_body_make(struct pprof_body *ret, const struct profile *p, __u64 from_ns, __u64 to_ns,
-		    __s64 wall_offset_ns)
+static bool whose(void *ctx, int pid, __u32 *ret_uid, bool *ret_claimed)
+{
+	return resources__whose(ctx, pid, ret_uid, ret_claimed);
+}
+
+int pprof_body_make(struct pprof_body *ret, const struct profile *p, struct resources *resources,
+		    __u64 from_ns, __u64 to_ns, __s64 wall_offset_ns)
 {
 	const struct emit_options options = {
 		.title = "krait",
@@ -46,6 +53,8 @@ int pprof_body_make(struct pprof_body *ret, const struct profile *p, __u64 from_
 			.seconds = (double)(to_ns - from_ns) / NS_PER_SEC,
 			.frequency = profile__counts(p, 0)->event.frequency,
 		},
+		.whose = whose,
+		.whose_ctx = resources,
 	};
 	struct pprof_body body = { 0 };
 	FILE *out = open_memstream(&body.data, &body.len);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 struct profile;
+struct resources;
 
 struct pprof_body {
 	char *data; /* malloc'ed */
@@ -17,8 +18,9 @@ struct pprof_body {
 
 /* A profile that shares *p's dictionary, with its events and nothing counted. NULL: out of memory. */
 struct profile *pprof_profile_new(const struct profile *p);
-/* Returns 0 or -errno. */
-int pprof_body_make(struct pprof_body *ret, const struct profile *p, __u64 from_ns, __u64 to_ns,
-		    __s64 wall_offset_ns) __attribute__((warn_unused_result));
+/* resources: who its processes are. Returns 0 or -errno. */
+int pprof_body_make(struct pprof_body *ret, const struct profile *p, struct resources *resources,
+		    __u64 from_ns, __u64 to_ns, __s64 wall_offset_ns)
+	__attribute__((warn_unused_result));
 
 #endif /* KRAIT_AGENT_PPROF_BODY_H */

@@ -146,7 +146,8 @@ static void answer(struct pprof_pull *p, struct question *q)
 	int err;
 
 	take_accounts(q->profile);
-	err = pprof_body_make(&body, q->profile, q->from_ns, q->to_ns, clock_wall_offset_ns());
+	err = pprof_body_make(&body, q->profile, p->resources, q->from_ns, q->to_ns,
+			      clock_wall_offset_ns());
 	if (err) {
 		answer_text(p, q->id, 500, "the profile cannot be written: out of memory\n");
 		return;

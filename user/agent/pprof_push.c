@@ -19,6 +19,8 @@
 struct run {
 	__u32 first, cnt;
 	char service[128];
+	bool claimed; /* the process has chosen the name itself: */
+	__u32 uid; /* then whose it is; else 0 */
 };
 
 struct pprof_push {
@@ -72,6 +74,15 @@ static void put_word(char *buf, size_t size, const char *text)
 	buf[len] = '\0';
 }
 
+/* Whoever claims a service's name is merged only with processes of the same user that do, too. */
+static void take_claimant(const struct pprof_push *p, struct run *r, int pid)
+{
+	__u32 uid = 0;
+
+	if (resources__whose(p->resources, pid, &uid, &r->claimed) && r->claimed)
+		r->uid = uid;
+}
+
 static int list_runs(struct pprof_push *p, const struct window *w)
 {
 	p->run_cnt = 0;
@@ -85,6 +96,7 @@ static int list_runs(struct pprof_push *p, const struct window *w)
 		p->runs[p->run_cnt] = (struct run){ .first = i, .cnt = 1 };
 		put_word(p->runs[p->run_cnt].service, sizeof(p->runs[0].service),
 			 resources__service(p->resources, w->list[i].pid, w->list[i].image));
+		take_claimant(p, &p->runs[p->run_cnt], w->list[i].pid);
 		p->run_cnt++;
 	}
 	return 0;
@@ -95,6 +107,10 @@ static int by_service(const void *a, const void *b)
 	const struct run *x = a, *y = b;
 	int order = strcmp(x->service, y->service);
 
+	if (!order)
+		order = (x->claimed > y->claimed) - (x->claimed < y->claimed);
+	if (!order)
+		order = (x->uid > y->uid) - (x->uid < y->uid);
 	return order ? order : (x->first > y->first) - (x->first < y->first);
 }
 
@@ -113,7 +129,12 @@ static void escape(char *buf, size_t size, const char *text)
 	buf[len] = '\0';
 }
 
-static int push_body(struct pprof_push *p, const struct window *w, const char *service,
+static bool is_same_service(const struct run *a, const struct run *b)
+{
+	return !strcmp(a->service, b->service) && a->claimed == b->claimed && a->uid == b->uid;
+}
+
+static int push_body(struct pprof_push *p, const struct window *w, const struct run *run,
 		     __u64 samples, const struct pprof_body *body)
 {
 	struct export_batch batch = {
@@ -124,12 +145,14 @@ static int push_body(struct pprof_push *p, const struct window *w, const char *s
 		.body = body->data,
 		.len = body->len,
 	};
-	char host[128], name[320], escaped[1024], query[1280];
+	char host[128], user[24] = "", name[320], escaped[1024], query[1280];
 
 	if (getrandom(batch.id, sizeof(batch.id), 0) != sizeof(batch.id))
 		return -EIO;
 	put_word(host, sizeof(host), p->host);
-	snprintf(name, sizeof(name), "%s{host=%s}", service, host);
+	if (run->claimed)
+		snprintf(user, sizeof(user), ",uid=%u", run->uid);
+	snprintf(name, sizeof(name), "%s{host=%s%s}", run->service, host, user);
 	escape(escaped, sizeof(escaped), name);
 	snprintf(query, sizeof(query), "name=%s&from=%llu&until=%llu&format=pprof&spyName=krait",
 		 escaped, (unsigned long long)(batch.from_unix_ns / NS_PER_SEC),
@@ -144,7 +167,7 @@ static void count_run(struct profile *profile, const struct window *w, const str
 		profile__count(profile, w->list[i].event, w->list[i].node, w->list[i].weight);
 }
 
-/* The runs from first to end belong to one service. */
+/* The runs from first to end belong to one service, by the claims of one user at most. */
 static int push_service(struct pprof_push *p, const struct window *w, __u32 first, __u32 end,
 			__u64 samples)
 {
@@ -161,11 +184,12 @@ static int push_service(struct pprof_push *p, const struct window *w, __u32 firs
 						 .reasons[REASON_PYTHON] = c->samples };
 	}
 	if (!err)
-		err = pprof_body_make(&body, profile, w->from_ns, w->to_ns, w->wall_offset_ns);
+		err = pprof_body_make(&body, profile, p->resources, w->from_ns, w->to_ns,
+				      w->wall_offset_ns);
 	profile__free(profile);
 	if (err)
 		return err;
-	err = push_body(p, w, p->runs[first].service, samples, &body);
+	err = push_body(p, w, &p->runs[first], samples, &body);
 	p->stats.bodies += !err;
 	p->stats.bytes += err ? 0 : body.len;
 	free(body.data);
@@ -187,7 +211,7 @@ static void on_window(void *ctx, const struct window *w)
 	for (__u32 i = 0; i < p->run_cnt; i = end) {
 		__u64 samples = 0;
 
-		for (end = i; end < p->run_cnt && !strcmp(p->runs[i].service, p->runs[end].service);
+		for (end = i; end < p->run_cnt && is_same_service(&p->runs[i], &p->runs[end]);
 		     end++)
 			samples += p->runs[end].cnt;
 		err = push_service(p, w, i, end, samples);

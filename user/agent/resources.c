@@ -397,6 +397,20 @@ const char *resources__service(struct resources *r, int pid, __u32 image)
 	return service_of(r, find(r, pid, image), &claimed);
 }
 
+bool resources__whose(const struct resources *r, int pid, __u32 *ret_uid, bool *ret_claimed)
+{
+	const struct resource *found = NULL;
+
+	for (const struct resource *p = r->table; p; p = p->hh.next)
+		if (p->key.pid == pid && (!found || p->key.image > found->key.image))
+			found = p;
+	if (!found || found->about.uid == (uid_t)-1)
+		return false;
+	*ret_uid = found->about.uid;
+	*ret_claimed = found->service[0] != '\0';
+	return true;
+}
+
 /* ---- life ------------------------------------------------------------------------------------- */
 
 struct resources *resources__new(const struct host *host)

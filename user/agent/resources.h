@@ -48,6 +48,11 @@ struct otlp_attributes resources__of(struct resources *r, int pid, __u32 image);
 struct otlp_attributes resources__own(struct resources *r);
 /* "billing-api": never empty; printable. As above. */
 const char *resources__service(struct resources *r, int pid, __u32 image);
+/*
+ * The user of a process, by its latest image, and whether it claims the name of its service itself.
+ * False: the process is unknown.
+ */
+bool resources__whose(const struct resources *r, int pid, __u32 *ret_uid, bool *ret_claimed);
 /* A window has ended: forgets processes that had no sample for some windows. */
 void resources__end_window(struct resources *r);
 /* Calls fn for each known process, with its PY_VERSION_HEX; 0 unknown. */

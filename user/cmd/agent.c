@@ -268,6 +268,7 @@ static int start(struct agent_command *c, struct error *err)
 static void end(struct agent_command *c)
 {
 	keep__free(c->keep);
+	agent_outputs_disconnect(&c->outputs);
 	/* They use the session's probers. */
 	resources__free(c->resources);
 	agent__free(c->agent);

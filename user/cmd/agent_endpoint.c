@@ -186,9 +186,16 @@ void agent_endpoint_connect(struct agent_endpoint *e, struct agent *agent, const
 		pprof_pull__connect(e->pull, session__profile(session));
 }
 
+void agent_endpoint_disconnect(struct agent_endpoint *e)
+{
+	/* Its profiles share the session's dictionary. */
+	pprof_pull__free(e->pull);
+	e->pull = NULL;
+}
+
 void agent_endpoint_close(struct agent_endpoint *e)
 {
-	pprof_pull__free(e->pull);
+	agent_endpoint_disconnect(e);
 	server__stop(e->server);
 	*e = (struct agent_endpoint){ 0 };
 }

@@ -38,6 +38,8 @@ int agent_endpoint_open(struct agent_endpoint *e, const struct agent_options *op
 	__attribute__((warn_unused_result));
 /* Call before the first sample. keep: NULL if nothing is kept. */
 void agent_endpoint_connect(struct agent_endpoint *e, struct agent *agent, const struct keep *keep);
+/* As agent_outputs_disconnect(). */
+void agent_endpoint_disconnect(struct agent_endpoint *e);
 void agent_endpoint_close(struct agent_endpoint *e);
 
 #endif /* KRAIT_CMD_AGENT_ENDPOINT_H */

@@ -110,6 +110,11 @@ int agent_outputs_reload(struct agent_outputs *o, const struct agent_export_opti
 	return result;
 }
 
+void agent_outputs_disconnect(struct agent_outputs *o)
+{
+	agent_endpoint_disconnect(&o->endpoint);
+}
+
 void agent_outputs_close(struct agent_outputs *o)
 {
 	if (o->notify)

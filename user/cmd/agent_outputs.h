@@ -41,6 +41,11 @@ void agent_outputs_connect(struct agent_outputs *o, struct agent *agent, const s
  */
 int agent_outputs_reload(struct agent_outputs *o, const struct agent_export_options *options,
 			 bool same, struct error *err) __attribute__((warn_unused_result));
+/*
+ * Answers and forgets whoever waits for a profile: nothing of the session is needed any more. Call
+ * before the agent is freed.
+ */
+void agent_outputs_disconnect(struct agent_outputs *o);
 /* Spends some seconds sending what is left. */
 void agent_outputs_close(struct agent_outputs *o);
 

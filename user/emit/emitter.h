@@ -44,6 +44,12 @@ struct emit_options {
 	 */
 	int (*source)(void *ctx, const struct dict *dict, __u32 file, char **ret);
 	void *source_ctx;
+	/*
+	 * pprof: who the process is: its user, and whether it has chosen the name of its service
+	 * itself. NULL, or returns false: that is not said.
+	 */
+	bool (*whose)(void *ctx, int pid, __u32 *ret_uid, bool *ret_claimed);
+	void *whose_ctx;
 	bool sources; /* html: place native code in its source files if they are known */
 };
 

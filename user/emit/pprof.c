@@ -29,7 +29,7 @@
 #include "util/printable.h"
 #include "util/stream.h"
 
-enum { MAX_LABELS = 4 };
+enum { MAX_LABELS = 6 };
 
 struct writer {
 	FILE *out;
@@ -45,6 +45,11 @@ struct writer {
 	struct pprof_columns columns;
 	int64_t *values; /* of a sample, by column */
 	struct gzip zip;
+	/* emit_options.whose, and what it said of the last process */
+	const struct emit_options *options;
+	int whose_pid;
+	bool is_known, claimed;
+	__u32 uid;
 	int err;
 };
 
@@ -159,10 +164,11 @@ static void put_string(struct writer *w, const char *text)
 
 static void put_strings(struct writer *w, const struct emit_options *o)
 {
-	static const char *const fixed[] = { "",	  "samples",	 "count",
-					     "cpu",	  "nanoseconds", "pid",
-					     "thread_id", "thread_name", "python",
-					     "origin" };
+	static const char *const fixed[] = {
+		"",    "samples",   "count",	   "cpu",    "nanoseconds",
+		"pid", "thread_id", "thread_name", "python", "origin",
+		"uid", "claimed",   "service.name"
+	};
 	cleanup_free char *books = emitter_books(w->profile);
 
 	if (!books) {
@@ -253,6 +259,23 @@ static Krait__Pprof__Label *add_label(Krait__Pprof__Label *labels, size_t *cnt, 
 	return label;
 }
 
+/* Samples of a process come one after another. */
+static void add_whose(struct writer *w, Krait__Pprof__Label *labels, size_t *cnt, int pid)
+{
+	const struct emit_options *o = w->options;
+
+	if (!o->whose)
+		return;
+	if (pid != w->whose_pid)
+		w->is_known = o->whose(o->whose_ctx, pid, &w->uid, &w->claimed);
+	w->whose_pid = pid;
+	if (!w->is_known)
+		return;
+	add_label(labels, cnt, STRING_UID)->num = w->uid;
+	if (w->claimed)
+		add_label(labels, cnt, STRING_CLAIMED)->str = STRING_SERVICE_NAME;
+}
+
 static void put_sample(struct writer *w, __u32 node)
 {
 	const struct profile_node *n;
@@ -282,6 +305,7 @@ static void put_sample(struct writer *w, __u32 node)
 			add_label(labels, &label_cnt, STRING_THREAD_ID)->num = f->tid;
 			add_label(labels, &label_cnt, STRING_THREAD_NAME)->str =
 				string_index(w, f->name);
+			add_whose(w, labels, &label_cnt, f->pid);
 		}
 	}
 	for (size_t i = 0; i < label_cnt; i++)
@@ -393,7 +417,9 @@ static void put_all(struct writer *w, const struct emitter *e)
 
 static int pprof_finish(struct emitter *e, const struct profile *p, unsigned event)
 {
-	struct writer w = { .out = e->out, .profile = p, .dict = p->dict, .event = event };
+	struct writer w = {
+		.out = e->out, .profile = p, .dict = p->dict, .event = event, .options = e->options
+	};
 
 	errno = 0;
 	w.err = prepare(&w);

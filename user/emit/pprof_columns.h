@@ -23,6 +23,9 @@ enum fixed_string {
 	STRING_THREAD_NAME,
 	STRING_PYTHON,
 	STRING_ORIGIN,
+	STRING_UID,
+	STRING_CLAIMED,
+	STRING_SERVICE_NAME,
 	STRING_COMMENT,
 	STRING_BOOKS,
 	STRING_COLUMNS, /* the first of the column names; the profile's strings follow */
