@@ -383,7 +383,9 @@ struct tick {
 
 /* The same for all timers of one event; only the kernel uses it. */
 struct ticks {
-	__u64 done_ns; /* when the last sample was taken, if there are many timers */
+	__u64 done_ns; /* when the last sample was taken, if samples can crowd each other out */
+	/* ticks that were skipped since then, and the thread that they hit */
+	__u32 skipped, tid;
 	struct tick grids[KRAIT_MAX_GRIDS];
 };
 

@@ -25,6 +25,7 @@
 #include "procs.h"
 #include "room.h"
 #include "proc_entries.h"
+#include "clock.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -176,6 +177,15 @@ static __always_inline bool resolve_exec(struct task_struct *task, struct record
 	return true;
 }
 
+/* From now on the thread's ticks become samples. */
+static __always_inline void begin_clock(struct task_struct *task, __u32 pid)
+{
+	struct proc_info *proc = bpf_map_lookup_elem(&procs, &pid);
+
+	if (proc)
+		send_clock(task, proc, CLOCK_RUNNING);
+}
+
 static __always_inline int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
@@ -193,6 +203,7 @@ static __always_inline int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	emit(&record, sizeof(record), record.task.owner,
 	     hushed || record.task.file == RECORD_FILE_PLAIN ? BPF_RB_NO_WAKEUP :
 							       BPF_RB_FORCE_WAKEUP);
+	begin_clock(task, record.task.pid);
 	return 0;
 }
 
@@ -221,7 +232,9 @@ int runtime_begin(struct pt_regs *ctx)
 	begin_task(&record, task, RECORD_RUNTIME);
 	proc.owner = record.owner;
 	enter_proc(&record, &proc, known, PT_REGS_IP(ctx));
-	return emit_task(&record, hushed ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP);
+	emit_task(&record, hushed ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP);
+	begin_clock(task, pid);
+	return 0;
 }
 
 /* A forked child has what its parent has: an entry with the same content but the child's own start. */
@@ -287,6 +300,8 @@ static __always_inline int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	/* Checks the process, not the slot: a thread that got its slot late must still return it. */
 	if (!proc && !(is_last && follow_all))
 		return 0;
+	if (proc)
+		send_clock(task, proc, CLOCK_RUNNING | CLOCK_LAST);
 	begin_task(&record, task, is_last ? RECORD_EXIT : RECORD_THREAD_EXIT);
 	if (is_last) {
 		if (proc)

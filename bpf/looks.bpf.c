@@ -2,9 +2,9 @@
 /*
  * looks.bpf.c - lists the threads of tracked processes that do not come back in time, with their
  * registers and what they wait for (sampler/looks.c): for waits that outlast the recording, and for
- * whoever asks while it runs.
+ * whoever asks while it runs. And reads the clocks of all of them.
  *
- * Loaded only if somebody wants to look.
+ * Loaded only if somebody wants to look, or to read clocks.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -12,6 +12,7 @@
 
 #include "sample.h"
 #include "thread_wait.h"
+#include "clock.h"
 
 /* A thread's supplementary groups: not on the stack, where thread_look leaves no room for them on 5.10. */
 struct {
@@ -87,6 +88,26 @@ int look_at_threads(struct bpf_iter__task *ctx)
 		return 0;
 	look_at(task, proc, &look);
 	bpf_seq_write(ctx->meta->seq, &look, sizeof(look));
+	return 0;
+}
+
+/* Whoever reads it gets nothing from it: the clocks go into the ring buffer, between the samples. */
+SEC("?iter/task")
+int read_clocks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct proc_info *proc;
+	__u32 pid, flags = 0;
+
+	if (!task || !BPF_CORE_READ(task, mm) || task->flags & PF_EXITING)
+		return 0;
+	pid = task->tgid;
+	proc = bpf_map_lookup_elem(&procs, &pid);
+	if (!proc || !same_start(process_start_ns(task), proc->start_ns))
+		return 0;
+	if (bpf_core_field_exists(task->on_cpu) && BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu) != 0)
+		flags = CLOCK_RUNNING;
+	send_clock(task, proc, flags);
 	return 0;
 }
 

@@ -60,9 +60,6 @@ struct {
 /* Wake user space when this much is waiting; for less, its own timer fetches the records. */
 const volatile __u64 wakeup_bytes __weak = 256 * 1024;
 
-/* Drop samples after this time: -d counts by the samples' clock. User space sets it at the start. */
-volatile __u64 end_ns __weak = ~0ULL;
-
 /*
  * Limits the depth of Python stacks, and turns off native ones: an agent gives these up when its
  * budget is spent. User space changes them while the programs run. Without bpf_loop() they do not

@@ -54,6 +54,9 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps") __weak;
 
+/* Drop samples after this time: -d counts by the samples' clock. User space sets it at the start. */
+volatile __u64 end_ns __weak = ~0ULL;
+
 /* Samples and snapshots may fill this much of the ring buffer; the rest is for process events. */
 const volatile __u64 sample_bytes_max __weak = 15 << 16;
 

@@ -146,6 +146,7 @@ enum record_type {
 	RECORD_RUNTIME, /* a known library starts an interpreter */
 	RECORD_CODE, /* a code object seen for the first time */
 	RECORD_MMAP, /* code was mapped, or memory became executable */
+	RECORD_CLOCK, /* how long a thread has run so far */
 	RECORD_TYPE_CNT
 };
 
@@ -314,7 +315,9 @@ struct record_sample {
 	__u64 anchor_epoch; /* valid unless anchor is ANCHOR_NOTE_NONE */
 	__u32 pid; /* host tgid */
 	__u32 tid; /* host tid */
-	__u32 cpu;
+	__u16 cpu;
+	/* ticks right before it that never came and that it does not stand for; 65535: or more */
+	__u16 missed;
 	__u16 anchor_index; /* index of the anchor's frame */
 	__u16 anchor_steps; /* frames it has slid towards the root since it was confirmed */
 	__u8 reason; /* enum reason, which includes the outcome */
@@ -442,5 +445,31 @@ struct record_mmap {
 	__u32 last; /* no more mappings of this image will be reported */
 };
 _Static_assert(sizeof(struct record_mmap) == 80, "struct record_mmap is shared with BPF");
+
+enum clock_flag {
+	CLOCK_WHOLE = 1 << 0, /* all ticks of its life became samples, or were missed or lost */
+	CLOCK_RUNNING = 1 << 1, /* it is on a CPU, so cpu_ns may be behind */
+	CLOCK_LAST = 1 << 2, /* it is ending */
+};
+
+/* The kernel's own account of a thread (clock.h). */
+struct record_clock {
+	__u16 type; /* RECORD_CLOCK */
+	__u16 owner;
+	__u32 size;
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 late_ns; /* by how much that is after the end, since which there are no samples */
+	__u64 thread_start_ns; /* task start, boot clock */
+	__u64 start_ns; /* of the process */
+	__u64 cpu_ns; /* CPU time since it began */
+	__u64 switches; /* how often it has left a CPU */
+	__u64 dropped; /* of its process, as in struct proc_info */
+	__u32 pid;
+	__u32 tid;
+	__u32 flags; /* enum clock_flag */
+	__u32 pad_;
+	char comm[16];
+};
+_Static_assert(sizeof(struct record_clock) == 96, "struct record_clock is shared with BPF");
 
 #endif /* KRAIT_RECORD_H */

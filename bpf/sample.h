@@ -44,6 +44,7 @@ struct trigger {
 	__u64 now_ns; /* CLOCK_MONOTONIC */
 	__u64 time_ns; /* the time that the stack stands for: now_ns or a moment before */
 	__u64 period; /* what the stack stands for, in units of the event */
+	__u64 missed; /* ticks before it that never came, if period does not include them */
 	__u32 event; /* index of the event */
 	enum sample_context context; /* context that the program runs in: scratch.h */
 	bool in_kernel; /* kernel code was interrupted: regs are invalid */
@@ -91,6 +92,7 @@ static __always_inline void begin_record(struct record_sample *record, const str
 	record->pid = pid_tgid >> 32;
 	record->tid = (__u32)pid_tgid;
 	record->cpu = bpf_get_smp_processor_id();
+	record->missed = t->missed < 0xffff ? t->missed : 0xffff;
 	record->anchor_index = 0;
 	record->anchor_steps = 0;
 	record->event = t->event;

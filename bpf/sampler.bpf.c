@@ -203,7 +203,8 @@ static __always_inline __u64 timer_period(const struct bpf_perf_event_data *ctx,
 static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_loop)
 {
 	struct proc_info *proc = tracked_process();
-	__u64 now_ns, period, missed = 0;
+	__u64 now_ns, period, missed = 0, skipped = 0;
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct ticks *ticks;
 	struct tick *tick;
 	__u32 index;
@@ -222,8 +223,10 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_l
 				   grids_period(index));
 		if (may_crowd(index) && tick_crowds(ticks, tick, now_ns, period)) {
 			miss_ticks(index, missed + 1);
+			tick_skip(ticks, tid, missed + 1);
 			return;
 		}
+		skipped = tick_skipped(ticks, tid);
 	}
 	if (jitter_period_ns)
 		period = jitter_period_ns;
@@ -238,8 +241,10 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_l
 		return;
 	if (ticks) {
 		miss_ticks(index, missed);
-		if (make_up_ticks)
+		if (make_up_ticks) {
 			period = made_up(now_ns, period, missed);
+			missed = 0;
+		}
 	}
 	take_sample(
 		&(struct trigger){
@@ -247,6 +252,7 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_l
 			.now_ns = now_ns,
 			.time_ns = now_ns,
 			.period = period,
+			.missed = missed + skipped,
 			.event = index,
 			.context = CONTEXT_EVENT,
 			.in_kernel = !MODE_IS_USER(context_reg(ctx, REG_MODE)),

@@ -80,6 +80,23 @@ static __always_inline bool tick_crowds(const struct ticks *all, const struct ti
 	return now_ns - t->grid_ns > period_ns / 2 && now_ns - all->done_ns < period_ns / 8;
 }
 
+static __always_inline void tick_skip(struct ticks *all, __u32 tid, __u64 cnt)
+{
+	if (all->tid != tid)
+		all->skipped = 0;
+	all->tid = tid;
+	all->skipped += cnt;
+}
+
+/* How many of the thread's ticks were skipped before the one that becomes a sample. */
+static __always_inline __u64 tick_skipped(struct ticks *all, __u32 tid)
+{
+	__u64 cnt = all->tid == tid ? all->skipped : 0;
+
+	all->skipped = 0;
+	return cnt;
+}
+
 /* Ticks that hit a CPU on its way from one thread to another: switch_cpu.h. */
 struct tick_notes {
 	__u64 clock_ns; /* the run queue's clock at that time */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One thread on one CPU that works and rests by turns, for random times, or only works, deep down in calls.
+"""One thread on one CPU that works and rests by turns, for random times (SEED 0: always the same), or only works, deep down
+in calls.
 
 usage: dozes.py SECONDS CPU DEPTH WORK_MS REST_MS SEED [--wait]
 
@@ -34,6 +35,13 @@ def descend(depth, *args):
     return turns(*args)
 
 
+class Even:
+    """Draws the middle."""
+
+    def uniform(self, low, high):
+        return (low + high) / 2
+
+
 def ready():
     """Returns what there has been before."""
     ownclock.ready()
@@ -46,7 +54,7 @@ def main():
     seconds, number, depth, work_ms, rest_ms, seed = map(float, sys.argv[1:7])
     os.sched_setaffinity(0, {int(number)})
     sys.setrecursionlimit(int(depth) + 1000)
-    descend(int(depth), seconds, 1e6 * work_ms, rest_ms / 1e3, random.Random(int(seed)))
+    descend(int(depth), seconds, 1e6 * work_ms, rest_ms / 1e3, random.Random(int(seed)) if seed else Even())
     used = time.process_time_ns() - before["ns"]
     ownclock.tell({"ns": used, "passed": time.monotonic_ns() - began + cpu,
                    "switches": ownclock.losses() - before["switches"]})

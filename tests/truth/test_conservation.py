@@ -44,6 +44,33 @@ def check(tap, python, rate, crowd, kinds, milliseconds):
     t.h.check_accounts(tap, name, run.recording, complete=0.98)
 
 
+# Work and rest in ms: a tick on an idle CPU also wakes whoever is due in the next 50 us, so threads that work for less than a
+# period can keep in step with a single timer (-c), and no tick finds them.
+BURSTS = [(0.05, 0.95), (0.02, 0.48), (0.5, 4), (20, 80)]
+RATES = [("-F", "9973"), ("-c", "100270"), ("-F", "997"), ("-F", "19")]
+# As thread_clock_read() leaves to chance: standard errors, periods, and how far the kernel's account may be behind at either end.
+ERRORS, PERIODS, LAG = 4, 16, 0.02
+
+
+def bursts(tap, python, work, rest, option):
+    """What no tick found is said: with it, samples and missed ticks are the CPU time, whatever the rhythm."""
+    seconds = 4 if t.LONG else 1.5
+    name = "%s works %g ms, rests %g, %s" % (python.name, work, rest, " ".join(option))
+    recording = t.h.record(*option, timeout=240, command=python.command(
+        python.target("dozes.py"), *map(str, (seconds, 0, 0, work, rest, 0))))
+    said, truth = t.h.parse_stats(recording.err), t.parse_truth(recording.out)[0]
+    period = 1 / float(option[1]) if option[0] == "-F" else float(option[1]) / 1e9
+    # Of the whole process: what the target did before it began to measure is in the samples, too.
+    due, got = truth["ns"] / 1e9 / period, said["interrupts"] + said["ticks_missed"] + said["not_sampled"]
+    variance = stats.thread_variance(due * period, truth["switches"], period)
+    slack = ERRORS * variance ** 0.5 + PERIODS + LAG / period
+    print("#   %s: %d samples, %d missed, %d not sampled, %.1f due, chance +-%.1f" % (
+        name, said["interrupts"], said["ticks_missed"], said["not_sampled"], due, slack))
+    tap.ok(due - slack <= got, name + ": samples and what is said to be missing are the CPU time", got, due, slack)
+    over = said["over_ns"] / 1e9 / period
+    tap.ok(got <= due + slack + over, name + ": nor more, unless it is said", got, due, slack, over)
+
+
 def main():
     tap = t.begin()
     found = t.pythons(tap)
@@ -52,6 +79,9 @@ def main():
             check(tap, python, t.RATE, crowd, kinds, milliseconds * (8 if t.LONG else 1))
             if t.LONG:
                 check(tap, python, t.HIGH_RATE, crowd, kinds, milliseconds)
+        for option in RATES if t.LONG else RATES[:2]:
+            for work, rest in BURSTS if t.LONG else BURSTS[:1]:
+                bursts(tap, python, work, rest, option)
     t.h.cleanup()
     tap.done()
 

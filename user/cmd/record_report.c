@@ -218,6 +218,8 @@ static void print_ticks(const struct counts *e, bool several)
 
 	fprintf(stderr, "%s%sticks_asked %llu\n%s%sticks_missed %llu\n", name, dot, a->ticks_asked,
 		name, dot, a->ticks_missed);
+	fprintf(stderr, "%s%snot_sampled %llu\n%s%sover_ns %llu\n", name, dot, a->not_sampled, name,
+		dot, a->over_ns);
 }
 
 /* Prints how full the profile is. */
@@ -285,6 +287,21 @@ static void judge_ticks(const struct record_report *r, const struct counts *e)
 			missed, e->accounts.ticks_missed, e->accounts.interrupts);
 }
 
+/* In percent of all samples' time; less may be other threads' wake-ups in the interrupts of these. */
+#define OVER_PERCENT 10
+
+static void judge_clocks(const struct counts *e)
+{
+	double over = e->weight ? 100 * (double)e->accounts.over_ns / (double)e->weight : 0;
+
+	if (over > OVER_PERCENT)
+		log_warn(
+			NULL,
+			"samples stand for %.1f%% more CPU time than the kernel says some threads had: "
+			"they keep in step with the sampler's clock (use --jitter, or another --freq)",
+			over);
+}
+
 /* Warns about losses of one event. Returns their share in percent. */
 static double judge_event(const struct record_report *r, const struct counts *e)
 {
@@ -295,6 +312,7 @@ static double judge_event(const struct record_report *r, const struct counts *e)
 			 "the accounts of %s do not balance by %lld interrupts: please report this",
 			 e->event.name, accounts_balance(&e->accounts));
 	judge_ticks(r, e);
+	judge_clocks(e);
 	if (lost > r->options->max_loss_percent)
 		log_warn(NULL, "%.2f%% of the interrupts were lost; the profile%s%s may be biased",
 			 lost, r->options->event_cnt > 1 ? " of " : "",

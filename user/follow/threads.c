@@ -82,6 +82,19 @@ static void recall(struct threads *ts, struct thread *t)
 	memcpy(t->given, past->given, sizeof(t->given));
 }
 
+struct thread *threads__peek(const struct threads *ts, pid_t tid, __u64 start_ns)
+{
+	struct thread *t;
+
+	HASH_FIND_INT(ts->by_tid, &tid, t);
+	return t && t->start_ns == start_ns ? t : NULL;
+}
+
+bool threads__is_full(const struct threads *ts)
+{
+	return HASH_COUNT(ts->by_tid) >= THREADS_MAX;
+}
+
 struct thread *threads__add(struct threads *ts, struct process *p, pid_t tid, __u64 start_ns)
 {
 	struct thread *t;

@@ -18,6 +18,8 @@
 #include <sys/types.h>
 #include <uthash.h>
 
+#include "follow/thread_clock.h"
+
 #include "abi.h"
 
 /* About 250 bytes each, plus what their stacks hold (stack/stacks.h). */
@@ -45,6 +47,7 @@ struct thread {
 	__u64 tstate_addr; /* from its last sample; 0: none */
 	__u64 interp_addr; /* last interpreter other than the oldest; 0: none */
 	__u64 came_ns; /* end of its last sampled wait; 0: none */
+	struct thread_clock clock;
 	bool has_callers; /* it entered that interpreter from an older one (interpreters.h) */
 	struct last_stack *stack; /* NULL before the first stack */
 	TAILQ_ENTRY(thread) of_process, by_use, waiting;
@@ -65,6 +68,9 @@ void threads__on_gone(struct threads *ts, thread_gone_fn fn, void *ctx);
 
 /* The thread with that tid and start, now the most recently used; or NULL. */
 struct thread *threads__find(struct threads *ts, pid_t tid, __u64 start_ns);
+/* The same, and as recently used as before. */
+struct thread *threads__peek(const struct threads *ts, pid_t tid, __u64 start_ns);
+bool threads__is_full(const struct threads *ts);
 /* Adds a thread; removes another one with the same tid. NULL: out of memory. */
 struct thread *threads__add(struct threads *ts, struct process *p, pid_t tid, __u64 start_ns);
 void threads__remove(struct threads *ts, struct thread *t);

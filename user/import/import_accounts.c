@@ -48,7 +48,8 @@ static bool read_notes(const struct dso_reader *dso, unsigned event, struct coun
 	if (event)
 		snprintf(b.prefix, sizeof(b.prefix), "event%u.", event);
 	/* A krait that was killed has not written its accounts. */
-	if (!note(&b, "interrupts", &value) || value < c->samples)
+	note(&b, "not_sampled", &a->not_sampled);
+	if (!note(&b, "interrupts", &value) || value < c->samples - a->not_sampled)
 		return false;
 	a->interrupts = value;
 	note(&b, "unknown_frames", &a->unknown_frames);

@@ -271,6 +271,7 @@ static void put_notes(FILE *out, unsigned event, const struct accounts *a)
 		prefix, a->events_dropped);
 	fprintf(out, "%sticks_asked %llu\n%sticks_missed %llu\n", prefix, a->ticks_asked, prefix,
 		a->ticks_missed);
+	fprintf(out, "%snot_sampled %llu\n", prefix, a->not_sampled);
 }
 
 /* The accounts, and who the processes were, for readers that use krait. */

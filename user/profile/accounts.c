@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "profile/marks.h"
+
 static const char *const reason_names[REASON_CNT] = {
 	[REASON_PYTHON] = "python",
 	[REASON_NO_RUNTIME] = "no runtime",
@@ -68,6 +70,8 @@ void accounts_add(struct accounts *a, const struct accounts *more)
 	a->events_dropped += more->events_dropped;
 	a->ticks_asked += more->ticks_asked;
 	a->ticks_missed += more->ticks_missed;
+	a->not_sampled += more->not_sampled;
+	a->over_ns += more->over_ns;
 }
 
 void accounts_subtract(struct accounts *a, const struct accounts *less)
@@ -81,6 +85,8 @@ void accounts_subtract(struct accounts *a, const struct accounts *less)
 	a->events_dropped -= less->events_dropped;
 	a->ticks_asked -= less->ticks_asked;
 	a->ticks_missed -= less->ticks_missed;
+	a->not_sampled -= less->not_sampled;
+	a->over_ns -= less->over_ns;
 }
 
 __u64 accounts_total(const struct accounts *a, enum outcome outcome)
@@ -163,6 +169,13 @@ static void line_add_ticks(struct line *l, const struct accounts *a)
 		 (unsigned long long)(a->interrupts + a->ticks_missed));
 }
 
+/* CPU time is told in samples, since these are what the line is about. */
+static void line_add_not_sampled(struct line *l, const struct accounts *a)
+{
+	line_add(l, "; %llu more stand for CPU time that no tick found: " MARK_NOT_SAMPLED,
+		 (unsigned long long)a->not_sampled);
+}
+
 void accounts_format(const struct accounts *a, char *buf, size_t size)
 {
 	struct line l = { .buf = buf, .size = size };
@@ -185,6 +198,8 @@ void accounts_format(const struct accounts *a, char *buf, size_t size)
 				       0 - (unsigned long long)balance);
 	if (a->ticks_asked)
 		line_add_ticks(&l, a);
+	if (a->not_sampled)
+		line_add_not_sampled(&l, a);
 }
 
 void accounts_say(const struct accounts *a, char *buf, size_t size)
@@ -199,4 +214,6 @@ void accounts_say(const struct accounts *a, char *buf, size_t size)
 	line_add(&l, "all %llu samples complete", (unsigned long long)a->interrupts);
 	if (a->ticks_missed)
 		line_add_ticks(&l, a);
+	if (a->not_sampled)
+		line_add_not_sampled(&l, a);
 }

@@ -28,6 +28,10 @@ struct accounts {
 	__u64 ticks_asked;
 	/* Ticks that were due while tracked processes ran, but never came; not included above. */
 	__u64 ticks_missed;
+	/* Samples that stand for CPU time that no tick found (MARK_NOT_SAMPLED): no interrupts. */
+	__u64 not_sampled;
+	/* Time of threads' samples beyond the CPU time that the kernel says they had. */
+	__u64 over_ns;
 };
 
 /* Adds those of other interrupts. */

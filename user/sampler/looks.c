@@ -12,6 +12,7 @@
 #include "util/bytes.h"
 #include "util/cleanup.h"
 #include "util/error.h"
+#include "util/log.h"
 
 int looks_prepare(struct krait_bpf *skel)
 {
@@ -43,4 +44,27 @@ long looks_take(const struct bpf_link *link, struct thread_look **ret)
 		return n < 0 ? -errno : -ENOMEM;
 	*ret = (void *)take_ptr(&data.data);
 	return (long)(data.len / sizeof(**ret));
+}
+
+int looks_prepare_clocks(struct krait_bpf *skel)
+{
+	return bpf_program__set_autoload(skel->progs.read_clocks, true);
+}
+
+struct bpf_link *looks_attach_clocks(struct krait_bpf *skel)
+{
+	struct bpf_link *link = bpf_program__attach(skel->progs.read_clocks);
+
+	if (!link)
+		log_debug("looks", "the clocks of threads cannot be read: %s", strerror(errno));
+	return link;
+}
+
+void looks_take_clocks(const struct bpf_link *link)
+{
+	cleanup_close int fd = bpf_iter_create(bpf_link__fd(link));
+	char part[16];
+
+	while (fd >= 0 && read(fd, part, sizeof(part)) > 0)
+		;
 }

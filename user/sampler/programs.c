@@ -136,6 +136,11 @@ static __u64 clock_period_ns(const struct sampler_config *config)
 	return e->frequency ? NS_PER_SEC / e->frequency : e->period;
 }
 
+bool programs_want_clocks(const struct sampler_config *config)
+{
+	return clock_events(config) && !config->only_looks;
+}
+
 struct bpf_program *programs_configure(struct krait_bpf *skel, const struct sampler_config *config,
 				       bool has_switches, const struct features *features)
 {
@@ -169,6 +174,7 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 
 		skel->rodata->grids_period_ns[i] = grids_of(e) > 1 ? NS_PER_SEC / e->frequency : 0;
 	}
+	skel->rodata->want_clocks = programs_want_clocks(config);
 	skel->rodata->make_up_ticks = config->whole_time;
 	skel->rodata->whole_period_ns = clock_period_ns(config);
 	skel->rodata->note_ticks = has_switches;

@@ -28,6 +28,9 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 				       bool has_switches, const struct features *features)
 	__attribute__((warn_unused_result, nonnull));
 
+/* Can the clocks of threads be compared with samples: does each tick of some event become one? */
+bool programs_want_clocks(const struct sampler_config *config) __attribute__((nonnull));
+
 /* Returns 0, or an error that says what to do. */
 int programs_load(struct krait_bpf *skel, struct error *err)
 	__attribute__((warn_unused_result, nonnull));

@@ -76,6 +76,12 @@ static bool mmap_is_sane(const struct record_mmap *record, size_t size)
 	return size >= sizeof(*record) && record->size == sizeof(*record);
 }
 
+static bool clock_is_sane(const struct record_clock *record, size_t size)
+{
+	return size >= sizeof(*record) && record->size == sizeof(*record) &&
+	       memchr(record->comm, '\0', sizeof(record->comm));
+}
+
 /* Every region must lie within the data that came with the record. */
 static bool code_is_sane(const struct record_code *record, size_t size)
 {
@@ -127,6 +133,15 @@ static bool give_mmap(const struct sampler_handler *handler, const void *data, s
 	return true;
 }
 
+static bool give_clock(const struct sampler_handler *handler, const void *data, size_t size)
+{
+	if (!clock_is_sane(data, size))
+		return false;
+	if (handler->clock)
+		handler->clock(handler->ctx, data);
+	return true;
+}
+
 /* Passes the record on if it is well-formed. */
 static bool give(const struct sampler_handler *handler, const void *data, size_t size)
 {
@@ -150,6 +165,8 @@ static bool give(const struct sampler_handler *handler, const void *data, size_t
 		return give_code(handler, data, size);
 	case RECORD_MMAP:
 		return give_mmap(handler, data, size);
+	case RECORD_CLOCK:
+		return give_clock(handler, data, size);
 	case RECORD_TYPE_CNT:
 		break;
 	}

@@ -45,6 +45,7 @@ static inline bool record_is_task(__u16 type)
 	case RECORD_SAMPLE:
 	case RECORD_CODE:
 	case RECORD_MMAP:
+	case RECORD_CLOCK:
 	case RECORD_TYPE_CNT:
 		break;
 	}

@@ -64,6 +64,7 @@ struct sampler {
 	struct plain_files *plain_files;
 	struct switches *switches; /* NULL: time off the CPU is not wanted */
 	struct bpf_link *looks; /* NULL: nobody looks at threads */
+	struct bpf_link *clocks; /* NULL: nobody compares clocks, or the kernel cannot */
 };
 
 static int load(struct sampler *s, struct error *err)
@@ -81,6 +82,9 @@ static int load(struct sampler *s, struct error *err)
 			return -1;
 	}
 	if (s->skel && (s->switches || s->config.looks) && looks_prepare(s->skel))
+		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s",
+				 strerror(errno));
+	if (s->skel && programs_want_clocks(&s->config) && looks_prepare_clocks(s->skel))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s",
 				 strerror(errno));
 	if (s->skel)
@@ -170,6 +174,7 @@ void sampler__free(struct sampler *s)
 		return;
 	perf_events__free(s->events);
 	bpf_link__destroy(s->looks);
+	bpf_link__destroy(s->clocks);
 	switches__free(s->switches);
 	known_files__free(s->known_files);
 	plain_files__free(s->plain_files);
@@ -201,7 +206,18 @@ int sampler__start(struct sampler *s, struct error *err)
 	if (s->config.only_looks)
 		return 0;
 	s->events = perf_events__new(&s->config, s->program, err);
-	return s->events ? 0 : -1;
+	if (!s->events)
+		return -1;
+	if (programs_want_clocks(&s->config))
+		s->clocks = looks_attach_clocks(s->skel);
+	s->skel->data->clocks_from_ns = clock_monotonic_ns();
+	return 0;
+}
+
+void sampler__read_clocks(const struct sampler *s)
+{
+	if (s->clocks)
+		looks_take_clocks(s->clocks);
 }
 
 void sampler__end(struct sampler *s)

@@ -66,6 +66,7 @@ struct sampler_handler {
 	/* data is truncated to record->data_size. */
 	void (*code)(void *ctx, const struct record_code *record);
 	void (*mmap)(void *ctx, const struct record_mmap *record);
+	void (*clock)(void *ctx, const struct record_clock *record);
 	void (*bad_record)(void *ctx);
 	/* Called first, with each record as it came. */
 	void (*raw)(void *ctx, const void *data, size_t size);
@@ -203,6 +204,13 @@ int sampler__tie_anchor(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns
  */
 struct thread_look;
 long sampler__look_at_threads(const struct sampler *s, struct thread_look **ret);
+
+/*
+ * Has the clock of each thread of the tracked processes come as a record, behind the samples so far.
+ * Records of threads that begin to be sampled at an exec, and of those that end, come by themselves.
+ * Does nothing where no event's every tick becomes a sample, or the kernel has no iterators.
+ */
+void sampler__read_clocks(const struct sampler *s);
 
 /* What the timers of a sampled clock have done, over all CPUs. */
 struct sampler_ticks {

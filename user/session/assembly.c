@@ -78,6 +78,13 @@ static void on_raw(void *ctx, const void *data, size_t size)
 	input_writer__record(s->inputs, data, size);
 }
 
+static void on_clock(void *ctx, const struct record_clock *record)
+{
+	struct session *s = ctx;
+
+	collector__clock(s->collector, record);
+}
+
 static void on_bad_record(void *ctx)
 {
 	struct session *s = ctx;
@@ -175,6 +182,7 @@ struct sampler_handler session_handler(struct session *s)
 		.task = on_task,
 		.code = on_code,
 		.mmap = on_mmap,
+		.clock = on_clock,
 		.bad_record = on_bad_record,
 		.raw = s->inputs ? on_raw : NULL,
 		.ctx = s,

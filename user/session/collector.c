@@ -36,9 +36,14 @@ struct collector {
 	struct unwanted ended; /* threads that the filter left out */
 	__u64 no_room[OWNER_CNT]; /* samples without room, by owner */
 	struct counting counting;
+	int clock; /* counting_clock() */
+	__u64 clock_period_ns;
 	struct stack_nodes nodes; /* includes the native part, which the collector owns */
 	struct greenlet_chains *greenlets;
 };
+
+/* Ticks that a thread must have had before its clock gets an entry without a sample. */
+#define CLOCK_WORTH 16
 
 static struct profile *new_profile(const struct collector_config *config)
 {
@@ -63,6 +68,7 @@ struct collector *collector__new(const struct collector_config *config, struct n
 	c->profile = new_profile(config);
 	c->nodes.naming.profile = c->profile;
 	c->counting = (struct counting){ .config = &c->config, .profile = c->profile };
+	c->clock = counting_clock(&c->config, &c->clock_period_ns);
 	c->nodes.async = config->async;
 	c->stacks = stacks__new();
 	c->greenlets = greenlet_chains__new();
@@ -278,6 +284,73 @@ static __u32 take_sample(struct collector *c, struct thread *t, const struct rec
 	return node;
 }
 
+/* Ticks of the thread, whatever becomes of the record. */
+static void note_ticks(struct collector *c, struct thread *t, const struct record_sample *record)
+{
+	const struct wait_facts *facts;
+	__u64 ns;
+	__u32 cnt;
+
+	facts = record__section(record, SECTION_WAIT, &cnt);
+	ns = cnt ? counting_unsampled_ns(record) + facts->ticks_ns : 0;
+	if (ns)
+		thread_clock_tick(&t->clock, record->time_ns, c->clock_period_ns,
+				  ns / (c->clock_period_ns ? c->clock_period_ns : 1));
+	else if (record->event == c->clock)
+		thread_clock_tick(&t->clock, record->time_ns, record->period, 1 + record->missed);
+}
+
+/* The thread that the clock is of; NULL: nobody's, or not worth an entry. */
+static struct thread *clocked_thread(struct collector *c, const struct record_clock *record)
+{
+	struct threads *threads = processes__threads(c->processes);
+	struct thread *t = threads__peek(threads, (pid_t)record->tid, record->thread_start_ns);
+	struct process *p;
+
+	/* A thread whose whole life is sampled needs no entry before its first sample, unless it has none. */
+	if (t || threads__is_full(threads) ||
+	    (record->flags & CLOCK_WHOLE ? record->cpu_ns < CLOCK_WORTH * c->clock_period_ns :
+					   record->flags & CLOCK_LAST))
+		return t;
+	p = processes__find(c->processes, (pid_t)record->pid);
+	if (!p || !same_start(p->start_ns, record->start_ns) || p->state != PROCESS_TRACKED)
+		return NULL;
+	return threads__add(threads, p, (pid_t)record->tid, record->thread_start_ns);
+}
+
+void collector__clock(struct collector *c, const struct record_clock *record)
+{
+	struct accounts *accounts;
+	struct record_sample head = {
+		.owner = record->owner,
+		.time_ns = record->time_ns - record->late_ns,
+		.thread_start_ns = record->thread_start_ns,
+		.period = c->clock_period_ns,
+		.pid = record->pid,
+		.tid = record->tid,
+	};
+	struct thread *t;
+	__u64 cnt, over_ns;
+
+	t = c->clock < 0 ? NULL : clocked_thread(c, record);
+	if (!t || t->process->state != PROCESS_TRACKED)
+		return;
+	head.event = (__u8)c->clock;
+	head.ids = *t->comm ? t->ids : t->process->ids;
+	memcpy(head.comm, *t->comm ? t->comm : record->comm, sizeof(head.comm));
+	if (!is_wanted_thread(c, t, &head))
+		return;
+	accounts = &profile__counts(c->profile, head.event)->accounts;
+	over_ns = t->clock.over_ns;
+	cnt = thread_clock_read(&t->clock, record, c->clock_period_ns);
+	accounts->over_ns += t->clock.over_ns - over_ns;
+	if (!cnt)
+		return;
+	dict__begin(c->profile->dict, record->owner);
+	counting_put_not_sampled(&c->counting, t, &head,
+				 thread_node(c->profile->dict, c->config.label, t, &head), cnt);
+}
+
 void collector__sample(struct collector *c, const struct record_sample *record)
 {
 	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
@@ -297,6 +370,8 @@ void collector__sample(struct collector *c, const struct record_sample *record)
 		name_watch_sampled(c->processes, t, record);
 	if (is_unwanted(c, t, record))
 		return;
+	if (t)
+		note_ticks(c, t, record);
 	put_unsampled(c, t, record);
 	if (is_lost(c, p, record))
 		return;

@@ -106,6 +106,10 @@ __u64 collector__first_sample_ns(const struct collector *c);
 /* Time off the CPU in records that were lost. */
 __u64 collector__waits_lost_ns(const struct collector *c);
 /* CPU time that no tick found and that the dictionary had no room for. */
+/* Takes in the kernel's account of a thread. */
+struct record_clock;
+void collector__clock(struct collector *c, const struct record_clock *record)
+	__attribute__((nonnull));
 __u64 collector__unsampled_lost_ns(const struct collector *c);
 
 #endif /* KRAIT_SESSION_COLLECTOR_H */

@@ -290,3 +290,31 @@ unsigned counting_put(struct counting *c, struct thread *t, const struct record_
 			  record->cnt[SECTION_INTERP] ? cpu_state(record) | flags : STATE_UNKNOWN,
 			  0);
 }
+
+int counting_clock(const struct collector_config *config, __u64 *ret_period_ns)
+{
+	const int clock = clock_of(config);
+	const struct event_spec *e = clock < 0 ? NULL : &config->events[clock];
+
+	*ret_period_ns = e ? e->frequency ? NS_PER_SEC / e->frequency : e->period : 0;
+	return clock;
+}
+
+/* Each is a sample of its own, as the tick would have been: so all outputs count them alike. */
+void counting_put_not_sampled(struct counting *c, const struct thread *t,
+			      const struct record_sample *head, __u32 thread_node, __u64 cnt)
+{
+	struct accounts *accounts = &profile__counts(c->profile, head->event)->accounts;
+	__u32 node = thread_node ? dict__named_child(c->profile->dict, thread_node, FRAME_MARK,
+						     MARK_NOT_SAMPLED, 0, 0) :
+				   0;
+
+	if (!thread_node) {
+		c->unsampled_lost_ns += cnt * head->period;
+		return;
+	}
+	for (__u64 i = 0; i < cnt; i++)
+		accounts->not_sampled +=
+			put_sample(c, t, head, (struct span){ .to_ns = head->time_ns },
+				   node ? node : thread_node, head->period, STATE_CPU, 0);
+}

@@ -52,4 +52,15 @@ void counting_put_unsampled(struct counting *c, const struct thread *t,
 			    const struct record_sample *record, __u32 thread_node)
 	__attribute__((nonnull(1, 3)));
 
+/* The clock's number and period; -1: no event's every tick becomes a sample. */
+int counting_clock(const struct collector_config *config, __u64 *ret_period_ns)
+	__attribute__((nonnull));
+/*
+ * Counts that many samples of the clock (head.event), for CPU time of the thread that no tick found.
+ * thread_node 0: there is no room, and they are lost.
+ */
+void counting_put_not_sampled(struct counting *c, const struct thread *t,
+			      const struct record_sample *head, __u32 thread_node, __u64 cnt)
+	__attribute__((nonnull));
+
 #endif /* KRAIT_SESSION_COUNTING_H */

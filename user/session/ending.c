@@ -80,6 +80,7 @@ void session_finish(struct session *s)
 	s->stopped_ns = clock_monotonic_ns();
 	if (s->end_ns && s->end_ns < s->stopped_ns)
 		s->stopped_ns = s->end_ns;
+	sampler__read_clocks(s->sampler);
 	sampler__end(s->sampler);
 	take_open_waits(s);
 	sampler__stop(s->sampler);

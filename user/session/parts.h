@@ -55,6 +55,8 @@ struct session {
 	struct rlimit old_files; /* the limit before it was raised: the command gets it back */
 	__u64 created_ns, started_ns, stopped_ns, upkept_ns, events_dropped, thread_steps;
 	__u64 named_ns; /* when native names were last requested */
+	__u64 clocked_ns; /* when threads' clocks were last read */
+	unsigned clocked_cnt; /* processes seen by then */
 	__u64 retry_ns; /* when to look at a process again; 0: never */
 	struct census *census; /* of suspended tasks; NULL: none */
 	struct resting_memory *waits; /* waits open at the last look; NULL: there was none */

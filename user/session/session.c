@@ -103,6 +103,25 @@ static void catch_up(struct session *s)
 	targets_follow_children(s->processes, s->config->pids, s->config->pid_cnt);
 }
 
+/*
+ * Reads threads' clocks: so often, and sooner if there are new processes, since a thread's first
+ * reading begins its account.
+ */
+#define CLOCKS_NS (5 * NS_PER_SEC)
+#define CLOCKS_NEW_NS NS_PER_SEC
+
+static void read_clocks(struct session *s, __u64 now_ns)
+{
+	const unsigned cnt = processes__seen_cnt(s->processes);
+	const __u64 pause_ns = cnt == s->clocked_cnt ? CLOCKS_NS : CLOCKS_NEW_NS;
+
+	if (now_ns - s->clocked_ns < pause_ns)
+		return;
+	s->clocked_ns = now_ns;
+	s->clocked_cnt = cnt;
+	sampler__read_clocks(s->sampler);
+}
+
 static __u64 earlier(__u64 a, __u64 b)
 {
 	return b && b < a ? b : a;
@@ -182,6 +201,7 @@ bool session__step(struct session *s, __u64 timeout_ns)
 		if (!s->starving)
 			catch_up(s);
 		sampler__follow_cpus(s->sampler);
+		read_clocks(s, now_ns);
 		if (s->mappings)
 			perf_mappings__follow_cpus(s->mappings);
 		known_files__release_idle(sampler__known_files(s->sampler), now_ns);
@@ -280,6 +300,7 @@ int session__open(struct session *s, struct error *err)
 	if (result)
 		return result;
 	s->started_ns = s->upkept_ns = clock_monotonic_ns();
+	read_clocks(s, s->started_ns);
 	if (s->config->duration_ns) {
 		s->end_ns = s->started_ns + s->config->duration_ns;
 		sampler__end_at(s->sampler, s->end_ns);

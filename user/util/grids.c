@@ -64,6 +64,18 @@ __u64 grids_gap_ns(__u64 period_ns)
 	return cnt * period_ns * (1000 + (SPREAD + GRIDS_WANDER) / 2) / 1000 + period_ns / 2;
 }
 
+double grids_variance(__u64 period_ns, __u64 cpu_ns, __u64 switches)
+{
+	const double cnt = cnt_of(period_ns), ticks = (double)cpu_ns / (double)period_ns;
+	/* One standard deviation of an even spread is 1 / sqrt(12) of its range: of the rate until it changes. */
+	const double kept = cnt > 1 ? KEEP_TICKS + (double)KEEP_NS / (cnt * (double)period_ns) : 0;
+	const double wander = kept * GRIDS_WANDER / 1000;
+	/* Each stay on a CPU adds a quarter at most for each timer. */
+	const double most = cnt * ((double)(switches + 1) / 4 + 2 * wander * wander / 12);
+
+	return ticks < most ? ticks : most;
+}
+
 __u64 grid_ticks(const struct grid *g, __u64 now_ns)
 {
 	const __u64 period_ns = g->period_ns > TICK_NS_MIN ? g->period_ns : TICK_NS_MIN;

@@ -33,6 +33,12 @@ __u64 grids_period_ns(__u64 period_ns, unsigned cnt, unsigned number);
 /* How far apart two ticks of a clock can be while a thread runs on, if each stands for period_ns. */
 __u64 grids_gap_ns(__u64 period_ns);
 
+/*
+ * The most that the number of ticks of such a clock that hit a thread can vary (variance), if its
+ * work does not depend on the ticks: it had that CPU time, and left a CPU so often.
+ */
+double grids_variance(__u64 period_ns, __u64 cpu_ns, __u64 switches);
+
 /* A timer that keeps its period since started_ns. */
 struct grid {
 	__u64 mean_ns; /* mean period */
