@@ -50,6 +50,24 @@ def check_config(tap, name, text, options, folder):
     tap.ok(done.returncode == 0, name + ": krait takes it", done.stdout, done.stderr)
 
 
+def check_files(tap, folder):
+    """A configuration that passes the check starts: also as to the files that it names."""
+    token = os.path.join(folder, "token")
+    for option in (["--listen", "9464", "--listen-token-file"], ["--otlp-endpoint", "http://127.0.0.1:1", "--export-token-file"]):
+        if os.path.exists(token):
+            os.remove(token)
+        done = h.run_krait("agent", "--check-config", *option, token)
+        tap.ok(done.returncode == 2 and token in done.stderr, option[-1] + ": one that is missing is refused", done.stderr)
+        with open(os.open(token, os.O_WRONLY | os.O_CREAT, 0o644), "w", encoding="ascii") as f:
+            f.write("token\n")
+        os.chmod(token, 0o644)
+        done = h.run_krait("agent", "--check-config", *option, token)
+        tap.ok(done.returncode == 2 and token in done.stderr, option[-1] + ": so is one that everybody can read", done.stderr)
+        os.chmod(token, 0o600)
+        done = h.run_krait("agent", "--check-config", *option, token)
+        tap.equal(done.returncode, 0, option[-1] + ": its owner's is fine", done.stderr)
+
+
 def check_unit(tap, unit, folder):
     path = os.path.join(folder, "krait-agent.service")
     program = os.path.abspath(h.KRAIT)
@@ -173,6 +191,7 @@ def main():
     unit = read("krait-agent.service")
     options = set(re.findall(r"--([a-z][a-z-]+)", h.run_krait("agent", "--help").stdout))
     check_config(tap, "agent.conf", read("agent.conf"), options, folder)
+    check_files(tap, folder)
     check_unit(tap, unit, folder)
     check_kubernetes(tap, unit, options, folder)
     check_container(tap)

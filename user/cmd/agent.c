@@ -22,7 +22,9 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/cleanup.h"
 #include "util/priority.h"
+#include "util/secret_file.h"
 #include "util/vec.h"
 
 struct agent_command {
@@ -154,6 +156,47 @@ static int run(struct agent_command *c, struct error *err)
 	return agent__run(c->agent, err);
 }
 
+/* ---- files that options name ------------------------------------------------------------------ */
+
+static int check_file(const char *path, const char *what, bool secret, struct error *err)
+{
+	cleanup_free char *text = NULL;
+	int r = path ? secret_file_read(&text, path, what, secret, err) : 0;
+
+	if (text)
+		explicit_bzero(text, strlen(text));
+	return r;
+}
+
+static int check_token(const char *path, struct error *err)
+{
+	cleanup_free char *text = NULL;
+	int r = path ? secret_file_token(&text, path, err) : 0;
+
+	if (text)
+		explicit_bzero(text, strlen(text));
+	return r;
+}
+
+/* The start would read these files: returns 0, or a negative result with *err filled. */
+static int check_files(const struct agent_options *o, struct error *err)
+{
+	int r = check_token(o->listen_cnt ? o->listen_token_file : NULL, err);
+
+	for (unsigned i = 0; i < o->export.destination_cnt && !r; i++) {
+		const struct exporter_destination *d = &o->export.destinations[i];
+
+		r = check_token(d->token_file, err);
+		if (!r)
+			r = check_file(d->ca_file, "CA file", false, err);
+		if (!r)
+			r = check_file(d->cert_file, "client certificate", false, err);
+		if (!r)
+			r = check_file(d->key_file, "client key", true, err);
+	}
+	return r;
+}
+
 /* ---- another configuration -------------------------------------------------------------------- */
 
 /* A mistake ends the process that parses it, so a child tries first. */
@@ -250,6 +293,8 @@ static int start(struct agent_command *c, struct error *err)
 	agent_options_parse(&c->options, arguments.argc, arguments.argv);
 	log_as_json(c->options.log_json);
 	if (c->options.check_config) {
+		if (check_files(&c->options, err))
+			return -1;
 		puts("krait: the configuration is fine");
 		return 0;
 	}
