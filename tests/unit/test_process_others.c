@@ -102,7 +102,7 @@ static void a_process_that_changes_meanwhile_gets_a_documented_answer(void **sta
 static void stat_is_parsed_from_the_last_parenthesis(void **state)
 {
 	static const char text[] = "42 (a) R 1 (b c)) S 1 2 3 4 -1 4194304 0 0 0 0 1 2 3 4 20 0 1 "
-				   "0 987654321 0 0 0 94000";
+				   "0 987654321 0 0 0 94000 95000 96000";
 	struct proc_stat stat;
 
 	assert_int_equal(proc_stat_parse(text, sizeof(text) - 1, &stat), 0);
@@ -110,6 +110,7 @@ static void stat_is_parsed_from_the_last_parenthesis(void **state)
 	assert_int_equal(stat.parent, 1);
 	assert_int_equal(stat.start_ticks, 987654321);
 	assert_int_equal(stat.start_code, 94000);
+	assert_int_equal(stat.start_stack, 96000);
 	assert_false(stat.kernel_thread);
 	for (size_t len = 0; len < sizeof(text) - 7; len++)
 		assert_int_equal(proc_stat_parse(text, len, &stat), -EINVAL);
