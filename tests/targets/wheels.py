@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Spends its time in a library as PyPI ships it. usage: wheels.py NAME"""
+"""Spends its time in a library as PyPI ships it, or in one after the other. usage: wheels.py NAME|all"""
 import sys
+import time
 
-
-def say_ready():
-    print("READY", flush=True)
+# In each library at a time, when all take turns.
+TURN_SECS = 0.02
 
 
 def numpy_():
@@ -171,28 +171,47 @@ def uvloop_():
         while line := await reader.readline():
             writer.write(line)
 
-    async def ask(port):
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        while True:
+    async def connect():
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        return server, [await asyncio.open_connection("127.0.0.1", port) for _ in range(4)]
+
+    async def ask(reader, writer):
+        for _ in range(20):
             writer.write(b"question\n" * 20)
             await reader.readexactly(180)
 
-    async def main():
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        await asyncio.gather(*(ask(port) for _ in range(4)))
+    async def ask_all():
+        await asyncio.gather(*(ask(*ends) for ends in connections))
 
-    # It does not come back.
-    say_ready()
-    uvloop.run(main())
-    yield
+    loop = uvloop.new_event_loop()
+    _server, connections = loop.run_until_complete(connect())
+    while True:
+        loop.run_until_complete(ask_all())
+        yield
+
+
+def begin(name):
+    """Returns a library's generator, after its first rounds, which compile and load what is not looked at."""
+    work = globals()[name + "_"]()
+    for _ in range(3):
+        next(work)
+    return work
+
+
+def spend(work, seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        next(work)
 
 
 def main():
-    for number, _ in enumerate(globals()[sys.argv[1] + "_"]()):
-        # What the first rounds compile and load is not looked at.
-        if number == 2:
-            say_ready()
+    names = [n[:-1] for n in globals() if n.endswith("_") and not n.startswith("_")] if sys.argv[1] == "all" else sys.argv[1:]
+    works = [begin(name) for name in names]
+    print("READY", flush=True)
+    while True:
+        for work in works:
+            spend(work, TURN_SECS)
 
 
 if __name__ == "__main__":

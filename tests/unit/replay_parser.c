@@ -61,9 +61,14 @@ struct parser *parser__start(struct parsers *p)
 	return one;
 }
 
-struct parser *parser__start_urgent(struct parsers *p)
+struct parser *parser__start_urgent(struct parsers *p, unsigned usec)
 {
 	return parser__start(p);
+}
+
+bool parser__is_urgent(const struct parser *p)
+{
+	return false;
 }
 
 void parser__end(struct parser *p)

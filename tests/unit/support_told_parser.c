@@ -15,11 +15,13 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "symbol/parser_jobs.h"
 #include "target/parser_starter.h"
+#include "util/clock.h"
 #include "worker/channel.h"
 
 /* Tries forbidden actions, all of which must fail. */
@@ -64,10 +66,19 @@ static void tell(struct parser_answer *answer)
 	answer->result = -ENOENT;
 }
 
+static __u64 cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (__u64)t.tv_sec * NS_PER_SEC + (__u64)t.tv_nsec;
+}
+
 /* Does first what the file says. Returns false: no answer. */
 static bool obey(const char *order, struct parser_answer *answer)
 {
 	volatile bool forever = true;
+	__u64 begin_ns = cpu_ns();
 
 	if (!strcmp(order, "die"))
 		return false;
@@ -75,6 +86,9 @@ static bool obey(const char *order, struct parser_answer *answer)
 		;
 	/* About half a second of CPU time, with or without sanitizers. */
 	for (volatile unsigned i = strcmp(order, "work") ? 0 : 300000000; i; i--)
+		;
+	while (!strncmp(order, "toil", 4) &&
+	       cpu_ns() < begin_ns + strtoul(order + 4, NULL, 10) * NS_PER_MS)
 		;
 	while (!strcmp(order, "hang"))
 		poll(NULL, 0, -1);

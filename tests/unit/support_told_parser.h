@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * support_told_parser.h - a test program that is its own parser. Besides the usual jobs it obeys a
- * file's first bytes: "die", "compute", "work", "hang", "lie", "tell".
+ * file's first bytes: "die", "compute", "work", "hang", "lie", "tell",
+ * "toil100": 100 ms of CPU time.
  */
 #ifndef KRAIT_TESTS_SUPPORT_TOLD_PARSER_H
 #define KRAIT_TESTS_SUPPORT_TOLD_PARSER_H

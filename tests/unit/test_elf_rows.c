@@ -306,8 +306,8 @@ static bool build_rows(const char *folder, const char *flags, const char *last,
 	return true;
 }
 
-/* Finds its code: from the first function on. */
-static void find_functions(const char *folder, __u64 *ret_start, __u64 *ret_end)
+/* Where its section with that name is. */
+static void find_section(const char *folder, const char *name, __u64 *ret_start, __u64 *ret_end)
 {
 	char path[TEST_FOLDER_MAX + 16];
 	cleanup_close int fd = -1;
@@ -323,7 +323,7 @@ static void find_functions(const char *folder, __u64 *ret_start, __u64 *ret_end)
 	do {
 		section = elf_nextscn(elf, section);
 		assert_non_null(gelf_getshdr(section, &header));
-	} while (strcmp(elf_strptr(elf, names, header.sh_name), ".text"));
+	} while (strcmp(elf_strptr(elf, names, header.sh_name), name));
 	*ret_start = header.sh_offset;
 	*ret_end = header.sh_offset + header.sh_size;
 	elf_end(elf);
@@ -354,7 +354,8 @@ static void other_sections_say_the_same(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (!build_rows(folder, cases[i].flags, cases[i].last, &other))
 			continue;
-		find_functions(folder, &start, &end);
+		/* From the first function on. */
+		find_section(folder, ".text", &start, &end);
 		for (__u64 at = start; at < end; at++) {
 			const struct unwind_rule *want = row_table_find(&whole, at);
 			const struct unwind_rule *have = row_table_find(&other, at);
@@ -376,10 +377,40 @@ static void other_sections_say_the_same(void **state)
 	test_folder_remove(folder);
 }
 
+/* Data in a segment of code, as older linkers make it, is not read as code: that takes long, too. */
+static void data_among_code_has_no_rows(void **state)
+{
+	static const char function[] = "0x55,0x48,0x89,0xe5,0x5d,0xc3,0x66,0x90,"
+				       "0x66,0x90,0x66,0x90,0x66,0x90,0x66,0x90,";
+	char folder[TEST_FOLDER_MAX], path[TEST_FOLDER_MAX + 16], text[512];
+	struct row_table t;
+	__u64 start, end;
+
+	test_folder_make(folder);
+	snprintf(path, sizeof(path), "%s/data.h", folder);
+	snprintf(text, sizeof(text),
+		 "const unsigned char data[] __attribute__((aligned(64))) = { %s%s%s%s };\n",
+		 function, function, function, function);
+	test_file_put(path, text);
+	if (!build_rows(folder, "-Wl,-z,noseparate-code -include data.h", "true", &t)) {
+		test_folder_remove(folder);
+		skip();
+	}
+	find_section(folder, ".rodata", &start, &end);
+	assert_true(end - start >= 64);
+	for (__u64 at = start; at < end; at++)
+		assert_null(row_table_find(&t, at));
+	find_section(folder, ".plt", &start, &end);
+	assert_non_null(row_table_find(&t, start));
+	row_table_free(&t);
+	test_folder_remove(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(other_sections_say_the_same),
+		cmocka_unit_test(data_among_code_has_no_rows),
 		cmocka_unit_test(every_address_of_real_files_is_as_elfutils_says),
 	};
 

@@ -18,6 +18,8 @@
 #include <cmocka.h>
 
 #include "support_told_parser.h"
+#include "symbol/reader_waits.h"
+#include "symbol/symbol_parser.h"
 #include "symbol/symbol_reader.h"
 #include "util/clock.h"
 #include "worker/role.h"
@@ -264,9 +266,58 @@ static void a_late_answer_leaves_no_number_to_two(void **state)
 	symbol_reader__free(r);
 }
 
+/*
+ * A recording's parser keeps krait's priority while it reads the largest libraries. One that has
+ * taken longer than that is replaced.
+ */
+static void a_large_file_does_not_wait_for_a_turn(void **state)
+{
+	const struct sched_param lowest = { .sched_priority = 1 }, none = { 0 };
+	struct symbol_reader *r = symbol_reader__new();
+	struct symbol_file file = file_of(NULL, 0), large = file_of("toil100", 0),
+			   endless = file_of("toil400", 0), last = file_of(NULL, 0);
+
+	if (sched_setscheduler(0, SCHED_RR, &lowest))
+		skip();
+	symbol_reader__hurry(r);
+	assert_int_equal(open_in_the_end(r, &file), 0);
+	assert_true(parser__is_urgent(file.parser->process));
+	assert_int_equal(open_in_the_end(r, &large), -ENOEXEC);
+	assert_true(parser__is_urgent(file.parser->process));
+	assert_int_equal(open_in_the_end(r, &endless), -ENOEXEC);
+	assert_false(parser__is_urgent(file.parser->process));
+	assert_int_equal(open_in_the_end(r, &last), 0);
+	assert_null(file.parser);
+	assert_true(parser__is_urgent(last.parser->process));
+	assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+	symbol_reader__close(r, &file);
+	symbol_reader__close(r, &large);
+	symbol_reader__close(r, &endless);
+	symbol_reader__close(r, &last);
+	symbol_reader__free(r);
+}
+
+/* Files that take long get only so much of it: for each owner, and for all but root together. */
+static void priority_has_an_end(void **state)
+{
+	static struct reader_waits w;
+
+	reader_waits_begin(&w, NS_PER_SEC);
+	assert_false(reader_waits_may_hurry(&w, 0, NS_PER_SEC));
+	w.hurries = true;
+	reader_waits_note_urgent(&w, SOME_UID, 1100 * NS_PER_MS);
+	assert_false(reader_waits_may_hurry(&w, SOME_UID, NS_PER_SEC));
+	assert_true(reader_waits_may_hurry(&w, SOME_UID, 20 * NS_PER_SEC));
+	assert_true(reader_waits_may_hurry(&w, SOME_UID + 1, NS_PER_SEC));
+	reader_waits_note_urgent(&w, SOME_UID + 1, 950 * NS_PER_MS);
+	assert_false(reader_waits_may_hurry(&w, SOME_UID + 1, NS_PER_SEC));
+	assert_false(reader_waits_may_hurry(&w, SOME_UID + 2, NS_PER_SEC));
+	assert_true(reader_waits_may_hurry(&w, 0, NS_PER_SEC));
+}
+
 int main(int argc, char **argv)
 {
-	const struct role role = { "parser", told_parser_serve };
+	const struct role role = { "parser", told_parser_serve, .urgent = true };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_that_kills_costs_no_other_its_names),
 		cmocka_unit_test(an_owner_has_no_more_than_its_share_of_the_time),
@@ -274,6 +325,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_parser_with_nothing_to_do_gives_its_memory_back),
 		cmocka_unit_test(a_hurry_does_not_wait_for_one_without_a_processor),
 		cmocka_unit_test(a_late_answer_leaves_no_number_to_two),
+		cmocka_unit_test(a_large_file_does_not_wait_for_a_turn),
+		cmocka_unit_test(priority_has_an_end),
 	};
 
 	if (role_find(&role, 1, argv[0]))

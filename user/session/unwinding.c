@@ -28,9 +28,10 @@
 
 /*
  * At the start of a recording, no more rows are requested after this time, which one process hardly
- * ever needs; the rest is read while sampling goes on, what is missed first.
+ * ever needs: fourteen large wheels take half of it. The rest is read while sampling goes on, what
+ * is missed first.
  */
-#define START_PATIENCE_NS 500000000ULL
+#define START_PATIENCE_NS 1000000000ULL
 /* The same per step later on, since records wait meanwhile. */
 #define STEP_PATIENCE_NS 20000000ULL
 /* Pause before asking again for files that could not be read: the first, and the longest. */

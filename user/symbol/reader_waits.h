@@ -3,8 +3,8 @@
  * reader_waits.h - for whom and for how long krait waits while parsers read symbols.
  *
  * Must hold: an owner of files other than root, and all of them together, take no more than a share
- * of krait's time. A recording, which has to end in time, spends no more than a share of it waiting
- * for parsers that get no processor.
+ * of krait's time, and of a processor at krait's priority. A recording, which has to end in time,
+ * spends no more than a share of it waiting for parsers that get no processor.
  */
 #ifndef KRAIT_SYMBOL_READER_WAITS_H
 #define KRAIT_SYMBOL_READER_WAITS_H
@@ -21,7 +21,7 @@
 struct reader_waits {
 	bool hurries; /* it is a recording; set by the caller */
 	__u64 begin_ns;
-	struct time_share owners;
+	struct time_share owners, urgent;
 	__u64 starved_ns;
 };
 
@@ -32,6 +32,13 @@ bool reader_waits_refuse(struct reader_waits *w, uid_t owner, __u64 now_ns)
 	__attribute__((nonnull));
 /* krait has waited that long for a job with a file of that owner. */
 void reader_waits_note(struct reader_waits *w, uid_t owner, __u64 ns) __attribute__((nonnull));
+
+/* May a parser of that owner's files run at krait's priority? */
+bool reader_waits_may_hurry(struct reader_waits *w, uid_t owner, __u64 now_ns)
+	__attribute__((nonnull));
+/* It has used so much of a processor. */
+void reader_waits_note_urgent(struct reader_waits *w, uid_t owner, __u64 ns)
+	__attribute__((nonnull));
 
 /*
  * How long to wait for an answer at once: READER_LOOK_MS, and then check again. If less, wait no

@@ -19,6 +19,7 @@
 struct symbol_parser {
 	struct parser *process; /* NULL: not running */
 	uid_t owner;
+	bool is_urgent; /* it began at krait's priority */
 	__u64 used_ns; /* CLOCK_MONOTONIC: its last job */
 	__u64 used; /* in jobs */
 	__u64 bytes; /* of the open files */

@@ -95,9 +95,29 @@ void symbol_reader__rest(struct symbol_reader *r, __u64 idle_ns)
 	}
 }
 
+/*
+ * Should another parser take over, with another priority? One that has used all of its time at
+ * krait's has lowered its own.
+ */
+static bool has_wrong_priority(const struct symbol_parser *p, bool may_hurry)
+{
+	if (!p->is_urgent || p->is_late)
+		return false;
+	return !may_hurry || !parser__is_urgent(p->process);
+}
+
+static void start(struct symbol_reader *r, struct symbol_parser *p, bool may_hurry)
+{
+	p->process = may_hurry ? parser__start_urgent(r->parsers, PARSER_LONG_USEC) :
+				 parser__start(r->parsers);
+	/* Not if krait itself has an ordinary priority. */
+	p->is_urgent = p->process && may_hurry && parser__is_urgent(p->process);
+}
+
 /* The parser of an owner: its own, or the least recently used one. Running, or NULL. */
 static struct symbol_parser *parser_of(struct symbol_reader *r, uid_t owner)
 {
+	bool may_hurry = reader_waits_may_hurry(&r->waits, owner, clock_monotonic_ns());
 	struct symbol_parser *p = &r->list[0];
 
 	if (owner) {
@@ -106,17 +126,25 @@ static struct symbol_parser *parser_of(struct symbol_reader *r, uid_t owner)
 			if (r->list[i].owner == owner || r->list[i].used < p->used)
 				p = &r->list[i];
 	}
-	if (p->process && (p->owner != owner || parser__cpu_ns(p->process) > PARSER_AGE_NS))
+	if (p->process && (p->owner != owner || parser__cpu_ns(p->process) > PARSER_AGE_NS ||
+			   has_wrong_priority(p, may_hurry)))
 		symbol_parser_end(p);
 	if (!p->process)
-		p->process = r->waits.hurries ? parser__start_urgent(r->parsers) :
-						parser__start(r->parsers);
+		start(r, p, may_hurry);
 	p->owner = owner;
 	p->used = ++r->now;
 	return p->process ? p : NULL;
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------- */
+
+/* Processor time that it has used beyond cpu_ns. One that has died may have used all there was. */
+static __u64 computed_since(const struct symbol_parser *p, __u64 cpu_ns, __u64 took_ns)
+{
+	__u64 now_ns = parser__cpu_ns(p->process);
+
+	return now_ns ? now_ns - cpu_ns : took_ns;
+}
 
 /* -EINPROGRESS: it gets no processor, and we have waited long enough. */
 static int await(struct symbol_reader *r, struct symbol_parser *p, const struct parser_answer **ret)
@@ -126,17 +154,19 @@ static int await(struct symbol_reader *r, struct symbol_parser *p, const struct 
 	int err;
 
 	do {
-		__u64 begin_ns = clock_monotonic_ns(), took_ns, worked_ns;
+		__u64 begin_ns = clock_monotonic_ns(), took_ns, computed_ns, waited_ns;
 
 		wait_ms = reader_waits_ms(&r->waits, begin_ns);
 		err = parser__answer(p->process, wait_ms, ret);
 		took_ns = clock_monotonic_ns() - begin_ns;
-		worked_ns =
-			parser__cpu_ns(p->process) - cpu_ns + parser__idle_ns(p->process) - idle_ns;
-		cpu_ns = parser__cpu_ns(p->process);
-		idle_ns = parser__idle_ns(p->process);
-		if (took_ns > worked_ns)
-			reader_waits_note_starved(&r->waits, took_ns - worked_ns);
+		computed_ns = computed_since(p, cpu_ns, took_ns);
+		waited_ns = parser__idle_ns(p->process) - idle_ns;
+		cpu_ns += computed_ns;
+		idle_ns += waited_ns;
+		if (took_ns > computed_ns + waited_ns)
+			reader_waits_note_starved(&r->waits, took_ns - computed_ns - waited_ns);
+		if (p->is_urgent)
+			reader_waits_note_urgent(&r->waits, p->owner, computed_ns);
 	} while (err == -EINPROGRESS && wait_ms == READER_LOOK_MS);
 	return err;
 }

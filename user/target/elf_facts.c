@@ -33,7 +33,7 @@ struct elf_facts *elf_facts__new(struct parsers *parsers)
 void elf_facts__prepare(struct elf_facts *f)
 {
 	if (!f->kept[0])
-		f->kept[0] = parser__start_urgent(f->parsers);
+		f->kept[0] = parser__start_urgent(f->parsers, PARSER_SHORT_USEC);
 }
 
 void elf_facts__free(struct elf_facts *f)
@@ -70,7 +70,7 @@ static int ask_once(struct elf_facts *f, int fd, unsigned whose,
 	int r;
 
 	if (!*p)
-		*p = parser__start_urgent(f->parsers);
+		*p = parser__start_urgent(f->parsers, PARSER_SHORT_USEC);
 	if (!*p)
 		return -EAGAIN;
 	r = parser__ask(*p, request, &fd, 1);

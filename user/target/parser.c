@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,9 +122,9 @@ static ssize_t await_starter(struct parsers *p, struct starter_answer *ret)
 }
 
 /* Returns 0 and the process that has the other end. */
-static int ask_starter(struct parsers *p, int theirs, bool urgent, pid_t *ret)
+static int ask_starter(struct parsers *p, int theirs, unsigned urgent_usec, pid_t *ret)
 {
-	const struct starter_request request = { .job = STARTER_START, .urgent = urgent };
+	const struct starter_request request = { .job = STARTER_START, .urgent_usec = urgent_usec };
 	struct starter_answer answer;
 	ssize_t n;
 	int err;
@@ -141,18 +142,18 @@ static int ask_starter(struct parsers *p, int theirs, bool urgent, pid_t *ret)
 	return answer.pid > 0 ? 0 : -EAGAIN;
 }
 
-static struct parser *start(struct parsers *parsers, bool urgent)
+static struct parser *start(struct parsers *parsers, unsigned urgent_usec)
 {
 	cleanup_close int ours = -1, theirs = -1;
 	cleanup_free struct parser *p = calloc(1, sizeof(*p));
 	int err = p ? make_channel(&ours, &theirs) : -ENOMEM;
 
 	if (!err)
-		err = ask_starter(parsers, theirs, urgent, &p->pid);
+		err = ask_starter(parsers, theirs, urgent_usec, &p->pid);
 	/* Retry once: somebody may have killed it. */
 	if (err && err != -ENOMEM && err != -EAGAIN) {
 		end_starter(parsers);
-		err = ask_starter(parsers, theirs, urgent, &p->pid);
+		err = ask_starter(parsers, theirs, urgent_usec, &p->pid);
 	}
 	if (err) {
 		errno = -err;
@@ -165,12 +166,12 @@ static struct parser *start(struct parsers *parsers, bool urgent)
 
 struct parser *parser__start(struct parsers *parsers)
 {
-	return start(parsers, false);
+	return start(parsers, 0);
 }
 
-struct parser *parser__start_urgent(struct parsers *parsers)
+struct parser *parser__start_urgent(struct parsers *parsers, unsigned usec)
 {
-	return start(parsers, true);
+	return start(parsers, usec);
 }
 
 void parser__end(struct parser *p)
@@ -186,6 +187,11 @@ void parser__end(struct parser *p)
 		end_starter(p->parsers);
 	close(p->fd);
 	free(p);
+}
+
+bool parser__is_urgent(const struct parser *p)
+{
+	return sched_getscheduler(p->pid) == SCHED_RR;
 }
 
 pid_t parser__pid(const struct parser *p)

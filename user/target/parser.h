@@ -24,6 +24,14 @@
 #define PARSER_IDLE_MS 2000U
 #define PARSER_WALL_MS 15000U
 
+/*
+ * At our priority: for jobs that are short, unless whoever wrote the file made them long; and for
+ * the rows of the largest libraries, which take 0.1 to 0.2 s. The caller of the latter limits how
+ * much of this each owner of files gets.
+ */
+#define PARSER_SHORT_USEC 20000U
+#define PARSER_LONG_USEC 250000U
+
 struct parsers;
 struct parser;
 
@@ -54,8 +62,14 @@ void parsers__free(struct parsers *p);
 
 /* NULL and errno if none can be started. */
 struct parser *parser__start(struct parsers *p) __attribute__((warn_unused_result, nonnull));
-/* The same, for short jobs that others wait for: for a short time it runs at our priority. */
-struct parser *parser__start_urgent(struct parsers *p) __attribute__((warn_unused_result, nonnull));
+/*
+ * The same, for jobs that others wait for: it runs at our priority, until a job has taken usec of
+ * processor time, and at an ordinary one from then on.
+ */
+struct parser *parser__start_urgent(struct parsers *p, unsigned usec)
+	__attribute__((warn_unused_result, nonnull));
+/* Does it still run at a priority above the ordinary? */
+bool parser__is_urgent(const struct parser *p) __attribute__((nonnull));
 /* Ends it, whatever it is doing. NULL: does nothing. */
 void parser__end(struct parser *p);
 

@@ -40,10 +40,9 @@ struct starter {
 };
 
 /* Runs in the child. Its channel replaces the starter's. */
-static void become_parser(const struct starter *s, int channel, bool urgent)
+static void become_parser(const struct starter *s, int channel, unsigned urgent_usec)
 {
-	if (!urgent)
-		priority_bound(0);
+	priority_bound(urgent_usec);
 	/* The starter may be gone already. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != s->pid)
 		_exit(1);
@@ -69,7 +68,7 @@ static void reap(struct starter *s)
 	}
 }
 
-static pid_t start(struct starter *s, int channel, bool urgent)
+static pid_t start(struct starter *s, int channel, unsigned urgent_usec)
 {
 	for (int i = 0; i < PARSERS_MAX; i++) {
 		pid_t pid;
@@ -78,7 +77,7 @@ static pid_t start(struct starter *s, int channel, bool urgent)
 			continue;
 		pid = fork();
 		if (!pid)
-			become_parser(s, channel, urgent);
+			become_parser(s, channel, urgent_usec);
 		s->parsers[i].pid = pid > 0 ? pid : 0;
 		return s->parsers[i].pid;
 	}
@@ -117,7 +116,7 @@ int parser_starter_serve(int channel_fd, void (*serve)(int channel_fd))
 		if (request.job == STARTER_END)
 			end(&s, request.pid);
 		if (request.job == STARTER_START && fd_cnt == 1)
-			answer.pid = start(&s, channel, request.urgent);
+			answer.pid = start(&s, channel, request.urgent_usec);
 		if (fd_cnt)
 			close(channel);
 		if (request.job == STARTER_START &&

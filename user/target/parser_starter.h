@@ -20,7 +20,7 @@ enum starter_job {
 struct starter_request {
 	__u32 job;
 	__s32 pid; /* END */
-	__u32 urgent; /* START: at krait's priority, within the bound that the role has */
+	__u32 urgent_usec; /* START: as parser__start_urgent(); 0: at an ordinary priority */
 	__u32 unused;
 };
 

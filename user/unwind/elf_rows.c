@@ -13,8 +13,17 @@
 /* Per file: its own, the one from before BOLT, and .debug_frame. */
 #define SECTIONS_MAX 8
 
+/* Sections of code: linkers make about 5. */
+#define CODES_MAX 32
+
+struct code {
+	__u64 start, end; /* offsets in the file */
+};
+
 struct work {
 	struct elf_file *file;
+	struct code codes[CODES_MAX]; /* in no order */
+	unsigned code_cnt;
 	struct eh_frame frame;
 	struct eh_section sections[SECTIONS_MAX];
 	__u8 *data[SECTIONS_MAX];
@@ -171,30 +180,44 @@ static void make_offsets(struct work *w)
 #define HOLE_BYTES_MAX (8U << 20)
 #define HOLES_BYTES_MAX (32U << 20)
 
-/* A segment of code in the file, as offsets. */
-static bool code_range(const struct elf_file *f, const Elf64_Phdr *p, __u64 *ret_start,
-		       __u64 *ret_end)
+static void add_code(struct work *w, __u64 offset, __u64 size)
 {
-	if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || p->p_filesz > f->size ||
-	    p->p_offset > f->size - p->p_filesz)
-		return false;
-	*ret_start = p->p_offset;
-	*ret_end = p->p_offset + p->p_filesz;
-	return true;
+	if (size && w->code_cnt < CODES_MAX && size <= w->file->size &&
+	    offset <= w->file->size - size)
+		w->codes[w->code_cnt++] = (struct code){ offset, offset + size };
+}
+
+/*
+ * Sections of code, or else segments. Older linkers put data, which must not be read as if it were
+ * code, into the same segment: as much as there is code.
+ */
+static void find_codes(struct work *w)
+{
+	Elf64_Shdr s;
+
+	for (unsigned i = 0; i < w->file->ehdr.e_shnum && !elf_file_section(w->file, i, &s); i++)
+		if (s.sh_type == SHT_PROGBITS && s.sh_flags & SHF_EXECINSTR)
+			add_code(w, s.sh_offset, s.sh_size);
+	for (unsigned i = 0; i < w->file->phdr_cnt && !w->code_cnt; i++) {
+		const Elf64_Phdr *p = &w->file->phdrs[i];
+
+		if (p->p_type == PT_LOAD && p->p_flags & PF_X)
+			add_code(w, p->p_offset, p->p_filesz);
+	}
 }
 
 static int next_code(void *ctx, __u64 offset, __u64 *ret_start, __u64 *ret_end)
 {
 	const struct work *w = ctx;
-	__u64 start, end;
 	int result = -1;
 
-	for (unsigned i = 0; i < w->file->phdr_cnt; i++) {
-		if (!code_range(w->file, &w->file->phdrs[i], &start, &end) || end <= offset ||
-		    (!result && start >= *ret_start))
+	for (unsigned i = 0; i < w->code_cnt; i++) {
+		const struct code *c = &w->codes[i];
+
+		if (c->end <= offset || (!result && c->start >= *ret_start))
 			continue;
-		*ret_start = start;
-		*ret_end = end;
+		*ret_start = c->start;
+		*ret_end = c->end;
 		result = 0;
 	}
 	return result;
@@ -229,6 +252,7 @@ static int make_rows(struct elf_file *file, struct row_table *ret)
 	err = take_sections(&w);
 	if (!err) {
 		make_offsets(&w);
+		find_codes(&w);
 		err = eh_rows(&w.frame, &holes, ret);
 	}
 	if (err)
