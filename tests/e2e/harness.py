@@ -175,7 +175,9 @@ class Recording:
     def __init__(self, code, out, err, folder):
         self.code, self.out, self.err, self.folder = code, out, err, folder
         self.stats = parse_stats(err)
-        self.stacks = parse_folded(self.path("x.folded"))
+        # CPU time that no tick found has no stack, and is in no account of interrupts: a host that takes the CPU away
+        # leaves some.
+        self.stacks = [s for s in parse_folded(self.path("x.folded")) if s[0][-1] != "[not sampled]"]
 
     def path(self, name):
         return os.path.join(self.folder, name)
