@@ -175,9 +175,7 @@ class Recording:
     def __init__(self, code, out, err, folder):
         self.code, self.out, self.err, self.folder = code, out, err, folder
         self.stats = parse_stats(err)
-        # CPU time that no tick found has no stack, and is in no account of interrupts: a host that takes the CPU away
-        # leaves some.
-        self.stacks = [s for s in parse_folded(self.path("x.folded")) if s[0][-1] != "[not sampled]"]
+        self.stacks = parse_folded(self.path("x.folded"))
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -201,13 +199,15 @@ def parse_stats(text):
 
 
 def parse_folded(path):
-    """Returns [(frames, count)], the process first."""
+    """Returns [(frames, count)], the process first. CPU time that no tick found has no stack, and is in no account of
+    interrupts: a host that takes the CPU away leaves some."""
     stacks = []
     try:
         with open(path, encoding="utf-8", newline="\n") as f:
             for line in f:
                 stack, _, count = line.rstrip("\n").rpartition(" ")
-                stacks.append((stack.split(";"), int(count)))
+                if not stack.endswith(";[not sampled]"):
+                    stacks.append((stack.split(";"), int(count)))
     except FileNotFoundError:
         pass
     return stacks

@@ -250,7 +250,7 @@ def check_convert(tap, recording):
 
 
 def check_commands(tap, recording, scratch):
-    data, total = recording.path("x.data"), recording.samples()
+    data, total = recording.path("x.data"), recording.samples() + recording.stats.get("not_sampled", 0)
     for args in (("report",), ("report", "--tree"), ("report", "--by", "line"),
                  ("report", "--by", "thread"), ("report", "--by", "process"), ("report", "--children")):
         done = harness.run_krait(*args, "-i", data)
