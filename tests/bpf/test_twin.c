@@ -248,6 +248,7 @@ static struct owner_use twin_use(struct twin_test *t, __u32 owner)
 static void twin_own(struct twin_test *t, __u32 owner)
 {
 	t->proc.owner = owner;
+	t->proc.payer = 1; /* ours, uid 0: no sample makes it change its owner */
 	own_put(t->skel->maps.procs, t->pid, &t->proc);
 }
 
