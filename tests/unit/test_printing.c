@@ -128,7 +128,7 @@ static void print_refusals(FILE *out)
 {
 	struct refusals r = { 0 };
 
-	refusals_note(&r, -ENOTSUP, HOSTILE, 7);
+	refusals_note(&r, -ENOTSUP, HOSTILE, 7, "");
 	refusals_print(&r, out);
 }
 

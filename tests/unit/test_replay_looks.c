@@ -28,7 +28,8 @@ static void a_refusal_is_said_with_its_reason(void **state)
 		  "krait: not sampled: CPython 3.99 is not known (pid 5000001)\n" },
 		{ -ENODATA, "its table is \033[31mred",
 		  "krait: not sampled: its table is \\x1b[31mred (pid 5000001)\n" },
-		{ -EACCES, "cannot be read", "may be Python" },
+		{ -EACCES, "cannot be read",
+		  "krait: 1 process could not be inspected and may be Python: 5000001 old\n" },
 		/* These are not refusals. */
 		{ -ENOEXEC, "not Python", "" },
 		{ -ESRCH, "gone", "" },

@@ -45,7 +45,7 @@ struct dump {
 	/* why running threads are out of reach; text "": they are not */
 	struct error no_interrupts;
 	int code; /* the worst of all looks */
-	struct unwanted others; /* with -a: threads of processes without any that is wanted */
+	struct mentions others; /* with -a: threads of processes without any that is wanted */
 };
 
 static bool of_tasks(const struct dump *d)
@@ -71,7 +71,7 @@ static void forget_others(struct dump *d)
 		struct look_process *p = d->processes[i];
 
 		if (p->result == -ENOENT)
-			unwanted_join(&d->others, &p->others);
+			mentions_join(&d->others, &p->others);
 		if (p->unwanted || (p->result && !p->process.version) || p->result == -ENOENT)
 			look__free(p);
 		else
@@ -164,7 +164,7 @@ static void say_no_thread(struct dump *d)
 	char given[128], there[320];
 
 	thread_filter_say(&d->options.thread, given, sizeof(given));
-	unwanted_say(&d->others, there, sizeof(there));
+	mentions_say(&d->others, there, sizeof(there));
 	log_error("dump", "no thread of a Python process matches %s (there are: %s)", given, there);
 	d->code = EXIT_CODE_TARGET;
 }

@@ -17,11 +17,14 @@
 
 #include "cmd/arguments.h"
 #include "cmd/printed.h"
+#include "util/mentions.h"
+#include "target/proc.h"
 #include "target/probed.h"
 #include "target/prober.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/printable.h"
 #include "util/privileges.h"
 #include "util/stream.h"
 #include "util/vec.h"
@@ -39,7 +42,8 @@ struct list {
 	struct row *rows; /* in the order of pids or of the arguments */
 	size_t row_cnt, row_cap, printed;
 	struct list_print print;
-	unsigned shown, unreadable, refused, left_alone;
+	unsigned shown, refused, left_alone;
+	struct mentions unreadable;
 };
 
 /* A process under inspection. */
@@ -123,6 +127,15 @@ static void show(struct list *l, struct row *row)
 		list_print_row(&l->print, &row->process, &row->info, good);
 }
 
+/* Those that the user has named are shown in any case. */
+static void note_unreadable(struct list *l, const struct row *row)
+{
+	char name[sizeof(l->unreadable.most[0].name)];
+
+	printable_into(name, sizeof(name), row->process.comm);
+	mentions_add(&l->unreadable, row->pid, name, l->pid_cnt || !proc_is_init(row->pid));
+}
+
 /*
  * Shows every requested process; otherwise those that run Python, even if they are too young to say
  * more or hang.
@@ -131,7 +144,8 @@ static void print_done(struct list *l, struct row *row)
 {
 	int r = row->result;
 
-	l->unreadable += r == -EACCES;
+	if (r == -EACCES)
+		note_unreadable(l, row);
 	l->left_alone += r == -EUSERS;
 	if (!r || l->pid_cnt || r == -ENOTSUP || r == -ENODATA || r == -ETIMEDOUT ||
 	    row->process.version)
@@ -212,18 +226,20 @@ static void look_at_all(struct list *l)
 
 static void finish(struct list *l)
 {
+	char there[320];
+
 	if (l->json) {
 		json_close_array(&l->print.writer);
 		putchar('\n');
 	} else if (!l->shown && !l->pid_cnt) {
 		puts("no Python process");
 	}
-	if (l->unreadable && !l->pid_cnt)
-		log_warn("list",
-			 "%u process%s could not be inspected%s; %s may or may not be Python",
-			 l->unreadable, l->unreadable == 1 ? "" : "es",
-			 geteuid() ? " (run as root)" : ", not even as root",
-			 l->unreadable == 1 ? "it" : "they");
+	if (l->unreadable.cnt && !l->pid_cnt) {
+		mentions_say(&l->unreadable, there, sizeof(there));
+		log_warn("list", "%u process%s could not be inspected%s and may be Python: %s",
+			 l->unreadable.cnt, l->unreadable.cnt == 1 ? "" : "es",
+			 geteuid() ? " (run as root)" : ", not even as root,", there);
+	}
 	if (l->left_alone && !l->pid_cnt)
 		log_warn("list",
 			 "%u process%s left alone, Python or not: reading others of the "
@@ -268,7 +284,7 @@ int cmd_list(int argc, char **argv)
 		return printed("list", err);
 	if (!l.pid_cnt || !l.refused)
 		return EXIT_CODE_OK;
-	if (!l.unreadable)
+	if (!l.unreadable.cnt)
 		return EXIT_CODE_TARGET;
 	log_error("list", "krait needs more rights%s", error_doctor(EXIT_CODE_PERMISSION));
 	return EXIT_CODE_PERMISSION;

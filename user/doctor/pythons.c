@@ -7,10 +7,13 @@
 
 #include "doctor/checks.h"
 #include "doctor/findings.h"
+#include "util/mentions.h"
 #include "target/prober.h"
 #include "target/probed.h"
+#include "target/proc.h"
 #include "target/process.h"
 #include "util/clock.h"
+#include "util/printable.h"
 #include "util/vec.h"
 
 /* Lines for refused processes; the rest is only counted. */
@@ -26,7 +29,8 @@ struct pythons {
 	pid_t only;
 	pid_t *pids;
 	size_t cnt, cap;
-	unsigned good, refused, unread, shown;
+	unsigned good, refused, shown;
+	struct mentions unread;
 };
 
 struct look {
@@ -58,6 +62,14 @@ static void refuse(struct pythons *p, pid_t pid, int result, const char *why)
 			     "%d: %s", (int)pid, why);
 }
 
+static void note_unread(struct pythons *p, pid_t pid, const char *comm)
+{
+	char name[sizeof(p->unread.most[0].name)];
+
+	printable_into(name, sizeof(name), comm);
+	mentions_add(&p->unread, pid, name, !proc_is_init(pid));
+}
+
 static void on_looked(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
 {
 	struct look *look = ctx;
@@ -73,8 +85,8 @@ static void on_looked(void *ctx, int result, const void *data, size_t len, int f
 	else if (p->only || result == -ENOTSUP || result == -ENODATA ||
 		 (process && process->version))
 		refuse(p, look->pid, result, process ? process->why : PROBED_HUNG);
-	else
-		p->unread += result == -EACCES || result == -ETIMEDOUT || result == -EUSERS;
+	else if (result == -EACCES || result == -ETIMEDOUT || result == -EUSERS)
+		note_unread(p, look->pid, process ? process->comm : "");
 }
 
 static void ask(struct look *look)
@@ -127,14 +139,17 @@ static void look_at(struct pythons *p, struct look *looks)
 
 static void say(const struct pythons *p)
 {
+	char there[320];
+
+	mentions_say(&p->unread, there, sizeof(there));
 	if (p->shown > SHOWN_MAX)
 		findings_add(p->findings, FINDING_LIMITED, "process", "they are not recorded",
 			     "krait list", "%u more are refused", p->shown - SHOWN_MAX);
-	if (p->unread)
+	if (p->unread.cnt)
 		findings_add(p->findings, FINDING_LIMITED, "processes",
 			     "any of them that are Python cannot be recorded",
 			     geteuid() ? "run krait with sudo" : NULL,
-			     "%u cannot be read, Python or not", p->unread);
+			     "%u cannot be read, Python or not: %s", p->unread.cnt, there);
 	if (!p->only)
 		findings_add(p->findings, FINDING_OK, "interpreters", NULL, NULL,
 			     "%u Python process%s can be recorded", p->good,

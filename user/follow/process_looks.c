@@ -135,7 +135,7 @@ static void put_off(struct processes *ps, struct entry *e, int err)
 		p->state = PROCESS_REFUSED;
 		p->retry_ns = 0;
 		if (err != -EACCES || is_wanted_unread(ps, p))
-			refusals_note(&ps->refusals, err, p->info.why, p->pid);
+			refusals_note(&ps->refusals, err, p->info.why, p->pid, p->info.comm);
 		log_debug("processes", "%d is not sampled: %s", p->pid, p->info.why);
 	}
 }

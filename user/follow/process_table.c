@@ -30,7 +30,7 @@ void process_note_unread(struct processes *ps, const struct process *p)
 	const char *why = p->probed ? probed__refused(p->probed) : NULL;
 
 	if (why)
-		refusals_note(&ps->refusals, -ETIMEDOUT, why, p->pid);
+		refusals_note(&ps->refusals, -ETIMEDOUT, why, p->pid, p->info.comm);
 }
 
 /* A process that ended without becoming Python is evidence about its executable. */

@@ -245,7 +245,7 @@ static void note_unanswered(struct processes *ps, const struct entry *e)
 	if (e->process.asked && prober__is_slow(prober, e))
 		refusals_note(&ps->refusals, -ETIMEDOUT,
 			      prober__is_parked(prober, e) ? PROBED_PARKED : PROBED_HUNG_SO_FAR,
-			      e->process.pid);
+			      e->process.pid, e->process.info.comm);
 }
 
 void processes__each(struct processes *ps, void (*fn)(void *ctx, const struct process *p),

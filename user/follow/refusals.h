@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "util/mentions.h"
+
 /* Distinct reasons remembered. */
 #define REFUSALS_MAX 16
 
@@ -22,11 +24,11 @@ struct refusal {
 struct refusals {
 	unsigned cnt;
 	struct refusal list[REFUSALS_MAX];
-	unsigned unreadable_cnt; /* processes that may or may not be Python */
+	struct mentions unread; /* processes that may or may not be Python */
 };
 
-/* err: -EACCES if the process may not be read; why as in struct py_process. */
-void refusals_note(struct refusals *r, int err, const char *why, pid_t pid);
+/* err: -EACCES if the process may not be read; why and comm as in struct py_process. */
+void refusals_note(struct refusals *r, int err, const char *why, pid_t pid, const char *comm);
 /* Processes, over all reasons. */
 __u64 refusals_cnt(const struct refusals *r);
 /* One line per distinct reason. */

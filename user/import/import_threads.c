@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/unwanted.h"
+#include "util/mentions.h"
 #include "util/printable.h"
 #include "util/vec.h"
 
@@ -249,14 +249,14 @@ int import_thread_reserve(struct import_thread *t, unsigned cnt)
 void import_tasks_say_unwanted(char *buf, size_t size, const struct import_tasks *ts,
 			       bool processes)
 {
-	struct unwanted u = { .cnt = 0 };
+	struct mentions u = { .cnt = 0 };
 
 	if (processes) {
 		for (const struct import_process *p = ts->processes; p; p = p->hh.next)
-			unwanted_add(&u, p->pid, p->name, p->unwanted);
+			mentions_add(&u, p->pid, p->name, p->unwanted);
 	} else {
 		for (const struct import_thread *t = ts->threads; t; t = t->hh.next)
-			unwanted_add(&u, t->tid, import_thread_name(ts, t), t->unwanted);
+			mentions_add(&u, t->tid, import_thread_name(ts, t), t->unwanted);
 	}
-	unwanted_say(&u, buf, size);
+	mentions_say(&u, buf, size);
 }

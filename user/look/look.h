@@ -21,7 +21,7 @@
 #include "follow/filter.h"
 #include "look/look_join.h"
 #include "look/look_thread.h"
-#include "profile/unwanted.h"
+#include "util/mentions.h"
 #include "target/probe_threads.h"
 #include "target/process.h"
 #include "target/process_info.h"
@@ -55,7 +55,7 @@ struct look_process {
 	const struct filter *filter; /* borrowed; NULL: none */
 	const struct thread_filter *thread; /* which threads; borrowed, NULL: all */
 	bool unwanted; /* excluded by the filter */
-	struct unwanted others; /* threads that are not wanted */
+	struct mentions others; /* threads that are not wanted */
 	bool cut; /* there are more threads, or variables, than were taken */
 };
 

@@ -86,7 +86,7 @@ static void note_other(struct look_process *p, const struct probe_threads *l,
 	printable_into(name, sizeof(name),
 		       thread_name_shown(os->name ? l->texts + os->name : NULL, os->comm,
 					 p->process.comm));
-	unwanted_add(&p->others, os->tid, name, 1);
+	mentions_add(&p->others, os->tid, name, 1);
 }
 
 static int take_list(struct look_process *p, struct symbolizer *symbolizer,
@@ -188,7 +188,7 @@ int look_list_take(struct look_process *p, bool again)
 		char given[96], there[128];
 
 		thread_filter_say(p->thread, given, sizeof(given));
-		unwanted_say(&p->others, there, sizeof(there));
+		mentions_say(&p->others, there, sizeof(there));
 		p->result = -ENOENT;
 		snprintf(p->process.why, sizeof(p->process.why),
 			 "no thread matches %.95s (its threads: %.120s)", given, there);

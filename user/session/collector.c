@@ -12,7 +12,7 @@
 #include "proc/space.h"
 #include "profile/losses.h"
 #include "profile/marks.h"
-#include "profile/unwanted.h"
+#include "util/mentions.h"
 #include "session/admission.h"
 #include "session/anchor_thread.h"
 #include "session/counting.h"
@@ -33,7 +33,7 @@ struct collector {
 	struct sampler *sampler;
 	struct anchor_thread *anchors; /* NULL: none */
 	struct losses losses;
-	struct unwanted ended; /* threads that the filter left out */
+	struct mentions ended; /* threads that the filter left out */
 	__u64 no_room[OWNER_CNT]; /* samples without room, by owner */
 	struct counting counting;
 	int clock; /* counting_clock() */
@@ -442,12 +442,12 @@ void collector__thread_renamed(struct collector *c, struct thread *thread)
 	thread_node_rename(c->profile->dict, thread);
 }
 
-static void note_unwanted(struct unwanted *u, const struct thread *t)
+static void note_unwanted(struct mentions *u, const struct thread *t)
 {
 	char name[THREAD_NAME_MAX];
 
 	thread_name(t, name);
-	unwanted_add(u, t->tid, name, t->unwanted);
+	mentions_add(u, t->tid, name, t->unwanted);
 }
 
 static void note_unwanted_of(void *ctx, const struct process *p)
@@ -458,9 +458,9 @@ static void note_unwanted_of(void *ctx, const struct process *p)
 	note_unwanted(ctx, t);
 }
 
-struct unwanted collector__unwanted(const struct collector *c)
+struct mentions collector__unwanted(const struct collector *c)
 {
-	struct unwanted u = c->ended;
+	struct mentions u = c->ended;
 
 	processes__each(c->processes, note_unwanted_of, &u);
 	return u;

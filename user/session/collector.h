@@ -25,7 +25,7 @@ struct process;
 struct processes;
 struct sampler;
 struct thread;
-struct unwanted;
+struct mentions;
 struct unwinding;
 
 /* Called for each sample that enters the profile, in the order of the records. */
@@ -79,7 +79,7 @@ void collector__stop_fetching(struct collector *c);
 bool collector__names_later(const struct collector *c);
 
 /* Threads that config.thread has left out. */
-struct unwanted collector__unwanted(const struct collector *c);
+struct mentions collector__unwanted(const struct collector *c);
 
 const struct native_part_stats *collector__native_stats(const struct collector *c);
 const struct stacks_stats *collector__stacks_stats(const struct collector *c);

@@ -5,7 +5,7 @@
 #include "session/session.h"
 
 #include "follow/processes.h"
-#include "profile/unwanted.h"
+#include "util/mentions.h"
 #include "sampler/sampler.h"
 #include "session/anchor_thread.h"
 #include "session/census.h"
@@ -154,9 +154,9 @@ void session__warn_of_shortages(const struct session *s)
 
 unsigned session__say_unwanted(const struct session *s, char *buf, size_t size)
 {
-	const struct unwanted u = collector__unwanted(s->collector);
+	const struct mentions u = collector__unwanted(s->collector);
 
-	unwanted_say(&u, buf, size);
+	mentions_say(&u, buf, size);
 	return u.cnt;
 }
 

@@ -192,3 +192,13 @@ int process_each(int (*fn)(pid_t pid, void *ctx), void *ctx)
 	}
 	return r ? r : -errno;
 }
+
+/* PROC_PID_INIT_INO, include/linux/proc_ns.h: the first of all pid namespaces. */
+bool proc_is_init(pid_t pid)
+{
+	static const char first[] = "pid:[4026531836]";
+	char name[32];
+
+	return pid == 1 && readlink("/proc/self/ns/pid", name, sizeof(name)) == sizeof(first) - 1 &&
+	       !memcmp(name, first, sizeof(first) - 1);
+}

@@ -78,6 +78,11 @@ uid_t proc_owner(pid_t pid);
 uid_t proc_payer_at(int dir, uid_t uid);
 
 /*
+ * Is it the machine's first process, which is never Python? That of a container may be anything.
+ */
+bool proc_is_init(pid_t pid);
+
+/*
  * Would the kernel let the process's own user trace it? False after a set-id exec, and for
  * processes that asked for it (PR_SET_DUMPABLE). Processes of root always look traceable.
  */
