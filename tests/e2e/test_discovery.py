@@ -1,10 +1,11 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """krait recognises interpreters by their content: under another name, deleted or replaced while running, in other
-namespaces, all of a machine at once. The stacks must be right each time."""
+namespaces, without a first thread, all of a machine at once. The stacks must be right each time."""
 # run-tests: beside others
 # run-tests: each class
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
+import json
 import os
 import re
 import shutil
@@ -72,6 +73,26 @@ def check_names(tap, python):
             check(tap, "%s named %r" % (python.name, comm), running)
 
 
+def check_leaderless(tap, python):
+    """The first thread has ended, so the process looks like a zombie, and others work."""
+    name = python.name + ", its first thread has ended"
+    with h.start(python, "leaderless.py") as target:
+        pid = str(target.pid)
+        h.wait_until(lambda: h.proc_state(target.pid) == "Z")
+        listed = h.run_krait("list", "--json", pid)
+        tap.equal([p.get("version") for p in json.loads(listed.stdout or "[]")], [python.version], name + ": list", listed.stdout)
+        dumped = h.run_krait("dump", "--json", pid)
+        threads = {t["tid"]: t for t in json.loads(dumped.stdout or "[{}]")[0].get("threads", [])}
+        first = threads.pop(target.pid, {})
+        tap.equal((first.get("state"), first.get("frames")), ("ended", []), name + ": dump says so", dumped.stdout + dumped.stderr)
+        tap.ok([t for t in threads.values() if "goes_on" in [f["name"] for f in t["frames"]]], name + ": dump shows the others",
+               dumped.stdout)
+        for option in (["-p", pid], ["-a"]):
+            recording = h.record(*option, "-d", h.moment(0.5), "-F", "997", "--native", lines=False)
+            seen = sum(n for stack, n in recording.stacks if any("goes_on (" in frame for frame in stack))
+            tap.ok(seen > 20, name + ": record " + option[0], "%d samples of %d" % (seen, recording.samples()))
+
+
 def check_all(tap, pythons):
     """All interpreters in one recording of the machine."""
     targets = [h.start(python, "pairs.py") for python in pythons]
@@ -112,6 +133,8 @@ def main():
         check_namespaces(tap, python)
     if pythons:
         check_names(tap, h.newest(pythons))
+        for python in h.few(pythons):
+            check_leaderless(tap, python)
         check_all(tap, pythons)
         check_start(tap, h.newest(pythons))
     h.cleanup()

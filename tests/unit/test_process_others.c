@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -78,6 +79,60 @@ static void no_such_process_and_kernel_threads_and_zombies(void **state)
 }
 
 /* Identified repeatedly, from before its exec until it is gone. */
+static void *go_on(void *pipe)
+{
+	char byte;
+
+	while (read(*(int *)pipe, &byte, 1) < 0)
+		;
+	_exit(0);
+}
+
+/* Its first thread has ended, another one goes on until the pipe is closed. */
+static void a_process_without_its_first_thread_is_there(void **state)
+{
+	struct proc_stat first, stat;
+	int fds[2], dir;
+	char text[64];
+	pid_t pid;
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	pid = fork();
+	if (!pid) {
+		pthread_t thread;
+
+		close(fds[1]);
+		if (pthread_create(&thread, NULL, go_on, &fds[0]))
+			_exit(1);
+		pthread_exit(NULL);
+	}
+	close(fds[0]);
+	do {
+		usleep(1000);
+		assert_int_equal(proc_stat_read(pid, &first), 0);
+	} while (first.state != 'Z');
+	dir = proc_open_stat(pid, &stat);
+	assert_true(dir >= 0);
+	assert_int_equal(stat.state, 'S');
+	assert_int_equal(stat.start_ticks, first.start_ticks);
+	assert_int_equal(stat.parent, getpid());
+	assert_true(stat.start_stack); /* the first thread's is 0 */
+	assert_true(proc_read(dir, "maps", text, sizeof(text)) > 0);
+	close(dir);
+	dir = proc_open_started(pid, first.start_ticks);
+	assert_true(dir >= 0);
+	assert_int_equal(proc_open_started(pid, first.start_ticks + 1), -ESRCH);
+	close(fds[1]);
+	do {
+		usleep(1000);
+	} while (proc_read(dir, "maps", text, sizeof(text)) > 0);
+	close(dir);
+	dir = proc_open_stat(pid, &stat);
+	assert_int_equal(stat.state, 'Z'); /* now all of it has ended */
+	close(dir);
+	waitpid(pid, NULL, 0);
+}
+
 static void a_process_that_changes_meanwhile_gets_a_documented_answer(void **state)
 {
 	struct fixture *f = *state;
@@ -180,6 +235,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_is_not_python_says_what_was_inspected),
 		cmocka_unit_test(a_runtime_mapped_as_data_is_none),
 		cmocka_unit_test(no_such_process_and_kernel_threads_and_zombies),
+		cmocka_unit_test(a_process_without_its_first_thread_is_there),
 		cmocka_unit_test(a_process_that_changes_meanwhile_gets_a_documented_answer),
 		cmocka_unit_test(stat_is_parsed_from_the_last_parenthesis),
 		cmocka_unit_test(times_are_of_all_threads),

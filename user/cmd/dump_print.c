@@ -52,6 +52,10 @@ static void state_into(char *buf, size_t size, const struct look_thread *t)
 		os->flags & PROBE_THREAD_HAS_GIL && t->how == LOOK_AT_REST ? ", holds the GIL" : "";
 	char text[WAIT_TEXT_SIZE];
 
+	if (t->how == LOOK_ENDED) {
+		snprintf(buf, size, "ended");
+		return;
+	}
 	if (t->how == LOOK_INTERRUPTED ||
 	    (os->flags & PROBE_THREAD_RUNS &&
 	     (t->how == LOOK_NONE || os->flags & PROBE_THREAD_PAUSED))) {
@@ -122,7 +126,9 @@ static void print_thread(FILE *out, const struct look_process *p, const struct l
 	fprintf(out, "\nThread %d ", (int)t->os.tid);
 	put_thread_name(out, p, t);
 	fprintf(out, " (%s%s%s)\n", t->os.tid == p->process.pid ? "main, " : "", state,
-		p->pause_ns && !(t->os.flags & PROBE_THREAD_PAUSED) ? ", could not be paused" : "");
+		p->pause_ns && !(t->os.flags & PROBE_THREAD_PAUSED) && t->how != LOOK_ENDED ?
+			", could not be paused" :
+			"");
 	if (is_unchanged(before, t)) {
 		fputs("    [as before]\n", out);
 		return;
@@ -135,7 +141,7 @@ static void print_thread(FILE *out, const struct look_process *p, const struct l
 		fputs("    [no Python thread]\n", out);
 	else if (t->how == LOOK_NONE)
 		fprintf(out, "    [no stack: %s]\n", t->why ? t->why : "it did not hold still");
-	else if (!t->frame_cnt)
+	else if (!t->frame_cnt && t->how != LOOK_ENDED)
 		fputs("    [no Python frame]\n", out);
 }
 
@@ -239,10 +245,8 @@ void dump_print(FILE *out, const struct look_process *p, struct look_process *be
 /* ---- JSON -------------------------------------------------------------------------------------- */
 
 static const char *const how_names[] = {
-	[LOOK_NONE] = "none",
-	[LOOK_AT_REST] = "at rest",
-	[LOOK_INTERRUPTED] = "interrupted",
-	[LOOK_NATIVE] = "native",
+	[LOOK_NONE] = "none",	  [LOOK_AT_REST] = "at rest", [LOOK_INTERRUPTED] = "interrupted",
+	[LOOK_NATIVE] = "native", [LOOK_ENDED] = "ended",
 };
 
 static void put_frame(struct json *j, const struct look_frame *f)

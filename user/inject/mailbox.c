@@ -34,10 +34,11 @@ static int read_mem(void *ctx, __u64 addr, void *buf, size_t len)
 static int check_same(const struct mailbox *m, struct refusal *why)
 {
 	struct proc_ids ids;
-	struct proc_stat stat;
-	int err = proc_stat_at(m->dir, &stat);
+	struct proc_stat stat, thread;
 
-	if (err || stat.start_ticks != m->request->start_ticks)
+	/* The folder may be that of a thread that is not the first (proc_open()). */
+	if (proc_stat_at(m->dir, &thread) || proc_stat_read(m->request->pid, &stat) ||
+	    stat.start_ticks != m->request->start_ticks)
 		return refuse(why, ESRCH, "it has exited");
 	if (proc_ids_at(m->dir, &ids) || ids.digest != m->request->creds_digest)
 		return refuse(why, EPERM, "it has changed its user meanwhile");
@@ -84,6 +85,18 @@ static pid_t ns_tid_of(const struct mailbox *m, pid_t tid)
 
 	snprintf(path, sizeof(path), "task/%d/status", (int)tid);
 	return proc_read(m->dir, path, status, sizeof(status)) > 0 ? proc_ns_pid(status) : 0;
+}
+
+static bool has_ended(const struct mailbox *m, pid_t tid)
+{
+	char path[64], text[1024];
+	struct proc_stat stat;
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "task/%d/stat", (int)tid);
+	len = proc_read(m->dir, path, text, sizeof(text));
+	return len <= 0 || proc_stat_parse(text, (size_t)len, &stat) || stat.state == 'Z' ||
+	       stat.state == 'X';
 }
 
 struct states {
@@ -172,6 +185,11 @@ int mailbox_find(const struct mailbox *m, struct mailbox_thread *ret, struct ref
 			      "its main interpreter has no main thread: choose one with --thread "
 			      "(krait dump %d shows them)",
 			      (int)r->pid);
+	if (found->native_id == (__u64)ns_tid && has_ended(m, tid))
+		return refuse(why, ESRCH,
+			      "its thread %d, which would run the code, has ended: choose another "
+			      "one with --thread (krait dump %d shows them)",
+			      (int)tid, (int)r->pid);
 	*ret = (struct mailbox_thread){ .tstate_addr = found->tstate_addr,
 					.interp_addr = found->interp_addr,
 					.tid = found->native_id == (__u64)ns_tid ? tid : 0 };

@@ -117,7 +117,7 @@ static void on_sample(void *ctx, const struct profile *profile, const struct pro
 	struct interrupts *i = ctx;
 	struct look_thread *t = find_thread(i, sample->pid, sample->tid);
 
-	if (!t || (i->natives ? t->joined : t->how != LOOK_NONE))
+	if (!t || (i->natives ? t->joined : t->how != LOOK_NONE) || t->how == LOOK_ENDED)
 		return;
 	if (i->natives) {
 		if (!has_rows(i, profile->dict, sample))

@@ -52,7 +52,7 @@ __u32 look__unjoined(const struct look_process *p)
 	__u32 cnt = 0;
 
 	for (__u32 i = 0; i < p->thread_cnt; i++)
-		cnt += !p->threads[i].joined;
+		cnt += !p->threads[i].joined && p->threads[i].how != LOOK_ENDED;
 	return cnt;
 }
 

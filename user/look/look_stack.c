@@ -150,6 +150,11 @@ int look_stack_take(struct look_thread *t, struct symbolizer *symbolizer,
 	char mark[MARK_SIZE];
 	int err;
 
+	/* What its thread state says is no longer true. */
+	if (os->state == 'Z' || os->state == 'X') {
+		t->how = LOOK_ENDED;
+		return 0;
+	}
 	if (!(os->flags & PROBE_THREAD_PYTHON))
 		return take_foreign(t, symbolizer, l, j);
 	if (!(os->flags & PROBE_THREAD_HELD)) {

@@ -133,7 +133,7 @@ void look_thread_join(struct look_thread *t, struct look_thread *from, bool at_r
 
 	if (t->how == LOOK_AT_REST && same_python(t, from, false))
 		same_python(t, from, true);
-	else if (t->how != LOOK_NATIVE)
+	else if (t->how != LOOK_NATIVE && t->how != LOOK_ENDED)
 		t->how = at_rest ? LOOK_AT_REST : LOOK_INTERRUPTED;
 	look_thread_clear(t);
 	t->frames = from->frames;

@@ -34,6 +34,7 @@ enum look_how {
 	LOOK_AT_REST, /* it did not run while its stack was walked */
 	LOOK_INTERRUPTED, /* walked by the kernel, in its own interrupt */
 	LOOK_NATIVE, /* it has no Python state: there is nothing to walk */
+	LOOK_ENDED, /* only its folder in /proc is left: the first thread, before all others */
 };
 
 struct look_thread {

@@ -324,6 +324,44 @@ static int answer_names(struct server *s, const struct probe_request *r, int dir
 	return result;
 }
 
+/*
+ * The process's folder, if the thread whose folder was handed over has ended and others have not;
+ * else -1. The process must still be the one that was meant.
+ */
+static int other_folder(const struct probe_request *r, int dir)
+{
+	struct proc_stat stat;
+	int other = -1;
+
+	if (proc_stat_at(dir, &stat) || stat.state == 'Z' || stat.state == 'X')
+		other = r->start_ticks ? proc_open_started(r->pid, r->start_ticks) : -1;
+	return other < 0 ? -1 : other;
+}
+
+static int answer_by_folder(struct server *s, const struct probe_request *r, const int *fds,
+			    unsigned fd_cnt)
+{
+	const unsigned wanted =
+		r->op == PROBE_MAPS || r->op == PROBE_FILE || r->op == PROBE_DEBUG ? 1 : 2;
+	cleanup_close int other = fd_cnt ? other_folder(r, fds[0]) : -1;
+	int dir = other >= 0 ? other : fd_cnt ? fds[0] : -1;
+
+	if (fd_cnt != wanted)
+		return -EINVAL;
+	switch (r->op) {
+	case PROBE_MAPS:
+		return answer_maps(s, dir);
+	case PROBE_FILE:
+		return answer_file(s, r, dir);
+	case PROBE_DEBUG:
+		return answer_debug(s, r, dir);
+	case PROBE_THREADS:
+		return answer_threads(s, r, dir, fds[1]);
+	default:
+		return answer_greenlets(s, r, dir, fds[1]);
+	}
+}
+
 static int answer(struct server *s, const struct probe_request *r, const int *fds, unsigned fd_cnt)
 {
 	switch (r->op) {
@@ -337,19 +375,15 @@ static int answer(struct server *s, const struct probe_request *r, const int *fd
 	case PROBE_READ:
 		return fd_cnt == 1 ? answer_read(s, r, fds[0]) : -EINVAL;
 	case PROBE_MAPS:
-		return fd_cnt == 1 ? answer_maps(s, fds[0]) : -EINVAL;
 	case PROBE_FILE:
-		return fd_cnt == 1 ? answer_file(s, r, fds[0]) : -EINVAL;
 	case PROBE_DEBUG:
-		return fd_cnt == 1 ? answer_debug(s, r, fds[0]) : -EINVAL;
 	case PROBE_THREADS:
-		return fd_cnt == 2 ? answer_threads(s, r, fds[0], fds[1]) : -EINVAL;
+	case PROBE_GREENLETS:
+		return answer_by_folder(s, r, fds, fd_cnt);
 	case PROBE_CLAIMS:
 		return answer_claims(s, r);
 	case PROBE_TASKS:
 		return fd_cnt == 1 ? answer_tasks(s, r, fds[0]) : -EINVAL;
-	case PROBE_GREENLETS:
-		return fd_cnt == 2 ? answer_greenlets(s, r, fds[0], fds[1]) : -EINVAL;
 	case PROBE_NAMES:
 		return fd_cnt == 2 ? answer_names(s, r, fds[0], fds[1]) : -EINVAL;
 	case PROBE_GREENLET_PLACE:

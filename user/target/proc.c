@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 /* A bit of task_struct.flags, shown as field 9 (include/linux/sched.h). */
 #define KERNEL_PF_KTHREAD 0x00200000
 
-int proc_open(pid_t pid)
+static int open_folder(pid_t pid)
 {
 	char path[32];
 	int fd;
@@ -24,15 +25,79 @@ int proc_open(pid_t pid)
 	return fd >= 0 ? fd : errno == ENOENT ? -ESRCH : -errno;
 }
 
+static bool has_ended(const struct proc_stat *stat)
+{
+	return stat->state == 'Z' || stat->state == 'X';
+}
+
+/*
+ * The folder of a thread of that process that has not ended, with all its files: /proc/TID, which no
+ * list shows. Returns a descriptor and the thread's *ret; -ESRCH: there is none.
+ */
+static int open_other_thread(int leader, pid_t pid, struct proc_stat *ret)
+{
+	int task = openat(leader, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = -ESRCH;
+	cleanup_closedir DIR *threads = task < 0 ? NULL : fdopendir(task);
+	const struct dirent *entry;
+
+	if (!threads) {
+		cleanup_close_(&task);
+		return -ESRCH;
+	}
+	while (found < 0 && (entry = readdir(threads))) {
+		cleanup_close int dir = -1;
+		char name[300];
+
+		if (*entry->d_name < '0' || *entry->d_name > '9' || atoi(entry->d_name) == pid)
+			continue;
+		dir = open_folder(atoi(entry->d_name));
+		/* While it is among the threads its number is nobody else's. */
+		snprintf(name, sizeof(name), "task/%.200s", entry->d_name);
+		if (dir >= 0 && !proc_stat_at(dir, ret) && !has_ended(ret) &&
+		    !faccessat(leader, name, F_OK, 0))
+			found = take_fd(&dir);
+	}
+	return found;
+}
+
+int proc_open_stat(pid_t pid, struct proc_stat *ret)
+{
+	cleanup_close int dir = open_folder(pid);
+	int err = dir < 0 ? dir : proc_stat_at(dir, ret), other;
+	struct proc_stat leader;
+
+	if (err)
+		return err;
+	leader = *ret;
+	other = has_ended(&leader) ? open_other_thread(dir, pid, ret) : -ESRCH;
+	if (other < 0) {
+		*ret = leader;
+		return take_fd(&dir);
+	}
+	ret->start_ticks = leader.start_ticks;
+	return other;
+}
+
+int proc_open(pid_t pid)
+{
+	struct proc_stat stat;
+
+	return proc_open_stat(pid, &stat);
+}
+
 int proc_open_started(pid_t pid, __u64 start_ticks)
 {
-	cleanup_close int dir = proc_open(pid);
 	struct proc_stat stat;
-	int err = dir < 0 ? dir : proc_stat_at(dir, &stat);
+	cleanup_close int dir = proc_open_stat(pid, &stat);
 
-	if (!err && stat.start_ticks != start_ticks)
-		err = -ESRCH;
-	return err ? err : take_fd(&dir);
+	if (dir < 0)
+		return dir;
+	return stat.start_ticks == start_ticks ? take_fd(&dir) : -ESRCH;
+}
+
+int proc_open_leader(pid_t pid)
+{
+	return open_folder(pid);
 }
 
 ssize_t proc_read(int dir, const char *name, char *buf, size_t size)
@@ -121,7 +186,7 @@ int proc_times_parse(const char *text, size_t len, struct proc_times *ret)
 
 int proc_times_read(pid_t pid, struct proc_times *ret)
 {
-	cleanup_close int dir = proc_open(pid);
+	cleanup_close int dir = open_folder(pid);
 	char buf[1024];
 	ssize_t n = dir < 0 ? dir : proc_read(dir, "stat", buf, sizeof(buf));
 
@@ -138,7 +203,7 @@ int proc_stat_at(int dir, struct proc_stat *ret)
 
 int proc_stat_read(pid_t pid, struct proc_stat *ret)
 {
-	cleanup_close int dir = proc_open(pid);
+	cleanup_close int dir = open_folder(pid);
 
 	return dir < 0 ? dir : proc_stat_at(dir, ret);
 }
@@ -169,7 +234,7 @@ int proc_comm_at(int dir, char ret[static 16])
 
 int process_comm(pid_t pid, char ret[16])
 {
-	cleanup_close int dir = proc_open(pid);
+	cleanup_close int dir = open_folder(pid);
 
 	return dir < 0 ? dir : proc_comm_at(dir, ret);
 }

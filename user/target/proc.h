@@ -44,8 +44,16 @@ struct proc_ids {
 	__u64 digest; /* of all ids and capabilities; never 0 */
 };
 
-/* Returns an O_PATH descriptor of /proc/PID, -ESRCH or -errno. */
+/*
+ * Returns an O_PATH descriptor of /proc/PID, -ESRCH or -errno. If the first thread has ended
+ * (pthread_exit()) and others have not, there is nothing left in it: then of /proc/TID of one of
+ * those, which has the same files; its stat, status and comm are that thread's.
+ */
 int proc_open(pid_t pid) __attribute__((warn_unused_result));
+/* The same; *ret: the process's, with a state in which it has ended only if all threads have. */
+int proc_open_stat(pid_t pid, struct proc_stat *ret) __attribute__((warn_unused_result, nonnull));
+/* /proc/PID itself, for what the kernel alone says about the process. */
+int proc_open_leader(pid_t pid) __attribute__((warn_unused_result));
 /* The same, if the process that has the pid is the one that started then; else -ESRCH. */
 int proc_open_started(pid_t pid, __u64 start_ticks) __attribute__((warn_unused_result));
 /*

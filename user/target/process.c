@@ -285,26 +285,27 @@ static void take_ids(int dir, struct py_process *ret)
 	ret->dumpable = proc_is_dumpable(dir, ids.euid);
 }
 
-/* Finds out which process it is. Returns 0, or the overall result. */
-static int begin(int dir, struct py_process *ret)
+/* Opens /proc/PID and finds out which process it is. Returns 0, or the overall result. */
+static int begin(pid_t pid, struct py_process *ret, int *ret_dir)
 {
 	struct proc_stat stat;
-	int r = dir < 0 ? dir : proc_stat_at(dir, &stat);
+	int r = proc_open_stat(pid, &stat);
 
+	*ret_dir = r;
 	if (r == -ESRCH)
 		return refuse(ret, r, "there is no such process");
-	if (r)
+	if (r < 0)
 		return refuse(ret, r, "its status could not be read: %s", strerror(-r));
 	ret->start_ticks = stat.start_ticks;
 	ret->image_addr = stat.start_stack;
 	/* A name is a convenience: without it the rest is still useful. */
-	if (proc_comm_at(dir, ret->comm))
+	if (process_comm(pid, ret->comm))
 		ret->comm[0] = '\0';
 	if (stat.kernel_thread)
 		return refuse(ret, -ENOEXEC, "it is a kernel thread");
 	if (stat.state == 'Z' || stat.state == 'X')
 		return refuse(ret, -ESRCH, "it has exited and waits for its parent");
-	take_ids(dir, ret);
+	take_ids(*ret_dir, ret);
 	return 0;
 }
 
@@ -325,7 +326,7 @@ int py_process_identify_fds(pid_t pid, struct elf_cache *cache, struct py_proces
 		.cache = cache,
 		.found = ret,
 		.result = -ENOEXEC,
-		.dir = proc_open(pid),
+		.dir = -1,
 		.file = -1,
 		.found_file = -1,
 	};
@@ -333,7 +334,7 @@ int py_process_identify_fds(pid_t pid, struct elf_cache *cache, struct py_proces
 
 	*ret = (struct py_process){ .pid = pid };
 	*fds = PY_PROCESS_NO_FDS;
-	r = begin(s.dir, ret);
+	r = begin(pid, ret, &s.dir);
 	if (!r)
 		r = search(&s);
 	if (!r)
@@ -360,8 +361,7 @@ int py_process_open(pid_t pid, struct py_process *ret, struct py_process_fds *fd
 
 	*ret = (struct py_process){ .pid = pid };
 	*fds = PY_PROCESS_NO_FDS;
-	fds->dir = proc_open(pid);
-	r = begin(fds->dir, ret);
+	r = begin(pid, ret, &fds->dir);
 	if (r) {
 		py_process_fds_close(fds);
 		return r;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "target/proc.h"
+#include "target/process.h"
 #include "util/cleanup.h"
 
 #define FILE_MAX 8192
@@ -34,11 +35,11 @@ void process_info_name_user(struct process_info *info)
 		snprintf(info->user, sizeof(info->user), "%u", info->uid);
 }
 
-static void use_name(int dir, struct process_info *ret)
+static void use_name(struct process_info *ret)
 {
 	char comm[16];
 
-	if (!proc_comm_at(dir, comm))
+	if (!process_comm(ret->pid, comm))
 		snprintf(ret->command, sizeof(ret->command), "[%s]", comm);
 }
 
@@ -52,14 +53,24 @@ static void find_command(int dir, struct process_info *ret)
 		if (!ret->command[i])
 			ret->command[i] = ' ';
 	if (len <= 0)
-		use_name(dir, ret);
+		use_name(ret);
+}
+
+/* Of the process: the folder may be that of another thread than the first (proc_open()). */
+static ssize_t read_status(int dir, pid_t pid, char *text, size_t size)
+{
+	ssize_t len = proc_read(dir, "status", text, size);
+	const char *of = len > 0 ? proc_line_of(text, "Pid:") : NULL;
+	cleanup_close int leader = of && atoi(of) != pid ? proc_open_leader(pid) : -1;
+
+	return leader < 0 ? len : proc_read(leader, "status", text, size);
 }
 
 /* Finds everything except the command. */
 static int find_facts(int dir, pid_t pid, struct process_info *ret)
 {
 	char text[FILE_MAX], path[PATH_MAX];
-	ssize_t len = proc_read(dir, "status", text, sizeof(text));
+	ssize_t len = read_status(dir, pid, text, sizeof(text));
 	struct container container;
 
 	*ret = (struct process_info){ .pid = pid };
@@ -91,7 +102,7 @@ int process_info_glance(pid_t pid, struct process_info *ret)
 	*ret = (struct process_info){ .pid = pid };
 	if (dir < 0 || find_facts(dir, pid, ret))
 		return -ESRCH;
-	use_name(dir, ret);
+	use_name(ret);
 	return 0;
 }
 
