@@ -188,6 +188,18 @@ void script_published(struct script *s, double ms, const struct actor *a,
 	put_answer(s, ms, &r, 0, 0, published ? published : &nothing, sizeof(nothing));
 }
 
+void script_names(struct script *s, double ms, const struct actor *a,
+		  const struct probe_names *names)
+{
+	const struct probe_request r = {
+		.op = PROBE_NAMES,
+		.pid = a->pid,
+		.start_ticks = a->start_ns / KRAIT_NS_PER_TICK,
+	};
+
+	put_answer(s, ms, &r, 0, 0, names, probe_names_size(names->cnt));
+}
+
 /* As probe_maps_list() writes it. */
 void script_maps(struct script *s, double ms, const struct actor *a,
 		 const struct probe_mapping *list, __u32 cnt, __u64 inode, const char *name)

@@ -76,6 +76,9 @@ void script_open(struct script *s, double ms, const struct actor *a);
 /* A search for what it publishes is answered at that time; NULL: nothing yet. */
 void script_published(struct script *s, double ms, const struct actor *a,
 		      const struct published *published);
+/* A look at the names of its threads finds these. */
+void script_names(struct script *s, double ms, const struct actor *a,
+		  const struct probe_names *names);
 /* It has mapped code. */
 void script_mmap(struct script *s, double ms, const struct actor *a);
 /* perf reports that it has; NULL: that some process may have. */
@@ -127,5 +130,8 @@ void script_joined_sample(struct script *s, double ms, const struct actor *a, co
 			  const struct native_frame natives[]);
 void script_thread_sample(struct script *s, double ms, const struct actor *a, pid_t tid,
 			  __u64 start_ns, const char *frames);
+/* Likewise; the program may have named the thread. */
+void script_named_sample(struct script *s, double ms, const struct actor *a, pid_t tid,
+			 __u64 start_ns, const char *frames);
 
 #endif /* KRAIT_TESTS_REPLAY_SCRIPT_H */

@@ -149,7 +149,8 @@ static struct frame frame_of(const struct actor *a, char letter, size_t below)
 }
 
 static void put_sample(struct script *s, double ms, const struct actor *a, pid_t tid,
-		       __u64 start_ns, const char *frames, const struct native_frame natives[])
+		       __u64 start_ns, const char *frames, const struct native_frame natives[],
+		       __u64 thread_ptr)
 {
 	struct sampled record = {
 		.head = {
@@ -159,6 +160,7 @@ static void put_sample(struct script *s, double ms, const struct actor *a, pid_t
 			.period = PERIOD_NS,
 			.tstate_addr = IMAGE_ADDR + 128,
 			.interp_addr = IMAGE_INTERP,
+			.thread_ptr = thread_ptr,
 			.pid = (__u32)a->pid,
 			.tid = (__u32)tid,
 			.reason = REASON_PYTHON,
@@ -185,12 +187,18 @@ static void put_sample(struct script *s, double ms, const struct actor *a, pid_t
 void script_thread_sample(struct script *s, double ms, const struct actor *a, pid_t tid,
 			  __u64 start_ns, const char *frames)
 {
-	put_sample(s, ms, a, tid, start_ns, frames, NULL);
+	put_sample(s, ms, a, tid, start_ns, frames, NULL, 0);
+}
+
+void script_named_sample(struct script *s, double ms, const struct actor *a, pid_t tid,
+			 __u64 start_ns, const char *frames)
+{
+	put_sample(s, ms, a, tid, start_ns, frames, NULL, IMAGE_ADDR + 4096);
 }
 
 void script_sample(struct script *s, double ms, const struct actor *a, const char *frames)
 {
-	put_sample(s, ms, a, a->pid, a->start_ns, frames, NULL);
+	put_sample(s, ms, a, a->pid, a->start_ns, frames, NULL, 0);
 }
 
 void script_native_sample(struct script *s, double ms, const struct actor *a, const char *frames,
@@ -200,11 +208,11 @@ void script_native_sample(struct script *s, double ms, const struct actor *a, co
 
 	for (int i = 0; ips[i]; i++)
 		natives[i].ip = ips[i];
-	put_sample(s, ms, a, a->pid, a->start_ns, frames, natives);
+	put_sample(s, ms, a, a->pid, a->start_ns, frames, natives, 0);
 }
 
 void script_joined_sample(struct script *s, double ms, const struct actor *a, const char *frames,
 			  const struct native_frame natives[])
 {
-	put_sample(s, ms, a, a->pid, a->start_ns, frames, natives);
+	put_sample(s, ms, a, a->pid, a->start_ns, frames, natives, 0);
 }

@@ -38,6 +38,26 @@ static void equal_strings_have_one_id_and_keep_their_address(void **state)
 	profile__free(p);
 }
 
+static void a_thread_keeps_its_node_when_it_is_renamed(void **state)
+{
+	struct profile *p = profile__new();
+	__u32 process = dict__named_child(p->dict, 0, FRAME_PROCESS, "app", 7, 0);
+	__u32 node = dict__thread_child(p->dict, process, 1, "python3", 7, 8), frame;
+
+	frame = dict__node_at(p->dict, node)->frame;
+	assert_int_equal(dict__thread_child(p->dict, process, 1, "worker", 7, 8), node);
+	assert_string_equal(dict__text(p->dict, dict__frame_at(p->dict, frame)->name), "worker");
+	assert_int_equal(dict__renamed_cnt(p->dict), 1);
+	assert_int_equal(dict__name_frame(p->dict, frame, "other", false), 0);
+	assert_string_equal(dict__text(p->dict, dict__frame_at(p->dict, frame)->name), "other");
+	assert_int_equal(dict__renamed_cnt(p->dict), 2);
+	/* Names of native code are as they were. */
+	assert_int_equal(dict__named_cnt(p->dict), 0);
+	/* Another one may have its id, and its name. */
+	assert_int_not_equal(dict__thread_child(p->dict, process, 2, "other", 7, 8), node);
+	profile__free(p);
+}
+
 static void a_string_may_be_a_prefix_of_another_or_very_long(void **state)
 {
 	static char text[200000];
@@ -321,6 +341,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_plain_frame_is_in_no_place_and_made_once),
 		cmocka_unit_test(equal_strings_have_one_id_and_keep_their_address),
+		cmocka_unit_test(a_thread_keeps_its_node_when_it_is_renamed),
 		cmocka_unit_test(a_string_may_be_a_prefix_of_another_or_very_long),
 		cmocka_unit_test(long_texts_are_cut_between_characters),
 		cmocka_unit_test(frames_differ_by_any_member),

@@ -270,7 +270,7 @@ static void thinned_samples_keep_their_sums(void **state)
 		sum += s.period;
 	}
 	assert_in_range(timeline__thin(t, 7000), 100, 2000);
-	threads = timeline__threads(t, TIMELINE_ALL_EVENTS, &cnt);
+	threads = timeline__threads(t, NULL, TIMELINE_ALL_EVENTS, &cnt);
 	assert_int_equal(cnt, 2);
 	for (size_t i = 0; i < cnt; i++) {
 		for (size_t k = 0; k < threads[i].cnt; k++) {

@@ -29,6 +29,44 @@ static void main_is_the_first_thread_of_each_process(void **state)
 	assert_false(thread_filter_wants(&f, 7, 8, "main"));
 }
 
+/* Python's own name for it. */
+static void main_has_another_word(void **state)
+{
+	struct thread_filter f = good("MainThread");
+
+	assert_true(thread_filter_wants(&f, 7, 7, "python3"));
+	assert_false(thread_filter_wants(&f, 7, 8, "MainThread"));
+	assert_false(thread_filter_has_names(&f));
+}
+
+static void a_thread_is_called_as_the_program_calls_it(void **state)
+{
+	assert_string_equal(thread_name_shown("worker", "python3", "python3"), "worker");
+	assert_string_equal(thread_name_shown("", "python3", "python3"), "python3");
+	assert_string_equal(thread_name_shown(NULL, "grpc", "python3"), "grpc");
+	/* Every first thread is called so. */
+	assert_string_equal(thread_name_shown("MainThread", "gunicorn", "python3"), "gunicorn");
+	/* Python's number for what a library has started, which may have named it. */
+	assert_string_equal(thread_name_shown("Dummy-12", "grpc", "python3"), "grpc");
+	assert_string_equal(thread_name_shown("Dummy-12", "python3", "python3"), "Dummy-12");
+	assert_string_equal(thread_name_shown("Dummy-x", "grpc", "python3"), "Dummy-x");
+	assert_string_equal(thread_name_shown("Dummy-", "grpc", "python3"), "Dummy-");
+}
+
+static void what_was_given_is_said(void **state)
+{
+	struct thread_filter f = good("worker-*");
+	char text[64], few[12];
+
+	assert_int_equal(thread_filter_add(&f, "12"), 0);
+	assert_int_equal(thread_filter_add(&f, "main"), 0);
+	assert_true(thread_filter_has_names(&f));
+	thread_filter_say(&f, text, sizeof(text));
+	assert_string_equal(text, "--thread worker-* --thread 12 --thread main");
+	thread_filter_say(&f, few, sizeof(few));
+	assert_string_equal(few, "--thread wo");
+}
+
 static void a_number_is_an_id(void **state)
 {
 	struct thread_filter f = good("4194304");
@@ -89,6 +127,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(main_is_the_first_thread_of_each_process),
+		cmocka_unit_test(main_has_another_word),
+		cmocka_unit_test(a_thread_is_called_as_the_program_calls_it),
+		cmocka_unit_test(what_was_given_is_said),
 		cmocka_unit_test(a_number_is_an_id),
 		cmocka_unit_test(all_else_is_a_name),
 		cmocka_unit_test(the_kernel_knows_15_bytes_of_a_name),

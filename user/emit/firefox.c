@@ -200,7 +200,7 @@ static void put_all(struct writer *w, struct emitter *e)
 	struct json *j = &w->json;
 	size_t cnt;
 	struct timeline_thread *threads =
-		timeline__threads(timeline_of(e), TIMELINE_ALL_EVENTS, &cnt);
+		timeline__threads(timeline_of(e), w->dict, TIMELINE_ALL_EVENTS, &cnt);
 
 	json_open_object(j);
 	put_meta(w, e);

@@ -306,7 +306,8 @@ static int put_columns(const struct encoder *e, FILE *out)
 static int put_all(struct html_strip *s, struct encoder *e, FILE *out)
 {
 	size_t cnt;
-	struct timeline_thread *threads = timeline__threads(s->timeline, TIMELINE_ALL_EVENTS, &cnt);
+	struct timeline_thread *threads =
+		timeline__threads(s->timeline, e->events->dict, TIMELINE_ALL_EVENTS, &cnt);
 	int err;
 
 	measure(e, threads, cnt);

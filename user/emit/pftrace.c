@@ -362,7 +362,7 @@ static int put_all(struct writer *w, struct timeline *timeline)
 
 	if (err)
 		return err;
-	threads = timeline__threads(timeline, TIMELINE_ALL_EVENTS, &cnt);
+	threads = timeline__threads(timeline, w->profile->dict, TIMELINE_ALL_EVENTS, &cnt);
 	note_used(w, threads, cnt);
 	err = put_clock(w);
 	if (!err)

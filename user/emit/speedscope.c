@@ -220,8 +220,8 @@ static void put_all(struct writer *w, struct emitter *e)
 {
 	struct json *j = &w->json;
 	size_t cnt;
-	struct timeline_thread *threads =
-		timeline__threads(timeline_of(e), w->both ? TIMELINE_ALL_EVENTS : w->event, &cnt);
+	struct timeline_thread *threads = timeline__threads(
+		timeline_of(e), w->dict, w->both ? TIMELINE_ALL_EVENTS : w->event, &cnt);
 
 	w->several = cnt && threads[0].pid != threads[cnt - 1].pid;
 	json_open_object(j);

@@ -197,15 +197,34 @@ static void keep_threads(struct timeline *t, unsigned event)
 	t->cnt = kept;
 }
 
-struct timeline_thread *timeline__threads(struct timeline *t, unsigned event, size_t *ret_cnt)
+/* A thread may have been renamed since its last sample, which says what it is called. */
+static void take_last_name(struct timeline_thread *thread, const struct dict *dict)
+{
+	__u32 node = dict && thread->cnt ? thread->samples[thread->cnt - 1].node : 0;
+
+	for (; node; node = dict__node_at(dict, node)->parent) {
+		const struct profile_frame *f =
+			dict__frame_at(dict, dict__node_at(dict, node)->frame);
+
+		if (f->kind != FRAME_THREAD)
+			continue;
+		snprintf(thread->name, sizeof(thread->name), "%s", dict__text(dict, f->name));
+		return;
+	}
+}
+
+struct timeline_thread *timeline__threads(struct timeline *t, const struct dict *dict,
+					  unsigned event, size_t *ret_cnt)
 {
 	keep_threads(t, event);
 	if (t->cnt)
 		qsort(t->threads, t->cnt, sizeof(*t->threads), compare_threads);
 	/* The index does not match the new order. */
 	idindex_free(&t->index);
-	for (__u32 i = 0; i < t->cnt; i++)
+	for (__u32 i = 0; i < t->cnt; i++) {
 		sort_samples(&t->threads[i]);
+		take_last_name(&t->threads[i], dict);
+	}
 	*ret_cnt = t->cnt;
 	return t->threads;
 }

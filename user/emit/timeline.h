@@ -21,7 +21,7 @@ struct timeline_sample {
 
 struct timeline_thread {
 	int pid, tid;
-	char name[64]; /* its latest name */
+	char name[64]; /* its last one, once timeline__threads() ran */
 	struct timeline_sample *samples; /* sorted by time once timeline__threads() ran */
 	size_t cnt, cap;
 };
@@ -41,9 +41,11 @@ __u64 timeline__thin(struct timeline *t, __u64 width_ns);
 #define TIMELINE_ALL_EVENTS (~0U)
 /*
  * Returns threads by pid and tid, each with its samples of one event by time; other samples are
- * dropped. TIMELINE_ALL_EVENTS drops none.
+ * dropped. TIMELINE_ALL_EVENTS drops none. dict: has their last names; NULL: those at their last
+ * samples.
  */
-struct timeline_thread *timeline__threads(struct timeline *t, unsigned event, size_t *ret_cnt);
+struct timeline_thread *timeline__threads(struct timeline *t, const struct dict *dict,
+					  unsigned event, size_t *ret_cnt);
 /* Over all samples and the waits they end. */
 __u64 timeline__first_ns(const struct timeline *t);
 /* Returns a process's name: that of its first frame above a node; "" if none. */
