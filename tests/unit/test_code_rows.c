@@ -386,10 +386,32 @@ static void it_says_what_libc_says(void **state)
 	close(fd);
 }
 
+/* AVX-512's masks are no general registers: kandw to k4, kortestw of k4. */
+static void code_for_vectors_is_read(void **state)
+{
+	static const __u8 begin[] = { 0x53, 0xc5, 0xdc, 0x41, 0xe0, 0xc5, 0xf8,
+				      0x98, 0xe4, 0xe9, 0x58, 0x02, 0x00, 0x00 };
+	static const __u8 end[] = { 0x85, 0xc0, 0x0f, 0x85, 0xa0, 0xfd, 0xff, 0xff, 0x5b, 0xc3 };
+	static __u8 code[sizeof(begin) + 600 + sizeof(end)];
+	struct row_table t;
+
+	memcpy(code, begin, sizeof(begin));
+	for (__u32 i = 0; i < 600; i += 2)
+		memcpy(code + sizeof(begin) + i, end, 2);
+	memcpy(code + sizeof(begin) + 600, end, sizeof(end));
+	t = rows_of(code, sizeof(code));
+	assert_int_equal(depth_at(&t, 0), 8);
+	for (__u64 at = 1; at < sizeof(code) - 1; at++)
+		assert_int_equal(depth_at(&t, at), 16);
+	assert_int_equal(depth_at(&t, sizeof(code) - 1), 8);
+	row_table_free(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_function_is_followed_along_its_branches),
+		cmocka_unit_test(code_for_vectors_is_read),
 		cmocka_unit_test(a_trace_is_followed_behind_the_function_that_calls_it),
 		cmocka_unit_test(a_stub_has_a_row),
 		cmocka_unit_test(what_does_not_add_up_has_no_rows),
