@@ -7,10 +7,12 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -33,6 +35,18 @@
 	"t.start()\n"                                                                              \
 	"threading.Thread(target=spin, daemon=True).start()\n"                                     \
 	"time.sleep(600)\n"
+
+/* Seconds by which every look at the clock advances it. */
+static time_t step_secs, ahead_secs;
+
+int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	int err = (int)syscall(SYS_clock_gettime, clock, ret);
+
+	ahead_secs += step_secs;
+	ret->tv_sec += ahead_secs;
+	return err;
+}
 
 static struct probe_threads take(struct fixture *f, pid_t pid, bool locals, pid_t first_tid)
 {
@@ -141,11 +155,52 @@ static void without_python_the_kernels_part_is_there(void **state)
 	process_stop(pid);
 }
 
+static void *wait_for_end(void *end)
+{
+	char byte;
+
+	return read(*(int *)end, &byte, 1) ? NULL : end;
+}
+
+/* Else a busy machine, or one that has deep stacks to read, would seem to hang. */
+static void a_list_that_takes_long_is_continued(void **state)
+{
+	enum { THREADS = 4 };
+	struct fixture *f = *state;
+	pthread_t threads[THREADS];
+	unsigned lists = 0, cnt = 0;
+	pid_t next_tid = 0;
+	int ends[2];
+
+	memset(&f->process, 0, sizeof(f->process));
+	assert_int_equal(pipe(ends), 0);
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, wait_for_end, &ends[0]), 0);
+	step_secs = 2;
+	do {
+		struct probe_threads l = take(f, getpid(), false, next_tid);
+
+		assert_int_equal(l.thread_cnt, 1);
+		next_tid = l.next_tid;
+		cnt += l.thread_cnt;
+		lists++;
+		probe_threads_free(&l);
+	} while (next_tid);
+	step_secs = 0;
+	assert_int_equal(lists, THREADS + 1);
+	assert_int_equal(cnt, THREADS + 1);
+	close(ends[1]);
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	close(ends[0]);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_thread_is_what_it_is),
 		cmocka_unit_test(without_python_the_kernels_part_is_there),
+		cmocka_unit_test(a_list_that_takes_long_is_continued),
 	};
 
 	become_worker(argv);

@@ -310,6 +310,35 @@ static void lists_without_end_come_to_an_end(void **state)
 	}
 }
 
+/* A prober that does this keeps others waiting: a thousand deep threads took it ten seconds. */
+static void many_deep_threads_cost_no_more_than_a_few(void **state)
+{
+	enum { THREADS = 1000, READS = 100000 };
+	struct fixture *x = *state;
+
+	for_each_old(minor)
+	{
+		const struct py_offsets *o = &x->version.offsets;
+
+		begin_running(x, minor);
+		fake_put(x->fake, x->frame_addr + o->frame.previous, x->frame_addr);
+		for (int i = 0; i < THREADS; i++) {
+			x->tstate_addr = add_thread(x, x->interp_addr);
+			if (o->flags & PYOFF_CFRAME)
+				fake_put(x->fake,
+					 fake_get(x->fake, x->tstate_addr + o->thread.cframe) +
+						 o->cframe.current_frame,
+					 x->frame_addr);
+			else
+				fake_put(x->fake, x->tstate_addr + o->thread.current_frame,
+					 x->frame_addr);
+		}
+		fake_heal(x->fake);
+		assert_int_equal(verify(x, o), 0);
+		assert_true(x->fake->reads < READS);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,6 +353,7 @@ int main(void)
 		cmocka_unit_test(c_frames_of_a_state_left_behind_refute_nothing),
 		cmocka_unit_test(the_current_state_must_be_on_the_list),
 		cmocka_unit_test(lists_without_end_come_to_an_end),
+		cmocka_unit_test(many_deep_threads_cost_no_more_than_a_few),
 	};
 
 	return cmocka_run_group_tests_name("user/target/py_verify.c", tests, setup, teardown);

@@ -9,8 +9,10 @@
 #include "target/prober.h"
 #include "util/clock.h"
 
-/* How long it may take if debug information has to be read. */
+/* How long it may take if debug information has to be read, or the prober sleeps over it. */
 #define IDENTIFY_NS (5 * NS_PER_SEC)
+/* The same while the prober runs, or only lacks a processor: before anybody would call it hung. */
+#define IDENTIFY_AT_ALL_NS (PROBER_HUNG_AT_ALL_NS - NS_PER_SEC)
 #define PAUSE_MS 20
 
 struct asking {
@@ -59,7 +61,16 @@ static void on_answer(void *ctx, int result, const void *data, size_t len, int f
 	}
 }
 
-static int ask(struct asking *a, const struct probe_request *r, __u64 end_ns)
+/* Will an answer come? What hangs gets one, from the prober's judge. */
+static bool is_worth_waiting(const struct asking *a, __u64 begin_ns)
+{
+	__u64 now_ns = clock_monotonic_ns();
+
+	return now_ns < begin_ns + IDENTIFY_NS ||
+	       (now_ns < begin_ns + IDENTIFY_AT_ALL_NS && !prober__is_slow(a->prober, a));
+}
+
+static int ask(struct asking *a, const struct probe_request *r, __u64 begin_ns)
 {
 	struct py_process *p = &a->found->process;
 	int err;
@@ -70,12 +81,12 @@ static int ask(struct asking *a, const struct probe_request *r, __u64 end_ns)
 		snprintf(p->why, sizeof(p->why), "%s", why_none(err));
 		return err;
 	}
-	while (!a->done && clock_monotonic_ns() < end_ns)
+	while (!a->done && is_worth_waiting(a, begin_ns))
 		prober__wait(a->prober, PAUSE_MS);
 	if (a->done)
 		return a->result;
 	prober__forget(a->prober, a);
-	snprintf(p->why, sizeof(p->why), "%s", PROBED_HUNG);
+	snprintf(p->why, sizeof(p->why), "%s", PROBED_LATE);
 	return -ETIMEDOUT;
 }
 
@@ -85,10 +96,11 @@ int identified_wait(struct prober *prober, struct identified *ret, struct probed
 					 .pid = ret->process.pid,
 					 .want_info = true };
 	struct asking a = { .found = ret, .prober = prober };
-	const __u64 end_ns = clock_monotonic_ns() + IDENTIFY_NS;
+	const __u64 begin_ns = clock_monotonic_ns();
 	int err;
 
-	while ((err = ask(&a, &r, end_ns)) == -EINPROGRESS && clock_monotonic_ns() < end_ns)
+	while ((err = ask(&a, &r, begin_ns)) == -EINPROGRESS &&
+	       clock_monotonic_ns() < begin_ns + IDENTIFY_NS)
 		prober__wait(prober, PAUSE_MS);
 	*ret_probed = a.probed;
 	return err;

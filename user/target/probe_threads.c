@@ -27,6 +27,9 @@
 /* Threads of a process to consider; the kernel's own limit is higher. */
 #define TIDS_MAX 65536U
 
+/* After this long a list ends, unless the process stands still: nobody waits for one much longer. */
+#define LIST_NS NS_PER_SEC
+
 /* Longest pause of a process, if it is to be paused. */
 #define PAUSE_NS (10 * NS_PER_SEC)
 
@@ -170,6 +173,15 @@ static void finish_stacks(struct thread_stacks *s)
 	s->head.stacks_len = s->stacks.failed ? 0 : (__u32)s->stacks.len;
 }
 
+/* Must it end before that thread? One thread is always listed, so the next list gets further. */
+static bool is_over(const struct list *l)
+{
+	const struct probe_threads_head *head = &l->stacks->head;
+
+	return thread_stacks__is_full(l->stacks) ||
+	       (!l->frozen && head->thread_cnt && clock_monotonic_ns() >= head->time_ns + LIST_NS);
+}
+
 static int fill(struct list *l)
 {
 	int err = find_tids(l);
@@ -180,7 +192,7 @@ static int fill(struct list *l)
 	l->stacks->head.time_ns = clock_monotonic_ns();
 	thread_stacks__begin(l->stacks);
 	for (__u32 i = 0; i < l->tid_cnt; i++) {
-		if (thread_stacks__is_full(l->stacks)) {
+		if (is_over(l)) {
 			l->stacks->head.next_tid = l->tids[i];
 			break;
 		}

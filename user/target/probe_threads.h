@@ -15,8 +15,8 @@
  * Only on request (pause) all threads are stopped for the time of one list: then one that was on a
  * CPU has a stack like any other.
  *
- * A process chooses how many threads and frames it has, so a list ends at its limits, and says with
- * which thread to continue.
+ * A process chooses how many threads and frames it has, so a list ends at its limits, or, unless the
+ * process is stopped, after a second, and says with which thread to continue.
  *
  * Must hold: the reader follows no index that it has not checked.
  */

@@ -13,7 +13,7 @@
 #include "util/clock.h"
 
 /* Tens of thousands of tasks take some tenths of a second, on a busy machine several. */
-#define LIST_WAIT_NS (10 * NS_PER_SEC)
+#define TASKS_WAIT_NS (10 * NS_PER_SEC)
 
 enum { DIR_FD, MEM_FD, FILE_FD };
 
@@ -158,10 +158,13 @@ static void wait_for(struct prober *prober, const void *ctx, const bool *flag, _
 		prober__wait(prober, PROBER_PATIENCE_NS / 1000000);
 }
 
-/* The same for an answer that takes long: waits even if the prober is slow. */
-static void wait_long_for(struct prober *prober, const bool *flag)
+/*
+ * The same for an answer that takes long, while the caller has nothing else to do: waits even if the
+ * prober is slow, until it hangs. One that reads a thousand threads sleeps now and then.
+ */
+static void wait_long_for(struct prober *prober, const bool *flag, __u64 wait_ns)
 {
-	__u64 end_ns = clock_monotonic_ns() + LIST_WAIT_NS;
+	__u64 end_ns = clock_monotonic_ns() + wait_ns;
 
 	while (*flag && clock_monotonic_ns() < end_ns)
 		prober__wait(prober, PROBER_PATIENCE_NS / 1000000);
@@ -202,7 +205,6 @@ static void on_answer(void *ctx, int result, const void *data, size_t len, int f
 static int call_with(struct probed *p, struct probe_request *r, unsigned fd, unsigned fd_cnt,
 		     void *buf, size_t size)
 {
-	const bool is_long = r->op == PROBE_TASKS || r->op == PROBE_GREENLETS;
 	int err = await_open(p);
 
 	if (err)
@@ -223,12 +225,12 @@ static int call_with(struct probed *p, struct probe_request *r, unsigned fd, uns
 	p->len = 0;
 	cleanup_close_(&p->came);
 	p->came = -1;
-	if (is_long)
-		wait_long_for(p->prober, &p->busy);
+	if (r->op == PROBE_TASKS || r->op == PROBE_GREENLETS)
+		wait_long_for(p->prober, &p->busy, TASKS_WAIT_NS);
+	else if (r->op == PROBE_THREADS)
+		wait_long_for(p->prober, &p->busy, PROBER_LIST_WAIT_NS);
 	else
-		/* A list of threads takes long, and the caller has nothing else to do. */
-		wait_for(p->prober, p, &p->busy,
-			 r->op == PROBE_THREADS ? PROBER_LIST_WAIT_NS : PROBER_WAIT_NS);
+		wait_for(p->prober, p, &p->busy, PROBER_WAIT_NS);
 	p->buf = NULL;
 	return p->busy ? -EAGAIN : p->result;
 }

@@ -21,6 +21,8 @@
 
 /* Why a process is not read, as shown to the user. */
 #define PROBED_HUNG "reading it hangs, so krait leaves it alone"
+#define PROBED_LATE                                                                                \
+	"reading it takes too long: its memory or files come slowly, or krait gets no CPU"
 #define PROBED_HUNG_SO_FAR "reading it hung until the end"
 #define PROBED_PARKED "reading other processes of its owner hung until the end"
 #define PROBED_OWNER_REFUSED "reading other processes of its owner hangs, so krait leaves it alone"

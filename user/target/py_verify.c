@@ -13,7 +13,11 @@
 /* Elements of each list to check; more would prove nothing new. */
 #define INTERPS_MAX 64
 #define THREADS_MAX 1024
-#define FRAMES_MAX 4096
+/*
+ * Frames of all threads together; each chain may take a quarter of what is left, so that neither a thousand deep
+ * threads nor a few chains of rubbish take long or leave nothing for others.
+ */
+#define FRAMES_MAX 16384
 /*
  * How often to look, and the pause in between: threads come and go, and a stack changes all the
  * time. In all less than a prober may sleep before others go first (PROBER_LOOK_PATIENCE_NS).
@@ -26,6 +30,7 @@ struct verifier {
 	const struct py_offsets *o;
 	unsigned threads, self_pointers; /* thread states, and those with a thread's pointer */
 	unsigned with_frames, with_code;
+	unsigned frames; /* looked at so far */
 	__u64 current_addr; /* the state that holds the GIL; 0 unknown */
 	bool current_seen;
 	char *why;
@@ -76,10 +81,11 @@ static int is_code(struct verifier *v, __u64 addr, bool *ret)
  */
 static int check_chain(struct verifier *v, __u64 addr, bool *found)
 {
+	unsigned left = (FRAMES_MAX - v->frames) / 4;
 	__u64 code_addr = 0, next;
 	int r = 0;
 
-	for (unsigned i = 0; !r && addr && i < FRAMES_MAX; i++, addr = next) {
+	for (; !r && addr && left; left--, v->frames++, addr = next) {
 		__u64 code;
 		__u8 owner = 0;
 
