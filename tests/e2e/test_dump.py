@@ -4,11 +4,13 @@
 interpreter, as text and as JSON; nothing is stopped."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
+import contextlib
 import json
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 import time
 
 import harness as h
@@ -302,6 +304,58 @@ def check_looks(tap, python):
         tap.equal((done.returncode, done.stdout), (0, "no Python process\n"), "a name without any")
 
 
+DEEP = """
+import sys, threading, time
+threads, depth = map(int, sys.argv[1:])
+sys.setrecursionlimit(100000)
+threading.stack_size(4 << 20)
+arrived, end = threading.Semaphore(0), threading.Event()
+def down(n):
+    if n:
+        return down(n - 1)
+    arrived.release()
+    end.wait()
+for _ in range(threads):
+    threading.Thread(target=down, args=(depth,), daemon=True).start()
+for _ in range(threads):
+    arrived.acquire()
+print("READY", flush=True)
+end.wait()
+"""
+
+
+def check_turns(tap):
+    """The deep stacks of one user cost memory only one after another, and then the others' processes come first."""
+    if os.getuid():
+        return
+    python, nobody = "/usr/bin/python3", {"user": 65534, "group": 65534, "extra_groups": []}
+    jobs = [([python, "-c", DEEP, "400", "1000"], nobody)] * 4 + [([python, "-c", DEEP, "1", "1"], nobody),
+                                                                  ([python, "-c", DEEP, "1", "1"], {})]
+    with contextlib.ExitStack() as stack:
+        started = []
+        for command, options in jobs:
+            process = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options))
+            stack.callback(process.kill)
+            started.append(process)
+        if not tap.ok(all(p.stdout.readline() == "READY\n" for p in started), "six processes"):
+            return
+        pids = [p.pid for p in started]
+        out = stack.enter_context(tempfile.TemporaryFile("w+"))
+        err = stack.enter_context(tempfile.TemporaryFile("w+"))
+        krait = subprocess.Popen([h.KRAIT, "dump", "-a", "--json"], stdout=out, stderr=err)
+        usage = os.wait4(krait.pid, 0)[2]
+        out.seek(0)
+        err.seek(0)
+        said = err.read()
+        found = {p["pid"]: len(p["threads"]) for p in json.load(out) if p["pid"] in pids}
+        tap.equal([found.get(pid) for pid in pids], [401] * 4 + [2] * 2, "all are dumped, with all threads", said)
+        order = list(found)
+        if pids == sorted(pids):
+            tap.ok(order.index(pids[5]) < order.index(pids[4]), "another user's process does not wait for them", order)
+        tap.ok("processes of user 65534 takes long" in said, "which is said", said)
+        tap.ok(usage.ru_maxrss < 90 * 1024, "memory for some of them at a time", usage.ru_maxrss)
+
+
 def check_refused(tap):
     with subprocess.Popen(["sleep", "60"]) as process:
         done, processes = dumped(str(process.pid))
@@ -333,6 +387,7 @@ def main():
             check_interpreters(tap, next(p for p in pythons if p.minor in ("3.14", "3.15")))
         check_text(tap, h.newest(pythons))
         check_looks(tap, h.newest(pythons))
+    check_turns(tap)
     check_refused(tap)
     h.cleanup()
     tap.done()

@@ -20,11 +20,13 @@
 #include "session/descriptors.h"
 #include "session/still.h"
 #include "target/prober.h"
+#include "target/proc.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
 #include "util/privileges.h"
 #include "util/stream.h"
+#include "util/vec.h"
 
 /* How long we wait, each time, for running threads to get a CPU. */
 #define SAMPLING_NS (30 * 1000000ULL)
@@ -32,11 +34,29 @@
 #define NATIVES_NS (200 * 1000000ULL)
 /* Further looks at threads that neither stood still nor had a CPU. */
 #define ROUNDS 4
+/* Frames and variables to keep at once; then what there is so far is printed. */
+#define BATCH_MAX (1U << 18)
+/* With -a: time for processes of one owner, before those of others go first. */
+#define OWNER_NS NS_PER_SEC
+/* Looks that take less are not charged to anybody. */
+#define CHARGED_NS (5 * NS_PER_MS)
+
+/* Whoever pays for a process (proc_owner()). */
+struct owner {
+	uid_t uid;
+	bool said; /* that others go first */
+	__u64 spent_ns;
+};
 
 struct dump {
 	struct dump_options options;
 	struct look_process **processes, **before; /* of this look and the one before */
 	size_t cnt, before_cnt;
+	size_t first; /* of the batch that is being looked at */
+	size_t printed; /* of this look */
+	struct owner *owners; /* of this look */
+	__u32 owner_cnt, owner_cap;
+	__u64 spent_max_ns; /* the highest of theirs */
 	struct prober *prober;
 	/* with --pause, native frames are taken without the kernel; NULL: not so */
 	struct still *still;
@@ -57,44 +77,55 @@ static size_t missing(const struct dump *d)
 {
 	size_t cnt = 0;
 
-	for (size_t i = 0; i < d->cnt; i++)
+	for (size_t i = d->first; i < d->cnt; i++)
 		cnt += d->processes[i]->result ? 0 : look__missing(d->processes[i]);
 	return cnt;
 }
 
-/* With -a, drops processes that are not Python, not wanted, or not readable. */
-static void forget_others(struct dump *d)
+/* With -a: a process that is not Python, not wanted, or not readable. */
+static bool is_other(struct dump *d, const struct look_process *p)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < d->cnt; i++) {
-		struct look_process *p = d->processes[i];
-
-		if (p->result == -ENOENT)
-			mentions_join(&d->others, &p->others);
-		if (p->unwanted || (p->result && !p->process.version) || p->result == -ENOENT)
-			look__free(p);
-		else
-			d->processes[kept++] = p;
-	}
-	d->cnt = kept;
+	if (p->result == -ENOENT)
+		mentions_join(&d->others, &p->others);
+	return p->unwanted || (p->result && !p->process.version) || p->result == -ENOENT;
 }
 
-static void take_all(struct dump *d)
-{
-	for (size_t i = 0; i < d->cnt; i++) {
-		struct look_process *p = d->processes[i];
+static void take_tasks(struct dump *d, struct look_process *p);
 
-		p->locals = d->options.locals;
-		p->pause = d->options.pause;
-		p->still = d->still;
-		p->thread = &d->options.thread;
-		p->filter = d->options.filter.name_cnt ? &d->options.filter : NULL;
-		if (look__take(p, d->prober))
-			log_debug("dump", "pid %d: %s", (int)p->process.pid, p->process.why);
+static int take(struct dump *d, pid_t pid)
+{
+	struct look_process *p = look__new(pid);
+
+	if (!p)
+		return -ENOMEM;
+	p->locals = d->options.locals;
+	p->pause = d->options.pause;
+	p->still = d->still;
+	p->thread = &d->options.thread;
+	p->filter = d->options.filter.name_cnt ? &d->options.filter : NULL;
+	if (look__take(p, d->prober))
+		log_debug("dump", "pid %d: %s", (int)p->process.pid, p->process.why);
+	if (d->options.all && is_other(d, p)) {
+		look__free(p);
+		return 0;
 	}
-	if (d->options.all)
-		forget_others(d);
+	if (of_tasks(d))
+		take_tasks(d, p);
+	d->processes[d->cnt++] = p;
+	return 0;
+}
+
+/* How much it keeps. */
+static size_t size_of(const struct look_process *p)
+{
+	size_t size = p->tasks ? p->tasks->frame_cnt : 0;
+
+	for (__u32 i = 0; i < p->thread_cnt; i++) {
+		size += p->threads[i].frame_cnt;
+		for (__u32 k = 0; p->locals && k < p->threads[i].frame_cnt; k++)
+			size += p->threads[i].frames[k].local_cnt;
+	}
+	return size;
 }
 
 /* Takes native frames of all threads, including the running ones. */
@@ -102,12 +133,13 @@ static void take_natives(struct dump *d)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < d->cnt; i++)
+	for (size_t i = d->first; i < d->cnt; i++)
 		any = any || !d->processes[i]->result;
 	if (!any || *d->no_interrupts.text ||
-	    look_natives(d->processes, d->cnt, d->prober, NATIVES_NS, &d->no_interrupts))
+	    look_natives(d->processes + d->first, d->cnt - d->first, d->prober, NATIVES_NS,
+			 &d->no_interrupts))
 		return;
-	for (size_t i = 0; i < d->cnt; i++)
+	for (size_t i = d->first; i < d->cnt; i++)
 		if (!d->processes[i]->result)
 			look__check_locals(d->processes[i]);
 }
@@ -115,7 +147,7 @@ static void take_natives(struct dump *d)
 /* Takes variables of running threads. */
 static void take_moving(struct dump *d)
 {
-	for (size_t i = 0; i < d->cnt; i++)
+	for (size_t i = d->first; i < d->cnt; i++)
 		if (!d->processes[i]->result)
 			look__take_moving(d->processes[i]);
 }
@@ -127,10 +159,10 @@ static void take_missing(struct dump *d)
 	for (int round = 0;
 	     round < ROUNDS && !d->options.pause && missing(d) && !*d->no_interrupts.text;
 	     round++) {
-		if (look_interrupts(d->processes, d->cnt, d->prober, SAMPLING_NS,
-				    &d->no_interrupts))
+		if (look_interrupts(d->processes + d->first, d->cnt - d->first, d->prober,
+				    SAMPLING_NS, &d->no_interrupts))
 			break;
-		for (size_t i = 0; i < d->cnt; i++) {
+		for (size_t i = d->first; i < d->cnt; i++) {
 			struct look_process *p = d->processes[i];
 
 			if (!p->result && look__missing(p) && look__again(p))
@@ -169,41 +201,29 @@ static void say_no_thread(struct dump *d)
 	d->code = EXIT_CODE_TARGET;
 }
 
-static void print_all(struct dump *d, unsigned look)
+static void print_batch(struct dump *d, unsigned look)
 {
-	errno = 0;
-	if (look > 1 && !d->options.json)
-		printf("\n---- look %u of %u\n\n", look, d->options.look_cnt);
-	for (size_t i = 0; i < d->cnt; i++) {
+	for (size_t i = d->first; i < d->cnt; i++) {
 		struct look_process *p = d->processes[i], *before = find_before(d, p);
 
-		if (of_tasks(d) && d->options.json) {
-			dump_tasks_put_json(&d->writer, p, look);
-			continue;
-		}
-		if (d->options.json) {
-			dump_put_json(&d->writer, p, before, look);
-			continue;
-		}
-		if (i)
+		if (d->printed++ && !d->options.json)
 			putchar('\n');
-		if (of_tasks(d))
+		if (of_tasks(d) && d->options.json)
+			dump_tasks_put_json(&d->writer, p, look);
+		else if (d->options.json)
+			dump_put_json(&d->writer, p, before, look);
+		else if (of_tasks(d))
 			dump_tasks_print(stdout, p);
 		else
 			dump_print(stdout, p, before);
 	}
-	if (!d->options.json && !d->cnt && !d->others.cnt)
-		puts("no Python process");
-	if (!d->cnt && d->others.cnt)
-		say_no_thread(d);
-	note_written(d);
 }
 
 static int judge_tasks(const struct dump *d)
 {
 	int code = EXIT_CODE_OK;
 
-	for (size_t i = 0; i < d->cnt; i++) {
+	for (size_t i = d->first; i < d->cnt; i++) {
 		const struct look_tasks *tasks = d->processes[i]->tasks;
 
 		/* With -a, many processes have no tasks. */
@@ -219,7 +239,7 @@ static int judge(const struct dump *d)
 {
 	int code = EXIT_CODE_OK;
 
-	for (size_t i = 0; i < d->cnt; i++) {
+	for (size_t i = d->first; i < d->cnt; i++) {
 		if (d->processes[i]->result == -EACCES)
 			return EXIT_CODE_PERMISSION;
 		if (d->processes[i]->result && !d->options.all)
@@ -239,43 +259,143 @@ static void free_looks(struct look_process **list, size_t cnt)
 	free(list);
 }
 
-static void take_tasks(struct dump *d)
+static void take_tasks(struct dump *d, struct look_process *p)
 {
-	for (size_t i = 0; i < d->cnt; i++)
-		dump_tasks_take(d->processes[i],
-				d->options.greenlets ? LOOK_GREENLETS : LOOK_ASYNCIO,
-				find_before(d, d->processes[i]));
+	dump_tasks_take(p, d->options.greenlets ? LOOK_GREENLETS : LOOK_ASYNCIO, find_before(d, p));
+}
+
+/* What has been taken so far gets what needs the kernel, and is printed. */
+static void finish_batch(struct dump *d, unsigned look)
+{
+	int code;
+
+	if (!of_tasks(d) && d->options.native && !d->still)
+		take_natives(d);
+	else if (!of_tasks(d))
+		take_missing(d);
+	if (d->options.locals)
+		take_moving(d);
+	for (size_t i = d->first; i < d->cnt; i++)
+		look__let_go(d->processes[i]);
+	print_batch(d, look);
+	note_written(d);
+	code = judge(d);
+	if (d->code == EXIT_CODE_OK || code == EXIT_CODE_PERMISSION ||
+	    (code && d->code == EXIT_CODE_LOSSY))
+		d->code = code;
+	/* Only the next look asks for them again. */
+	while (look == d->options.look_cnt && d->cnt > d->first)
+		look__free(d->processes[--d->cnt]);
+	d->first = d->cnt;
+}
+
+/* ---- whose turn it is ------------------------------------------------------------------------- */
+
+static struct owner *find_owner(const struct dump *d, uid_t uid)
+{
+	for (__u32 i = 0; i < d->owner_cnt; i++)
+		if (d->owners[i].uid == uid)
+			return &d->owners[i];
+	return NULL;
+}
+
+static void charge(struct dump *d, uid_t uid, __u64 ns)
+{
+	struct owner *o = find_owner(d, uid);
+
+	if (!o) {
+		if (vec_reserve(d->owners, d->owner_cap, d->owner_cnt + 1))
+			return;
+		o = &d->owners[d->owner_cnt++];
+		*o = (struct owner){ .uid = uid };
+	}
+	o->spent_ns += ns;
+	if (o->spent_ns > d->spent_max_ns)
+		d->spent_max_ns = o->spent_ns;
+}
+
+/* Must that process wait until others had their turn? Each turn an owner gets OWNER_NS. */
+static bool must_wait(struct dump *d, uid_t uid, unsigned turn)
+{
+	struct owner *o = find_owner(d, uid);
+
+	if (!o || o->spent_ns / OWNER_NS <= turn)
+		return false;
+	if (!o->said)
+		log_warn("dump",
+			 "reading the processes of user %u takes long: the rest of them come "
+			 "after those of others",
+			 uid);
+	o->said = true;
+	return true;
+}
+
+/* Takes those of the processes left whose turn it is; *left_cnt: how many are left then. */
+static int take_turn(struct dump *d, unsigned look, unsigned turn, pid_t *left, size_t *left_cnt)
+{
+	const size_t cnt = *left_cnt;
+	size_t size = 0;
+	int err = 0;
+
+	*left_cnt = 0;
+	for (size_t i = 0; i < cnt && !err && !d->unwritten; i++) {
+		const __u64 begin_ns = clock_monotonic_ns();
+		const size_t before = d->cnt;
+		/* Nobody is asked for it before somebody takes long. */
+		const bool known = d->options.all && d->spent_max_ns >= OWNER_NS;
+		const uid_t uid = known ? proc_owner(left[i]) : 0;
+		__u64 took_ns;
+
+		if (known && must_wait(d, uid, turn)) {
+			left[(*left_cnt)++] = left[i];
+			continue;
+		}
+		err = take(d, left[i]);
+		took_ns = clock_monotonic_ns() - begin_ns;
+		if (d->options.all && took_ns >= CHARGED_NS)
+			charge(d, known ? uid : proc_owner(left[i]), took_ns);
+		size += d->cnt > before ? size_of(d->processes[before]) : 0;
+		if (size < BATCH_MAX)
+			continue;
+		finish_batch(d, look);
+		size = 0;
+	}
+	return err;
 }
 
 static int look_once(struct dump *d, unsigned look)
 {
+	size_t left_cnt = d->options.pid_cnt;
+	pid_t *left = calloc(left_cnt + 1, sizeof(*left));
+	int err = 0;
+
 	free_looks(d->before, d->before_cnt);
 	d->before = d->processes;
 	d->before_cnt = d->cnt;
-	d->cnt = 0;
-	d->processes = calloc(d->options.pid_cnt + 1, sizeof(*d->processes));
-	for (size_t i = 0; d->processes && i < d->options.pid_cnt; i++) {
-		d->processes[d->cnt] = look__new(d->options.pids[i]);
-		if (!d->processes[d->cnt])
-			return -ENOMEM;
-		d->cnt++;
-	}
-	if (!d->processes)
+	d->cnt = d->first = d->printed = 0;
+	d->owner_cnt = 0;
+	d->spent_max_ns = 0;
+	d->processes = calloc(left_cnt + 1, sizeof(*d->processes));
+	if (!left || !d->processes) {
+		free(left);
 		return -ENOMEM;
-	take_all(d);
-	if (of_tasks(d))
-		take_tasks(d);
-	else if (d->options.native && !d->still)
-		take_natives(d);
-	else
-		take_missing(d);
-	if (d->options.locals)
-		take_moving(d);
-	for (size_t i = 0; i < d->cnt; i++)
-		look__let_go(d->processes[i]);
-	print_all(d, look);
-	if (d->code == EXIT_CODE_OK)
-		d->code = judge(d);
+	}
+	errno = 0;
+	if (look > 1 && !d->options.json)
+		printf("\n---- look %u of %u\n\n", look, d->options.look_cnt);
+	if (left_cnt)
+		memcpy(left, d->options.pids, left_cnt * sizeof(*left));
+	for (unsigned turn = 0; left_cnt && !err && !d->unwritten; turn++)
+		err = take_turn(d, look, turn, left, &left_cnt);
+	free(left);
+	if (err)
+		return err;
+	finish_batch(d, look);
+	if (!d->options.json && !d->printed && !d->others.cnt)
+		puts("no Python process");
+	if (!d->printed && d->others.cnt)
+		say_no_thread(d);
+	note_written(d);
 	return 0;
 }
 
@@ -371,6 +491,7 @@ int cmd_dump(int argc, char **argv)
 	code = d.options.core ? dump_core(&d.options) : dump(&d);
 	free_looks(d.processes, d.cnt);
 	free_looks(d.before, d.before_cnt);
+	free(d.owners);
 	free(d.options.pids);
 	still__free(d.still);
 	prober__free(d.prober);
