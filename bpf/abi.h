@@ -61,6 +61,11 @@
 #define KRAIT_THREAD_WINDOW 256
 #define KRAIT_FRAME_WINDOW 80
 #define KRAIT_CODE_WINDOW 192
+/*
+ * The part of a code object that has its key (fingerprint.h), from PYOFF_CODE_KEY_AT() on. Each
+ * sample reads it of each code object, so it is no larger than need be.
+ */
+#define KRAIT_CODE_KEY 88
 /* The same for a PyFrameObject and its code object, 3.8 to 3.10. */
 #define KRAIT_OLD_FRAME_WINDOW 128
 #define KRAIT_OLD_CODE_WINDOW 144
@@ -182,13 +187,11 @@ struct greenlet_place {
 _Static_assert(sizeof(struct greenlet_place) == 40, "struct greenlet_place is shared with BPF");
 
 enum proc_flag {
-	/* Take a fingerprint of every code object, since its address alone does not identify it. */
-	PROC_FINGERPRINT = 1 << 0,
 	/*
 	 * Sample it. Without this flag krait only follows the process, which may become Python or
 	 * start Python.
 	 */
-	PROC_PYTHON = 1 << 1,
+	PROC_PYTHON = 1 << 0,
 };
 
 /*
@@ -223,8 +226,10 @@ struct proc_info {
 	__u64 sampled_ns;
 	__u32 payer; /* task_payer() of the owner plus one; 0: no sample has said it yet */
 	__u32 pad_;
+	/* the same clock; only the kernel: when code was last seen to be replaced in place (codedef.h) */
+	__u64 replaced_ns;
 };
-_Static_assert(sizeof(struct proc_info) == 96, "struct proc_info is shared with BPF");
+_Static_assert(sizeof(struct proc_info) == 104, "struct proc_info is shared with BPF");
 
 /*
  * What krait knows about an interpreter before it runs, from its executable (map binaries) or from
@@ -414,6 +419,7 @@ enum counter {
 	COUNTER_EVENTS_DROPPED, /* process events that found the ring buffer full */
 	COUNTER_CODE_SENT, /* snapshots of code objects */
 	COUNTER_CODE_DROPPED, /* snapshots that found the ring buffer full */
+	COUNTER_CODE_REPLACED, /* code objects whose contents have changed under the same key */
 	COUNTER_THREAD_STEPS, /* thread states visited by searches */
 	COUNTER_WAITS_REFUSED, /* threads that left a CPU but found no room in the map waits */
 	/* wait time, and CPU time with it, whose samples could not be taken or sent */

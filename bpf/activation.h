@@ -103,7 +103,7 @@ static __always_inline int begin_activation(__u32 memory, __u32 layout, bool has
 	proc = sampled_process(a.c.s);
 	if (!proc || activation_before(&a, has_loop))
 		return -1;
-	walk_begin(&a.c.s->walker, a.top.frame_addr, 0, proc->flags & PROC_FINGERPRINT);
+	walk_begin(&a.c.s->walker, a.top.frame_addr, 0, 0);
 	walk_begin_cframe(&a.c.s->walker, a.c.s->search.tstate_addr, a.top.cframe_addr,
 			  a.top.cframe_previous_addr);
 	return 0;

@@ -8,15 +8,22 @@
  * its line table leave as a snapshot, which user space parses with the same code that parses live
  * memory.
  *
- * A direct-mapped table by (process, address) makes this cheap. One word of an entry holds the
- * fingerprint for a code_object_generation, so an object is read once per generation. The other says
- * which fingerprint has been described. There is no lock: each word is read and written whole and
- * says by itself to what it belongs, a collision only costs a repeat, and a superfluous snapshot does
- * no harm.
+ * A direct-mapped table by (process, interpreter, address) makes this cheap: it remembers the
+ * fingerprint for what proves that the object is still the same.
+ *  - 3.14+: code_object_generation. As long as no code object has died, nothing is read at all.
+ *  - 3.12+: the object's key, since no two objects of an interpreter have the same co_version. Each
+ *    sample reads the key of each code object.
+ *  - Before 3.12 nothing in the object proves it: the key is the same after pymalloc has handed out
+ *    the same blocks. So each sample reads the contents of the code that runs (the leaf's), and
+ *    those of the callers after CODE_AGAIN_NS at the latest. If the contents have then changed under
+ *    the same key, the process makes and drops code in place: for CODE_REPLACED_NS all contents are
+ *    read in each sample.
+ * There is no lock: each word of the table is read and written whole and says by itself to what it
+ * belongs, a collision only costs a repeat, and a superfluous snapshot does no harm.
  *
- * Must hold: at most max_definitions snapshots per sample and CODE_BYTES_MAX bytes per process and
- * second, each of bounded size and with bounded reads. An object that does not fit is left out
- * whole; user space then reads it from the target.
+ * Must hold: at most max_definitions snapshots and CODE_CONTENTS_BYTES of contents per sample, and
+ * CODE_BYTES_MAX bytes of snapshots per process and second, each of bounded size and with bounded
+ * reads. An object that does not fit is left out whole; user space then reads it from the target.
  */
 #ifndef KRAIT_CODEDEF_H
 #define KRAIT_CODEDEF_H
@@ -27,6 +34,19 @@
 #define BYTES_HEADER_MAX 64
 #define OLD_BYTES_HEADER 32
 #define TYPE_NAME_SIZE 8
+
+/* Before 3.12: how long the contents of a caller's code object are believed (2^26 ns: 67 ms). */
+#define CODE_AGAIN_SHIFT 26
+/* ... and how long not at all after contents have changed under the same key. */
+#define CODE_REPLACED_NS (1LL << 33)
+/*
+ * Contents that one sample may read: as many bytes, where each object counts as CODE_CONTENTS_LEAST
+ * at least, since it takes three reads.
+ */
+#define CODE_CONTENTS_BYTES (128 << 10)
+#define CODE_CONTENTS_LEAST 256
+/* An interpreter state that far behind _PyRuntime is not the main one, which is part of it (3.11+). */
+#define CODE_RUNTIME_BYTES (1 << 20)
 
 /*
  * Appends a region of the target's memory to the snapshot. Returns 0, or 1 if the region is not
@@ -67,8 +87,8 @@ static __always_inline int snapshot_string(struct record_code *record, const str
 }
 
 /*
- * Appends the line table, a PyBytes. One that is too long is left out: the names are useful by
- * themselves.
+ * Appends the line table, a PyBytes. Of one that is too long only the part that counts for the
+ * fingerprint: the names are useful by themselves.
  */
 static __always_inline void snapshot_bytes(struct record_code *record, const struct py_offsets *off,
 					   __u64 addr)
@@ -76,10 +96,11 @@ static __always_inline void snapshot_bytes(struct record_code *record, const str
 	__u32 header = off->bytes.ob_sval;
 	__u64 size = 0;
 
-	if (!addr || header > BYTES_HEADER_MAX || read_user_u64(&size, addr + off->bytes.ob_size) ||
-	    size > CODE_REGION_MAX - BYTES_HEADER_MAX)
+	if (!addr || header > BYTES_HEADER_MAX || read_user_u64(&size, addr + off->bytes.ob_size))
 		return;
-	if (!snapshot_add(record, addr, header + (__u32)size))
+	if (size > CODE_REGION_MAX - BYTES_HEADER_MAX)
+		snapshot_add(record, addr, header + CODE_CONTENTS_MAX);
+	else if (!snapshot_add(record, addr, header + (__u32)size))
 		record->has_lines = 1;
 }
 
@@ -99,21 +120,17 @@ static __always_inline void snapshot_type(struct record_code *record, const stru
 		snapshot_add(record, name_addr, TYPE_NAME_SIZE);
 }
 
-#define CODE_FIELD(window, off, field) window_u64(window, (off)->code.field, CODE_WINDOW_MASK)
-
 /* d->window holds the code object, just read. Returns 0, or 1 if no snapshot of it is possible. */
 static __always_inline int snapshot_code(struct record_code *record, const struct py_offsets *off,
 					 const __u8 *window, __u64 code_addr)
 {
-	__s32 name = off->code.qualname == PYOFF_ABSENT ? off->code.name : off->code.qualname;
-
 	record->region_cnt = 0;
 	record->data_size = 0;
 	record->has_lines = 0;
 	if (snapshot_add(record, code_addr, PYOFF_CODE_WINDOW(off)))
 		return 1;
 	snapshot_type(record, off, window_u64(window, off->object.ob_type, CODE_WINDOW_MASK));
-	if (snapshot_string(record, off, window_u64(window, name, CODE_WINDOW_MASK)) ||
+	if (snapshot_string(record, off, code_name_addr(window, off)) ||
 	    snapshot_string(record, off, CODE_FIELD(window, off, filename)))
 		return 1;
 	/*
@@ -128,21 +145,33 @@ static __always_inline int snapshot_code(struct record_code *record, const struc
 	return 0;
 }
 
-/* What is known about the code objects at one place of the table. */
+/* The upper half of a word says what it belongs to, the lower half is a fingerprint. */
+#define CODE_UPPER (~0ULL << 32)
+/* In code_entry.known: the object has been described. The bit is 1 in each fingerprint. */
+#define CODE_DESCRIBED 1ULL
+
+/* What is known about the code object at one place of the table. */
 struct code_entry {
-	__u64 fingerprint; /* with the upper half of code_key() for the generation */
-	__u64 described; /* code_key() for the fingerprint of the one described last */
+	__u64 known; /* by code_tag() of its key; without CODE_DESCRIBED until it is described */
+	__u64 proved; /* in the generation of that code_tag() (3.14+), or at that code_time() (before 3.12) */
 };
 
 /* State while one sample's frames are described; in per-CPU memory. */
 struct describer {
-	__u64 process; /* identifies the process for good: a hash of pid and start */
+	__u64 process; /* identifies the interpreter for good: a hash of pid, start and id */
 	__u64 generation; /* 0 if the layout has none */
+	__u64 time_ns; /* of the sample */
 	__u32 index; /* of the frame that is next */
 	__u32 frame_cnt;
 	__u32 left; /* snapshots that this sample may still send */
 	__u32 bytes; /* bytes that they may take */
+	__u32 contents_left; /* bytes of contents that this sample may still read */
+	__u32 fingerprint; /* what describe_contents() found */
+	__u8 exact; /* read all contents: the process has replaced code objects a moment ago */
+	__u8 leaf; /* the next code object is the one that runs */
+	__u8 pad_[6];
 	__u8 window[WINDOW_SIZE(CODE_WINDOW_MASK + 1)];
+	struct code_contents contents;
 };
 
 /* Identifies what lies at that address of the process. */
@@ -151,10 +180,10 @@ static __always_inline __u64 describer_place(const struct describer *d, __u64 co
 	return fingerprint_mix(d->process, code_addr);
 }
 
-/* Identifies what lies at the place at some time. */
-static __always_inline __u64 code_key(__u64 place, __u64 time)
+/* Identifies what lies at the place under a key, in a generation, or at a time. */
+static __always_inline __u64 code_tag(__u64 place, __u64 what)
 {
-	return fingerprint_mix(place, time);
+	return fingerprint_mix(place, what) & CODE_UPPER;
 }
 
 /* Bytes of snapshots that the process may send by now. */
@@ -165,16 +194,6 @@ static __always_inline __u32 describe_budget(const struct proc_info *proc, __u64
 	return bytes < CODE_BYTES_MAX ? bytes : CODE_BYTES_MAX;
 }
 
-static __always_inline void describe_begin(struct describer *d, __u64 process, __u64 generation,
-					   __u32 frame_cnt, __u32 max_definitions)
-{
-	d->process = fingerprint_mix(0, process);
-	d->generation = generation;
-	d->index = 0;
-	d->frame_cnt = frame_cnt;
-	d->left = max_definitions;
-}
-
 /* Reads the object into d->window. Returns 0, or 1 if it is not present. */
 static __always_inline int describe_read(struct describer *d, const struct py_offsets *off,
 					 __u64 code_addr)
@@ -182,20 +201,26 @@ static __always_inline int describe_read(struct describer *d, const struct py_of
 	return read_user(d->window, PYOFF_CODE_WINDOW(off), code_addr);
 }
 
-/* word: the entry's, for this object's fingerprint. Returns 0 if the object cannot be read. */
-static __always_inline __u32 describe_fingerprint(struct describer *d, const struct py_offsets *off,
-						  __u64 code_addr, __u64 key, __u64 *word)
+/* The same for the part of it that has the key: fewer lines of memory, which are rarely cached. */
+static __always_inline int describe_read_key(struct describer *d, const struct py_offsets *off,
+					     __u64 code_addr)
 {
-	__u64 known = *word;
-	__u32 fingerprint;
+	__u32 at = masked(PYOFF_CODE_KEY_AT(off), CODE_WINDOW_MASK / 2);
 
-	if (known >> 32 == key >> 32 && (__u32)known)
-		return (__u32)known;
-	if (describe_read(d, off, code_addr))
-		return 0;
-	fingerprint = window_fingerprint(d->window, off);
-	*word = (key & ~0xffffffffULL) | fingerprint;
-	return fingerprint;
+	return read_user(&d->window[at], KRAIT_CODE_KEY, code_addr + at);
+}
+
+/*
+ * When the contents at the place must be read again, as the upper half of a word: not for all places
+ * at the same time.
+ */
+static __always_inline __u64 code_time(const struct describer *d, __u64 place)
+{
+	__u64 ns = d->time_ns;
+
+	if (!d->exact)
+		ns = (ns + (place & ((1ULL << CODE_AGAIN_SHIFT) - 1))) >> CODE_AGAIN_SHIFT;
+	return ns << 32;
 }
 
 /* Fills the snapshot. Returns 0, or 1 if user space has to read the object itself. */

@@ -53,13 +53,103 @@ static __always_inline int define_code(struct scratch *s, const struct py_offset
 	return send_code(s);
 }
 
+/* See fingerprint.h: the loop over the words is verified once. */
+__weak __noinline int contents_add_apart(__u32 memory, __u32 pos, __u32 size)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	struct code_contents *c;
+
+	if (!s)
+		return -1;
+	c = &s->describer.contents;
+	c->hash = contents_mix(c->data, masked(pos, CODE_CONTENTS_HEAD - 1), size, c->hash);
+	return 0;
+}
+
+static void contents_add(struct code_contents *c, __u32 pos, __u32 size)
+{
+	struct scratch *s = (void *)c - __builtin_offsetof(struct scratch, describer.contents);
+
+	s->describer.contents_left -= at_most(size, s->describer.contents_left);
+	contents_add_apart(s->index, pos, size);
+}
+
+/* Takes the contents of the object whose key is in the window, which describer.contents has. */
+__weak __noinline int describe_contents(__u32 memory, __u32 layout)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+	struct describer *d;
+
+	if (!s || !off)
+		return -1;
+	d = &s->describer;
+	d->fingerprint = contents_fingerprint(&d->contents, off, d->window);
+	return 0;
+}
+
+/* known: what the place had under that key. Returns the object's fingerprint, or 0. */
+static __always_inline __u32 describe_anew(struct scratch *s, struct proc_info *proc,
+					   struct code_entry *e, __u64 tag, __u32 known)
+{
+	struct describer *d = &s->describer;
+	__u32 found = 0;
+
+	if (d->contents_left < CODE_CONTENTS_LEAST)
+		return known;
+	d->contents_left -= CODE_CONTENTS_LEAST;
+	d->fingerprint = 0;
+	describe_contents(s->index, proc->layout);
+	found = d->fingerprint;
+	/* Memory that is not present has not been written since it was. */
+	if (!found || found == known)
+		return known;
+	if (known) {
+		proc->replaced_ns = d->time_ns;
+		count(COUNTER_CODE_REPLACED);
+	}
+	e->known = tag | (found & ~CODE_DESCRIBED);
+	return found;
+}
+
+/* The fingerprint of the code object at the place; 0: it cannot be read. */
+static __always_inline __u32 describe_identify(struct scratch *s, struct proc_info *proc,
+					       const struct py_offsets *off, struct code_entry *e,
+					       __u64 place, __u64 code_addr)
+{
+	const bool has_generation = off->interp.code_object_generation != PYOFF_ABSENT;
+	struct describer *d = &s->describer;
+	__u64 key, tag, proof, proved = e->proved, known;
+	bool leaf = d->leaf, versioned;
+	__u32 fingerprint;
+
+	d->leaf = 0;
+	proof = has_generation ? code_tag(place, d->generation) : code_time(d, place);
+	if (has_generation && (proved & CODE_UPPER) == proof && (__u32)proved)
+		return (__u32)proved;
+	if (describe_read_key(d, off, code_addr))
+		return 0;
+	key = code_key(d->window, off);
+	tag = code_tag(place, key);
+	known = e->known;
+	fingerprint = (known & CODE_UPPER) == tag ? (__u32)known | CODE_DESCRIBED : 0;
+	versioned = code_version(d->window, off);
+	if (!fingerprint || (!versioned && (leaf || proved != (proof | fingerprint)))) {
+		d->contents.hash = key;
+		fingerprint = describe_anew(s, proc, e, tag, fingerprint);
+	}
+	if (fingerprint && (has_generation || !versioned))
+		e->proved = proof | fingerprint;
+	return fingerprint;
+}
+
 /* Takes the fingerprint of a frame's code object, and sends a snapshot if the object is new. */
-static __always_inline void describe_frame(struct scratch *s, const struct py_offsets *off,
-					   struct frame *f)
+static __always_inline void describe_frame(struct scratch *s, struct proc_info *proc,
+					   const struct py_offsets *off, struct frame *f)
 {
 	struct describer *d = &s->describer;
 	struct code_entry *e;
-	__u64 place, key;
+	__u64 place, known;
 
 	if (!f->code_addr || task_part_is_name(f))
 		return;
@@ -67,19 +157,18 @@ static __always_inline void describe_frame(struct scratch *s, const struct py_of
 	e = code_entry(place);
 	if (!e)
 		return;
-	if (!f->fingerprint)
-		f->fingerprint = describe_fingerprint(
-			d, off, f->code_addr, code_key(place, d->generation), &e->fingerprint);
-	key = code_key(place, f->fingerprint | 1ULL << 32);
-	if (e->described == key || !f->fingerprint || !d->left || !d->bytes)
+	f->fingerprint = describe_identify(s, proc, off, e, place, f->code_addr);
+	known = e->known;
+	if ((__u32)known == f->fingerprint || ((__u32)known | CODE_DESCRIBED) != f->fingerprint ||
+	    !d->left || !d->bytes)
 		return;
-	e->described = key;
-	if (define_code(s, off, f))
-		e->described = 0;
+	if (!define_code(s, off, f))
+		e->known = known | CODE_DESCRIBED;
 }
 
 /* Handles one frame of the sample. Returns 1 when all are done. */
-static __always_inline int describe_step(struct scratch *s, const struct py_offsets *off)
+static __always_inline int describe_step(struct scratch *s, struct proc_info *proc,
+					 const struct py_offsets *off)
 {
 	struct describer *d = &s->describer;
 	__u32 index = d->index;
@@ -87,22 +176,51 @@ static __always_inline int describe_step(struct scratch *s, const struct py_offs
 	if (index >= d->frame_cnt || index >= KRAIT_MAX_FRAMES)
 		return 1;
 	d->index = index + 1;
-	describe_frame(s, off, &s->frames[masked(index, KRAIT_MAX_FRAMES - 1)]);
+	describe_frame(s, proc, off, &s->frames[masked(index, KRAIT_MAX_FRAMES - 1)]);
 	return 0;
 }
 
-/* Called before the steps: sets what the sample must describe and the budget for it. */
-static __always_inline void describe_plan(struct scratch *s, struct proc_info *proc)
+/*
+ * Identifies the sample's interpreter. The numbers of one that was destroyed begin anew, and the next
+ * one may lie where it was; its own id does not come again. The main one has no other before it.
+ */
+static __always_inline __u64 describe_interp(const struct record_sample *record,
+					     const struct proc_info *proc,
+					     const struct py_offsets *off)
+{
+	__u64 id = 0;
+
+	if (off->code.version == PYOFF_ABSENT || off->interp.id == PYOFF_ABSENT ||
+	    record->interp_addr - proc->runtime_addr < CODE_RUNTIME_BYTES)
+		return 0;
+	if (read_user_u64(&id, record->interp_addr + off->interp.id))
+		return 0;
+	return id;
+}
+
+/* Called before the steps: sets what the sample must describe and the budgets for it. */
+static __always_inline void describe_plan(struct scratch *s, struct proc_info *proc,
+					  const struct py_offsets *off, __u32 cnt)
 {
 	const struct record_sample *record = &s->record;
+	__u64 process = (__u64)record->pid << 32 ^ proc->start_ns;
+	struct describer *d = &s->describer;
 	struct owner_books *books = owner_books();
 
-	describe_begin(&s->describer, (__u64)record->pid << 32 ^ proc->start_ns,
-		       record->code_generation, s->walker.frame_cnt, max_definitions);
-	s->describer.bytes = describe_budget(proc, record->time_ns);
+	d->process =
+		fingerprint_mix(fingerprint_mix(0, process), describe_interp(record, proc, off));
+	d->generation = record->code_generation;
+	d->time_ns = record->time_ns;
+	d->index = 0;
+	d->frame_cnt = cnt;
+	d->left = max_definitions;
+	d->bytes = describe_budget(proc, record->time_ns);
+	d->contents_left = CODE_CONTENTS_BYTES;
+	d->exact = (__s64)(d->time_ns - proc->replaced_ns) < CODE_REPLACED_NS;
+	d->leaf = 1;
 	proc->code_ns = record->time_ns;
 	if (books && owner_use(books, record->owner)->codes_closed)
-		s->describer.left = 0;
+		d->left = 0;
 }
 
 static __always_inline void describe_settle(const struct scratch *s, struct proc_info *proc)

@@ -112,4 +112,28 @@ _Static_assert(sizeof(struct py_offsets) == 212, "struct py_offsets is shared wi
 #define PYOFF_CODE_WINDOW(off)                                                                     \
 	((off)->frame_kind == PY_FRAME_OBJECT ? KRAIT_OLD_CODE_WINDOW : KRAIT_CODE_WINDOW)
 
+/*
+ * Where the part of a code object begins that has its key: qualname (name), filename, linetable and
+ * version follow firstlineno.
+ */
+#define PYOFF_CODE_KEY_AT(off) ((__u32)(off)->code.firstlineno & ~7U)
+
+static inline int pyoff_is_in_key(const struct py_offsets *off, __s32 member, __u32 size)
+{
+	return member >= 0 && (__u32)member >= PYOFF_CODE_KEY_AT(off) &&
+	       (__u32)member + size <= PYOFF_CODE_KEY_AT(off) + KRAIT_CODE_KEY;
+}
+
+/* User space refuses a layout of which this is not true. */
+static inline int pyoff_has_key(const struct py_offsets *off)
+{
+	__s32 name = off->code.qualname == PYOFF_ABSENT ? off->code.name : off->code.qualname;
+
+	return off->code.firstlineno >= 0 && pyoff_is_in_key(off, name, 8) &&
+	       pyoff_is_in_key(off, off->code.filename, 8) &&
+	       pyoff_is_in_key(off, off->code.linetable, 8) &&
+	       (off->code.version == PYOFF_ABSENT || pyoff_is_in_key(off, off->code.version, 4)) &&
+	       PYOFF_CODE_KEY_AT(off) + KRAIT_CODE_KEY <= (__u32)PYOFF_CODE_WINDOW(off);
+}
+
 #endif /* KRAIT_OFFSETS_H */

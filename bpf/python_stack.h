@@ -149,7 +149,7 @@ static __always_inline __u32 begin_walk(struct loop_ctx *c, const struct proc_in
 		base_addr = THREAD_FIELD(t, off, base_frame);
 	if (thread_top(t, off, &top))
 		return REASON_THREAD_FAULT;
-	walk_begin(&c->s->walker, top.frame_addr, base_addr, proc->flags & PROC_FINGERPRINT);
+	walk_begin(&c->s->walker, top.frame_addr, base_addr, 0);
 	walk_begin_cframe(&c->s->walker, t->tstate_addr, top.cframe_addr, top.cframe_previous_addr);
 	if (has_anchor(anchor, off))
 		plan_anchor(c->s, anchor, off);

@@ -102,7 +102,7 @@ struct frame {
 	__s32 instr_off : 24;
 	/* of the instruction there, as it is now, if opcodes are wanted; 0 unknown */
 	__u32 opcode : 8;
-	__u32 fingerprint; /* of the code object, with PROC_FINGERPRINT; else 0 */
+	__u32 fingerprint; /* of the code object (fingerprint.h); 0: it is not present */
 };
 _Static_assert(sizeof(struct frame) == 24, "struct frame is shared with BPF");
 #define FRAME_INSTR_UNKNOWN (-1)

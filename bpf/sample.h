@@ -14,8 +14,8 @@
 
 #include "abi.h"
 #include "share.h"
-#include "fingerprint.h"
 #include "read.h"
+#include "fingerprint.h"
 #include "thread.h"
 #include "walk.h"
 #include "tasks.h"

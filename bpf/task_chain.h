@@ -14,7 +14,8 @@
  * Describes the code object of a part, as for the thread's own frames: code that awaits may never
  * have been sampled on a CPU.
  */
-static __always_inline int describe_part(struct scratch *s, const struct py_offsets *off)
+static __always_inline int describe_part(struct scratch *s, struct proc_info *proc,
+					 const struct py_offsets *off)
 {
 	struct describer *d = &s->describer;
 	__u32 index = d->index;
@@ -23,26 +24,18 @@ static __always_inline int describe_part(struct scratch *s, const struct py_offs
 	if (index >= d->frame_cnt || !room)
 		return 1;
 	d->index = index + 1;
-	describe_frame(s, off, (struct frame *)room);
+	describe_frame(s, proc, off, (struct frame *)room);
 	return 0;
 }
 
 static long describe_part_loop(__u32 index, void *data)
 {
-	struct loop_ctx *c = data;
+	struct describe_ctx *d = data;
 
-	return describe_part(c->s, c->off);
+	return describe_part(d->c.s, d->proc, d->c.off);
 }
 
 __weak __noinline int bounded_describe_part(__u32 memory, __u32 layout)
-{
-	struct loop_ctx c;
-
-	return loop_ctx_of(&c, memory, layout) ? describe_part(c.s, c.off) : 1;
-}
-
-/* Describes the code objects of the section that comes next. */
-static __always_inline int describe_parts(__u32 memory, __u32 layout, __u32 cnt, bool has_loop)
 {
 	struct proc_info *proc;
 	struct loop_ctx c;
@@ -50,19 +43,30 @@ static __always_inline int describe_parts(__u32 memory, __u32 layout, __u32 cnt,
 	if (!loop_ctx_of(&c, memory, layout))
 		return 1;
 	proc = sampled_process(c.s);
-	if (!proc)
+	return proc ? describe_part(c.s, proc, c.off) : 1;
+}
+
+/* Describes the code objects of the section that comes next. */
+static __always_inline int describe_parts(__u32 memory, __u32 layout, __u32 cnt, bool has_loop)
+{
+	struct describe_ctx d;
+
+	if (!loop_ctx_of(&d.c, memory, layout))
 		return 1;
-	describe_plan(c.s, proc);
-	c.s->describer.frame_cnt = cnt;
+	d.proc = sampled_process(d.c.s);
+	if (!d.proc)
+		return 1;
+	describe_plan(d.c.s, d.proc, d.c.off, cnt);
+	d.c.s->describer.leaf = 0;
 	if (has_loop) {
-		bpf_loop(KRAIT_MAX_TASK_PARTS, describe_part_loop, &c, 0);
+		bpf_loop(KRAIT_MAX_TASK_PARTS, describe_part_loop, &d, 0);
 	} else {
 		for (int i = 0; i < KRAIT_MAX_TASK_PARTS; i++) {
 			if (bounded_describe_part(memory, layout))
 				break;
 		}
 	}
-	describe_settle(c.s, proc);
+	describe_settle(d.c.s, d.proc);
 	return 0;
 }
 

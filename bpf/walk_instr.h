@@ -10,29 +10,24 @@
 
 #include "opcode_callers.h"
 
-/* The fingerprint of a code object whose first PYOFF_CODE_WINDOW() bytes are in the window. */
-static __always_inline __u32 window_fingerprint(const __u8 *window, const struct py_offsets *off)
-{
-	__s32 name = off->code.qualname == PYOFF_ABSENT ? off->code.name : off->code.qualname;
-	__u32 fingerprint =
-		code_fingerprint(window_u64(window, name, CODE_WINDOW_MASK),
-				 window_u64(window, off->code.filename, CODE_WINDOW_MASK),
-				 window_u64(window, off->code.linetable, CODE_WINDOW_MASK),
-				 window_u32(window, off->code.firstlineno, CODE_WINDOW_MASK));
-
-	if (off->code.version == PYOFF_ABSENT)
-		return fingerprint;
-	return fingerprint_add(fingerprint,
-			       window_u32(window, off->code.version, CODE_WINDOW_MASK));
-}
-
+/* In the kernel describe.h does this, after the walk. */
+#ifdef __bpf__
 static __always_inline __u32 walk_fingerprint(struct walker *w, const struct py_offsets *off,
 					      __u64 code_addr)
 {
-	if (read_from(w, w->code_window, PYOFF_CODE_WINDOW(off), code_addr))
-		return 0;
-	return window_fingerprint(w->code_window, off);
+	return 0;
 }
+#else
+static inline __u32 walk_fingerprint(struct walker *w, const struct py_offsets *off,
+				     __u64 code_addr)
+{
+	__u8 window[WINDOW_SIZE(CODE_WINDOW_MASK + 1)] = {};
+
+	if (read_from(w, window, PYOFF_CODE_WINDOW(off), code_addr))
+		return 0;
+	return code_fingerprint(w->memory, off, window);
+}
+#endif
 
 /*
  * The start of the bytecode that the frame runs; 0 if unknown. A free-threaded interpreter (3.14+)

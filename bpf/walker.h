@@ -48,7 +48,7 @@ struct walker {
 	__u64 cycle_addr; /* a frame visited earlier: meeting it again means a cycle */
 	__u32 cycle_at; /* node count at which cycle_addr is renewed */
 	__u32 frame_cnt; /* frames written */
-	__u32 fingerprints; /* take a fingerprint of each code object */
+	__u32 fingerprints; /* take a fingerprint of each code object; the kernel does that later */
 	__u32 last_owner;
 	/* the next node is the last frame's entry frame (PY_FRAME_IS_ENTRY, exposed.h) */
 	__u32 entry_due;
@@ -67,7 +67,6 @@ struct walker {
 	__u32 opcodes; /* read each frame's opcode; in the kernel a knob of the program decides */
 	__u8 frame_head[FRAME_HEAD]; /* what precedes a frame that is part of its generator: tasks.h */
 	__u8 frame_window[WINDOW_SIZE(FRAME_WINDOW_MASK + 1)];
-	__u8 code_window[WINDOW_SIZE(CODE_WINDOW_MASK + 1)];
 	__u8 cframe_window[WINDOW_SIZE(CFRAME_WINDOW_MASK + 1)];
 };
 

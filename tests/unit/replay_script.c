@@ -10,7 +10,6 @@
 
 #include "replay_log.h"
 #include "replay_script.h"
-#include "fingerprint.h"
 
 #define BEGIN_NS (1000 * 1000000000ULL)
 
@@ -31,10 +30,7 @@ void program_make(struct program *program, const char *prefix)
 		code.qualname_addr = image_ascii(image, name);
 		code.version = i + 1;
 		program->code_addr[i] = image_code(image, &code);
-		program->fingerprint[i] =
-			fingerprint_add(code_fingerprint(code.qualname_addr, code.filename_addr,
-							 code.linetable_addr, 10),
-					code.version);
+		program->fingerprint[i] = image_fingerprint(image, program->code_addr[i]);
 	}
 }
 

@@ -9,7 +9,13 @@
 #include "fingerprint.h"
 #include "read.h"
 
-enum { RUNTIME_SIZE = 1024, INTERP_SIZE = 8192, CODE_SIZE = 256, BASE_FRAME_AT = 888 };
+enum {
+	RUNTIME_SIZE = 1024,
+	INTERP_SIZE = 8192,
+	CODE_SIZE = 256,
+	BASE_FRAME_AT = 888,
+	GUARD = 1 << 16
+};
 
 static int read_image(void *ctx, __u64 addr, void *dst, size_t size)
 {
@@ -39,7 +45,12 @@ struct fake *fake_new(const struct fake_version *version, __u64 addr, size_t siz
 	f->version = version;
 	f->offsets = version->offsets;
 	f->size = size;
-	f->bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, -1, 0);
+	/* What lies beside the image is readable neither here nor by the kernel. */
+	f->mapped = mmap(NULL, size + 2 * GUARD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (f->mapped == MAP_FAILED)
+		abort();
+	f->bytes = mmap((char *)f->mapped + GUARD, size, PROT_READ | PROT_WRITE, flags | MAP_FIXED,
+			-1, 0);
 	if (f->bytes == MAP_FAILED)
 		abort();
 	f->addr = addr ? addr : (__u64)(unsigned long)f->bytes;
@@ -50,7 +61,7 @@ struct fake *fake_new(const struct fake_version *version, __u64 addr, size_t siz
 
 void fake_free(struct fake *f)
 {
-	munmap(f->bytes, f->size);
+	munmap(f->mapped, f->size + 2 * GUARD);
 	free(f);
 }
 
@@ -150,23 +161,55 @@ void fake_unlink_thread(struct fake *f, __u64 tstate_addr)
 		 next_addr);
 }
 
+/* An ASCII string, or bytes, of that length; its first word is the value. */
+static __u64 fake_text(struct fake *f, bool is_string, __u64 value, __u32 length)
+{
+	const struct py_offsets *off = &f->offsets;
+	__s32 header = is_string ? off->unicode.ascii_size : off->bytes.ob_sval;
+	__u64 addr = fake_alloc(f, (__u32)header + length + 1);
+
+	fake_put(f, addr + (is_string ? off->unicode.length : off->bytes.ob_size), length);
+	if (is_string) /* kind 1, compact, ascii */
+		fake_put_u32(f, addr + off->unicode.state,
+			     (1 | 1 << 3 | 1 << 4) << PYOFF_STRING_STATE_SHIFT(off));
+	fake_put(f, addr + header, value);
+	return addr;
+}
+
 __u64 fake_code(struct fake *f)
 {
 	const struct py_offsets *off = &f->offsets;
+	__s32 name = off->code.qualname == PYOFF_ABSENT ? off->code.name : off->code.qualname;
 	__u64 addr = fake_alloc(f, CODE_SIZE);
 
-	fake_put(f, addr + off->code.filename, addr ^ 0x1000);
-	fake_put(f, addr + off->code.qualname, addr ^ 0x2000);
-	fake_put(f, addr + off->code.linetable, addr ^ 0x4000);
+	if (!f->file_addr) {
+		f->file_addr = fake_text(f, true, 0x6161, 20);
+		f->lines_addr = fake_text(f, false, 0x6262, 8);
+	}
+	fake_put(f, addr + off->code.filename, f->file_addr);
+	fake_put(f, addr + name, fake_text(f, true, addr, 11));
+	fake_put(f, addr + off->code.linetable, f->lines_addr);
 	fake_put_u32(f, addr + off->code.firstlineno, addr & 0xffff);
 	f->code_addr = addr;
 	return addr;
 }
 
+/* Without faults, and not counted. */
+static int read_bytes(void *ctx, __u64 addr, void *dst, size_t size)
+{
+	struct fake *f = ctx;
+
+	if (addr < f->addr || addr - f->addr > f->size || size > f->size - (addr - f->addr))
+		return -EFAULT;
+	memcpy(dst, f->bytes + (addr - f->addr), size);
+	return 0;
+}
+
 __u32 fake_fingerprint(struct fake *f, __u64 code_addr)
 {
-	return code_fingerprint(code_addr ^ 0x2000, code_addr ^ 0x1000, code_addr ^ 0x4000,
-				code_addr & 0xffff);
+	struct memory memory = { read_bytes, f };
+
+	return code_fingerprint(&memory, &f->offsets, fake_at(f, code_addr));
 }
 
 static void fake_leaf(struct fake_stack *s, __u64 addr, const struct frame *expected)

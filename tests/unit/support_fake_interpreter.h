@@ -40,9 +40,11 @@ struct fake {
 	struct py_offsets offsets;
 	__u64 addr; /* remote address of bytes[0] */
 	__u8 *bytes;
+	void *mapped; /* bytes, and a guard on either side */
 	size_t size, used;
 	__u64 runtime_addr;
 	__u64 code_addr; /* the newest code object */
+	__u64 file_addr, lines_addr; /* of all code objects; 0: there is none yet */
 	unsigned long reads;
 	unsigned long free_reads; /* so many reads neither count nor fail */
 	unsigned long fail_at; /* the n-th read from then on fails (1: the next); 0: none */

@@ -94,7 +94,7 @@ static __u64 random_place(struct fake *f, struct rng *rng)
 
 static __u64 random_word(struct fake *f, struct rng *rng)
 {
-	__u64 inside = f->addr + rng_below(rng, f->used);
+	__u64 inside = f->addr + rng_below(rng, f->used), word;
 
 	switch (rng_below(rng, 7)) {
 	case 0:
@@ -108,7 +108,9 @@ static __u64 random_word(struct fake *f, struct rng *rng)
 	case 4:
 		return inside & ~15ULL;
 	default:
-		return fake_get(f, random_place(f, rng)); /* a pointer that occurs elsewhere */
+		/* A pointer that occurs elsewhere, but not the one to this thread: the kernel can read that. */
+		word = fake_get(f, random_place(f, rng));
+		return word >> 47 || word < 1ULL << 32 || word - f->addr < f->size ? word : 0;
 	}
 }
 

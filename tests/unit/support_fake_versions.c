@@ -11,6 +11,11 @@
 		.version = PYOFF_ABSENT                                                            \
 	}
 
+#define OBJECT_OFFSETS                                                                             \
+	.object = { .ob_type = 8, .tp_name = 24 },                                                 \
+	.unicode = { .state = 32, .length = 16, .ascii_size = 40, .compact_size = 56 },            \
+	.bytes = { .ob_size = 16, .ob_sval = 32 }
+
 #define FRAME_OFFSETS(owner_, localsplus_)                                                         \
 	{                                                                                          \
 		.previous = 8, .executable = 0, .instr_ptr = 56, .owner = owner_,                  \
@@ -42,6 +47,7 @@ const struct fake_version fake_versions[FAKE_VERSION_CNT] = {
 				    .status = 32 },
 			.frame = FRAME_OFFSETS(70, 72),
 			.code = CODE_OFFSETS(200),
+			OBJECT_OFFSETS,
 		},
 	},
 	{
@@ -68,6 +74,7 @@ const struct fake_version fake_versions[FAKE_VERSION_CNT] = {
 				    .status = 32 },
 			.frame = FRAME_OFFSETS(74, 80),
 			.code = CODE_OFFSETS(208),
+			OBJECT_OFFSETS,
 		},
 	},
 	{
@@ -94,6 +101,7 @@ const struct fake_version fake_versions[FAKE_VERSION_CNT] = {
 				    .status = 32 },
 			.frame = FRAME_OFFSETS(74, 80),
 			.code = CODE_OFFSETS(208),
+			OBJECT_OFFSETS,
 		},
 	},
 };

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fingerprint.h"
+
 enum { GENERATION = 24, CODE_SIZE = 256, CO_VERSION = 92 };
 
 /* CPython 3.14, GIL build, except for the interpreter state, which is smaller here. */
@@ -145,4 +147,23 @@ __u64 image_code(struct image *image, const struct image_code *code)
 
 	image_put_code(image, addr, code);
 	return addr;
+}
+
+/* Without faults, and not counted. */
+static int read_bytes(void *ctx, __u64 addr, void *buf, size_t len)
+{
+	struct image *image = ctx;
+
+	if (addr < IMAGE_ADDR || addr - IMAGE_ADDR > IMAGE_SIZE ||
+	    len > IMAGE_SIZE - (addr - IMAGE_ADDR))
+		return -EFAULT;
+	memcpy(buf, image->bytes + (addr - IMAGE_ADDR), len);
+	return 0;
+}
+
+__u32 image_fingerprint(struct image *image, __u64 code_addr)
+{
+	struct memory memory = { read_bytes, image };
+
+	return code_fingerprint(&memory, &image_offsets, image_at(image, code_addr));
 }

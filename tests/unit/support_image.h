@@ -59,5 +59,7 @@ struct image_code {
 __u64 image_code(struct image *image, const struct image_code *code);
 /* Puts another object at the address of an earlier one. */
 void image_put_code(struct image *image, __u64 addr, const struct image_code *code);
+/* The fingerprint of the code object there; not a read that counts. */
+__u32 image_fingerprint(struct image *image, __u64 code_addr);
 
 #endif /* KRAIT_TESTS_SUPPORT_IMAGE_H */

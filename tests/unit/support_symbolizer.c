@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "support_symbolizer.h"
-#include "fingerprint.h"
 
 static const __u8 old_lines[] = { 0x80 | 13 << 3 | 7, 4 };
 
@@ -32,6 +31,7 @@ int fixture_setup(void **state)
 	f->new.qualname_addr = image_ascii(f->image, "new");
 	f->new.version = 2;
 	f->addr = image_code(f->image, &f->old);
+	f->elsewhere_addr = image_code(f->image, &f->old);
 	f->generation = 5;
 	image_set_generation(f->image, 5);
 	fixture_restart(f);
@@ -49,12 +49,11 @@ int fixture_teardown(void **state)
 	return 0;
 }
 
-static __u32 fingerprint_of(const struct image_code *code)
+/* The address of a code object is not part of its fingerprint. */
+static __u32 fingerprint_of(const struct fixture *f, const struct image_code *code)
 {
-	__u32 fingerprint = code_fingerprint(code->qualname_addr, code->filename_addr,
-					     code->linetable_addr, (__u32)code->first_line);
-
-	return fingerprint_add(fingerprint, code->version);
+	image_put_code(f->image, f->elsewhere_addr, code);
+	return image_fingerprint(f->image, f->elsewhere_addr);
 }
 
 struct code_query query_at(const struct fixture *f, __u64 generation)
@@ -64,7 +63,7 @@ struct code_query query_at(const struct fixture *f, __u64 generation)
 
 struct code_query query_by(const struct fixture *f, const struct image_code *code)
 {
-	return (struct code_query){ f->addr, IMAGE_INTERP, 0, fingerprint_of(code), 4 };
+	return (struct code_query){ f->addr, IMAGE_INTERP, 0, fingerprint_of(f, code), 4 };
 }
 
 void use_layout_without_generation(struct fixture *f)

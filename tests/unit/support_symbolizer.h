@@ -16,7 +16,7 @@ struct fixture {
 	struct memory memory;
 	struct symbolizer *s;
 	struct image_code old, new;
-	__u64 addr;
+	__u64 addr, elsewhere_addr;
 	__u64 generation;
 };
 

@@ -42,8 +42,11 @@ void walk_now(struct walk_fixture *x);
 
 #define for_each_version(v) for (int v = 0; v < FAKE_VERSION_CNT; v++)
 
-/* The most reads of a walk or an interrupt. */
-#define WALK_MAX_READS (2 * KRAIT_MAX_FRAMES)
+/*
+ * The most reads of a walk or an interrupt. Of each frame: the frame, its code object, and that one's
+ * contents.
+ */
+#define WALK_MAX_READS (5 * KRAIT_MAX_FRAMES)
 #define SEARCH_MAX_READS (2 + 2 * KRAIT_MAX_THREADS)
 #define SAMPLE_MAX_READS (2 + 2 * SEARCH_MAX_READS + 1 + WALK_MAX_READS)
 

@@ -18,7 +18,6 @@
 #include "abi.h"
 #pragma GCC diagnostic pop
 
-#include "fingerprint.h"
 #include "read.h"
 
 static bool power_of_two(__u64 n)
@@ -58,46 +57,6 @@ static void a_reason_says_its_outcome(void **state)
 	assert_true(KRAIT_MAX_EVENTS <= 256); /* record_sample.event */
 }
 
-static void a_fingerprint_is_never_none_and_depends_on_each_part(void **state)
-{
-	const __u32 first = code_fingerprint(1, 2, 3, 4);
-
-	assert_true(code_fingerprint(0, 0, 0, 0) != 0);
-	assert_int_equal(code_fingerprint(1, 2, 3, 4), first);
-	assert_int_not_equal(code_fingerprint(2, 2, 3, 4), first);
-	assert_int_not_equal(code_fingerprint(1, 3, 3, 4), first);
-	assert_int_not_equal(code_fingerprint(1, 2, 4, 4), first);
-	assert_int_not_equal(code_fingerprint(1, 2, 3, 5), first);
-	assert_int_not_equal(code_fingerprint(2, 1, 3, 4), first);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	__u32 x = *(const __u32 *)a, y = *(const __u32 *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Code objects made in sequence from one file: what may follow at a reused address. */
-static void fingerprints_of_neighbours_differ(void **state)
-{
-	enum { CNT = 20000 };
-	static __u32 values[CNT];
-	int same = 0;
-
-	for (__u32 i = 0; i < CNT; i++)
-		values[i] = code_fingerprint(0x7f0000001000 + 64 * i, 0x7f0000000040,
-					     0x7f0000900000 + 96 * i, 1 + i / 3);
-	qsort(values, CNT, sizeof(values[0]), by_value);
-	for (int i = 1; i < CNT; i++)
-		same += values[i] == values[i - 1];
-	/*
-	 * With 31 bits, the probability that any of the 20,000 collide with a neighbour by chance
-	 * is small.
-	 */
-	assert_in_range(same, 0, 2);
-}
-
 /* A multiple of a tick comes from /proc; any other value is exact. */
 static void starts_are_compared_as_exactly_as_they_are_known(void **state)
 {
@@ -120,8 +79,6 @@ int main(void)
 		cmocka_unit_test(records_are_made_of_whole_words),
 		cmocka_unit_test(limits_that_serve_as_masks_are_powers_of_two),
 		cmocka_unit_test(a_reason_says_its_outcome),
-		cmocka_unit_test(a_fingerprint_is_never_none_and_depends_on_each_part),
-		cmocka_unit_test(fingerprints_of_neighbours_differ),
 		cmocka_unit_test(starts_are_compared_as_exactly_as_they_are_known),
 	};
 

@@ -14,7 +14,6 @@
 #include <cmocka.h>
 
 #include "support_image.h"
-#include "fingerprint.h"
 #include "symbol/symbolizer.h"
 
 #define STRING_SIZE 64
@@ -65,10 +64,7 @@ static int setup(void **state)
 	addr = image_code(f->image, &f->code);
 	f->record.type = RECORD_CODE;
 	f->record.code_addr = addr;
-	f->record.fingerprint =
-		fingerprint_add(code_fingerprint(f->code.qualname_addr, f->code.filename_addr,
-						 f->code.linetable_addr, 10),
-				f->code.version);
+	f->record.fingerprint = image_fingerprint(f->image, addr);
 	add_region(f, addr, PYOFF_CODE_WINDOW(&offsets));
 	add_region(f, f->code.qualname_addr, STRING_SIZE);
 	add_region(f, f->code.filename_addr, STRING_SIZE);

@@ -30,6 +30,11 @@ static int read_many(void *ctx, __u64 addr, void *buf, size_t len)
 	struct many *many = ctx;
 	struct image *image = many->f->image;
 
+	if (addr == TABLE_ADDR) {
+		memset(buf, 0x80, len);
+		memcpy((char *)buf + 16, &many->table_size, sizeof(many->table_size));
+		return 0;
+	}
 	if (addr == TABLE_ADDR + 16) {
 		memcpy(buf, &many->table_size, len);
 		return 0;

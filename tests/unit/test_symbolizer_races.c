@@ -51,8 +51,8 @@ static void test_replaced_at_any_read_with_generation(void **state)
 	struct fixture *f = *state;
 
 	assert_name(f, query_at(f, 5), "old");
-	assert_int_equal(f->image->reads, 10);
-	race_first_look(f, query_at(f, 5), 10);
+	assert_int_equal(f->image->reads, 13);
+	race_first_look(f, query_at(f, 5), 13);
 }
 
 static void test_replaced_at_any_read_with_fingerprint(void **state)
@@ -61,8 +61,8 @@ static void test_replaced_at_any_read_with_fingerprint(void **state)
 
 	use_layout_without_generation(f);
 	assert_name(f, query_by(f, &f->old), "old");
-	assert_int_equal(f->image->reads, 10);
-	race_first_look(f, query_by(f, &f->old), 10);
+	assert_int_equal(f->image->reads, 16);
+	race_first_look(f, query_by(f, &f->old), 16);
 }
 
 /* Late: the generation changed earlier, so the look can only serve later queries. */
@@ -113,23 +113,29 @@ static void test_replaced_at_any_read_of_a_second_look(void **state)
 	assert_true(ok >= 1);
 }
 
+/* Three reads are attempts to read more at once than may be there: the contents of the fingerprint. */
 static void test_fault_at_any_read(void **state)
 {
 	static const int errors[] = { -EFAULT, -ESRCH, -EPERM };
 	struct fixture *f = *state;
+	enum symbol_status status;
+	int whole = 0;
 
 	for (size_t e = 0; e < 3; e++) {
 		f->image->fail_with = errors[e];
-		for (unsigned long n = 1; n <= 10; n++) {
+		for (unsigned long n = 1; n <= 13; n++) {
 			fixture_restart(f);
 			f->image->fail_at = n;
-			assert_status(f, query_at(f, 5), SYMBOL_UNREADABLE);
+			fixture_resolve(f, query_at(f, 5), &status);
+			assert_true(status == SYMBOL_OK || status == SYMBOL_UNREADABLE);
+			whole += status == SYMBOL_OK;
 			assert_int_equal(f->image->fail_at, 0);
 			fixture_set_generation(f, 6);
 			assert_name(f, query_at(f, 6), "old");
 			fixture_set_generation(f, 5);
 		}
 	}
+	assert_int_equal(whole, 3 * 3);
 }
 
 static void test_unreadable_address_is_not_read_again_and_again(void **state)

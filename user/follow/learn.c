@@ -13,13 +13,6 @@
 #include "util/log.h"
 #include "util/quota.h"
 
-/* If an address alone does not identify a code object, the kernel takes fingerprints. */
-static __u32 track_flags(const struct py_offsets *offsets)
-{
-	return PROC_PYTHON |
-	       (offsets->interp.code_object_generation == PYOFF_ABSENT ? PROC_FINGERPRINT : 0);
-}
-
 static void use_file(struct sampler *sampler, struct process *p, __u32 number)
 {
 	p->known_file = number;
@@ -41,8 +34,8 @@ static void learn_file(struct sampler *sampler, struct process *p, int file_fd)
 	/* Whoever has files of many users runs only some of them as these users. */
 	owner = sampler__find_owner(sampler, st.st_uid);
 	r = known_files__learn(sampler__known_files(sampler), &p->info, file_fd,
-			       owner == OWNER_UNKNOWN ? p->owner : owner,
-			       track_flags(&p->info.offsets), clock_monotonic_ns());
+			       owner == OWNER_UNKNOWN ? p->owner : owner, PROC_PYTHON,
+			       clock_monotonic_ns());
 	if (r < 0)
 		log_debug("learn", "%s is not known from now on: %s", p->info.file, strerror(-r));
 	else
@@ -73,7 +66,7 @@ int learn_process(struct sampler *sampler, struct process *p, int file_fd)
 	struct proc_info info = {
 		.runtime_addr = p->info.runtime_addr,
 		.start_ns = p->start_ns,
-		.flags = track_flags(&p->info.offsets),
+		.flags = PROC_PYTHON,
 		.owner = p->owner,
 	};
 	int layout = take_layout(sampler, p), err;

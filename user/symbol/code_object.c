@@ -64,7 +64,7 @@ static bool is_alive(const struct py_offsets *offsets, const __u8 *window)
 int code_head_read(const struct memory *m, const struct py_offsets *offsets, __u64 code_addr,
 		   struct code_head *ret)
 {
-	__u8 window[KRAIT_CODE_WINDOW] = { 0 };
+	__u8 window[WINDOW_SIZE(CODE_WINDOW_MASK + 1)] = { 0 };
 	struct code_head head = { 0 };
 	__s32 name = offsets->code.qualname;
 	int err;
@@ -89,10 +89,9 @@ int code_head_read(const struct memory *m, const struct py_offsets *offsets, __u
 		load(window, offsets->code.bytecode, &head.bytecode_addr,
 		     sizeof(head.bytecode_addr));
 	head.alive = is_alive(offsets, window);
-	head.fingerprint = code_fingerprint(head.qualname_addr, head.filename_addr,
-					    head.linetable_addr, (__u32)head.first_line);
-	if (offsets->code.version != PYOFF_ABSENT)
-		head.fingerprint = fingerprint_add(head.fingerprint, head.version);
+	head.fingerprint = code_fingerprint(m, offsets, window);
+	if (!head.fingerprint)
+		return -EFAULT;
 	*ret = head;
 	return 0;
 }

@@ -191,6 +191,10 @@ static int derive(struct dwarf_struct *s, __u32 version, struct py_offsets *ret,
 		}
 		*(__s32 *)((char *)&o + m->dest) = (__s32)offset;
 	}
+	if (!pyoff_has_key(&o)) {
+		snprintf(why, why_size, "its code objects are laid out in an unknown way");
+		return -ENOENT;
+	}
 	*ret = o;
 	return 0;
 }
@@ -216,7 +220,7 @@ bool dwarf_offsets_are_sane(const struct py_offsets *o, __u32 version)
 		*(__s32 *)((char *)&rest + m->dest) = offset;
 	}
 	/* And nothing else is set. */
-	return !memcmp(&rest, o, sizeof(rest));
+	return pyoff_has_key(o) && !memcmp(&rest, o, sizeof(rest));
 }
 
 int dwarf_offsets_parse(int fd, int debug_fd, __u32 version, struct py_offsets *ret, char *why,

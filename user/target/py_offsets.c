@@ -221,6 +221,9 @@ static int derive(struct parser *p)
 	 * nlocalsplus, framesize, nlocals, ncellvars, nfreevars, version), in both builds.
 	 */
 	o->code.version = o->code.firstlineno + 24;
+	if (!pyoff_has_key(o))
+		return refuse(p, py_structs[PYS_CODE].name, "co_firstlineno",
+			      "lies too far from the names", (__u64)o->code.firstlineno);
 	o->runtime.tstate_current = PYOFF_ABSENT;
 	o->runtime.gil = PYOFF_ABSENT;
 	o->runtime.gc_collecting = PYOFF_ABSENT;

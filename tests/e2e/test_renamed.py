@@ -1,0 +1,84 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""Code objects that a program makes and drops, one after the other at the same address: each sample has the name, the
+file and the line of the one that ran, by the target's own time stamps (tests/targets/renamed.py)."""
+# run-tests: beside others
+# run-tests: each class
+import re
+
+import harness as h
+
+RATE = 4999
+# A sample's time is that of the interrupt, which may be this far from what the target read from its clock.
+SLACK_NS = 50000
+# Before 3.12 the contents of a caller are read again after this time (bpf/codedef.h); until then it may be another's.
+AGAIN_NS = 70e6
+COUNT, MILLISECONDS = 10, 8
+
+
+def samples(script):
+    """Yields (ns, [(name, file, line)], leaf first) of krait script --lines."""
+    for block in script.split("\n\n"):
+        head = re.match(r"\S[^\n]* (\d+)\.(\d{6}): ", block)
+        if head:
+            yield (int(head[1]) * 10 ** 9 + int(head[2]) * 1000,
+                   re.findall(r"^\s+[0-9a-f]+ (.*)\+0x[0-9a-f]+ \((.*?)\)(?:\n\s+(\S+):(\d+))?", block, re.M))
+
+
+def found_in(frames):
+    """The function that is another one each time, as krait has it: its name, file and line; None."""
+    for function, _, path, line in frames:
+        if re.match(r"f(_\d+)?$", function):
+            return function, path.rsplit("/", 1)[-1], int(line or 0)
+        if function == "<unknown function>":
+            return function, "", 0
+    return None
+
+
+def check_mode(tap, name, mode, truth, script, forgiven_until):
+    right, wrong, met = 0, [], set()
+    for ns, frames in script:
+        for i, (function, file, line, began, ended) in enumerate(truth):
+            found = found_in(frames) if began + SLACK_NS < ns < ended - SLACK_NS else None
+            if not found or ns < forgiven_until:
+                continue
+            lines = (line,) if mode == "caller" else (line, line + 1)
+            if found[:2] in ((function, file), (function, file.replace("<script>", "<string>"))) and found[2] in lines:
+                right += 1
+                met.add(i)
+            else:
+                wrong.append((i, found, (function, file, line)))
+    name += ": " + mode
+    tap.equal(wrong[:3], [], name + ": no sample has the name, file or line of another one",
+              "%d right, %d wrong" % (right, len(wrong)))
+    tap.ok(len(met) > (COUNT // 3 if forgiven_until else COUNT - 2) and right > 5 * len(met), name + ": samples of each",
+           "%d of them, %d samples" % (len(met), right))
+
+
+def check(tap, python):
+    recording = h.record("-F", str(RATE), outputs=("x.data",), lines=False, command=python.command(
+        "-S", python.target("renamed.py"), str(COUNT), str(MILLISECONDS)))
+    tap.equal(recording.code, 0, python.name + ": exit code", recording.err)
+    script = list(samples(h.run_krait("script", "--lines", "-i", recording.path("x.data")).stdout))
+    truth = {}
+    for row in map(str.split, recording.out.splitlines()):
+        if len(row) == 6:
+            truth.setdefault(row[0], []).append((row[1], row[2].rsplit("/", 1)[-1], *map(int, row[3:])))
+    tap.ok(len(truth) >= 6 and all(len(t) == COUNT for t in truth.values()), python.name + ": the target says what it did",
+           recording.out)
+    for mode in truth:
+        forgiven = mode == "caller" and int(python.minor.split(".")[1]) < 12
+        check_mode(tap, python.name, mode, truth[mode], script, truth[mode][0][4] + AGAIN_NS if forgiven else 0)
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    for python in h.interpreters(tap, each_class=True):
+        check(tap, python)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
