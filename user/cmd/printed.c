@@ -28,8 +28,13 @@ static void settle(int status, void *unused)
 		_exit(EXIT_CODE_OUTPUT);
 }
 
+/* A text that fits into the buffer is written at once, at the end, where the reason of a failure is still known. */
 void printed_at_exit(void)
 {
+	static char buffer[1 << 16];
+
+	if (!isatty(STDOUT_FILENO))
+		setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	on_exit(settle, NULL);
 }
 

@@ -215,7 +215,7 @@ static const struct argp parser = {
 	       "  krait report --by opcode --function total instructions, of record --opcodes\n"
 	       "  krait report --tree --min-percent 2 --comm worker out.data\n"
 	       "  krait report --callers Cart.total         who calls it, and for how much\n"
-	       "  krait report --callers lock               who waits for locks, of record --off-cpu\n"
+	       "  krait report --callers lock               who waits for a lock, and where\n"
 	       "  krait report --children --function Cart.total    what it calls\n"
 	       "  krait record -p PID -f folded -o - | krait report -\n",
 	.children = input_children,
