@@ -144,7 +144,7 @@ def code(scene, agent, by):
         names = names_of(agent, one.pid, before + 1)
         scene.ok("bystander_work" in names and not [n for n in names if n == LEFT_OUT or n.startswith("<unknown")],
                  "new code: %s has its names" % who, names)
-    scene.ok(os.path.exists(os.path.join(agent.keep, oldest)) and peak < KEEP_BYTES / 4,
+    scene.ok(os.path.exists(os.path.join(agent.keep, oldest)) and peak < KEEP_BYTES / 2,
              "new code: what was kept of others stays", oldest, "peak %.1f MB" % (peak / 1e6), sorted(os.listdir(agent.keep)))
 
 
