@@ -200,7 +200,8 @@ static void keep_threads(struct timeline *t, unsigned event)
 /* A thread may have been renamed since its last sample, which says what it is called. */
 static void take_last_name(struct timeline_thread *thread, const struct dict *dict)
 {
-	__u32 node = dict && thread->cnt ? thread->samples[thread->cnt - 1].node : 0;
+	bool any = dict && dict__renamed_cnt(dict);
+	__u32 node = any && thread->cnt ? thread->samples[thread->cnt - 1].node : 0;
 
 	for (; node; node = dict__node_at(dict, node)->parent) {
 		const struct profile_frame *f =

@@ -15,25 +15,26 @@
 
 /*
  * A program names a thread before it starts, or in its first moments, and records are some
- * milliseconds old already. A first thread has a name only if the program has renamed it.
+ * milliseconds old already. Later it hardly ever does, unless it has done so before.
  */
 static const __u64 pauses_ns[NAME_PAUSES] = {
-	0, 40 * NS_PER_MS, 160 * NS_PER_MS, 250 * NS_PER_MS, NS_PER_SEC, 4 * NS_PER_SEC
+	0,	    40 * NS_PER_MS, 160 * NS_PER_MS, 250 * NS_PER_MS, 500 * NS_PER_MS,
+	NS_PER_SEC, 2 * NS_PER_SEC, 4 * NS_PER_SEC
 };
 enum {
 	PAUSE_NEW, /* a thread that was not looked for yet */
-	PAUSE_CHANGED, /* a name has changed */
-	PAUSE_LONGEST = 3,
-	/* There is nothing but a first thread, which a program has hardly ever a name for. */
-	PAUSE_FIRST_THREAD,
-	PAUSE_FIRST_THREAD_LONGEST,
+	PAUSE_RENAMED = 3, /* the longest, in a program that renames threads */
+	PAUSE_FIRST_THREAD = 5, /* which has a name only if the program has renamed it */
+	PAUSE_LONGEST = NAME_PAUSES - 1,
 };
+/* Looks at one process take about 1 / so much of the time, however many new threads it has. */
+#define REST_FACTOR 400
 
 /*
- * CPU time for looks at the processes of one owner: 0.3 % of a CPU, and 200 ms at once, for
+ * CPU time for looks at the processes of one owner: 0.3 % of a CPU, and 100 ms at once, for
  * the beginning. A look costs what its prober says, and to be asked and answered.
  */
-#define LOOK_US_AT_ONCE 200000U
+#define LOOK_US_AT_ONCE 100000U
 #define LOOK_US_PER_SEC 3000U
 #define LOOK_US_EXTRA 20U
 
@@ -79,6 +80,17 @@ static void enter_queue(struct processes *ps, struct name_watch *w, __u8 pause)
 	TAILQ_INSERT_TAIL(&ps->watches.queues[pause], w, queue);
 }
 
+/* The pause before a look for new threads: none, if the last one was long enough ago. */
+static __u8 pause_of_new(const struct name_watch *w)
+{
+	const __u64 now_ns = clock_monotonic_ns();
+	__u8 pause = PAUSE_NEW;
+
+	while (pause < PAUSE_RENAMED && now_ns + pauses_ns[pause] < w->rested_ns)
+		pause++;
+	return pause;
+}
+
 /* Has a thread to look at, and nothing is under way. */
 static void plan(struct processes *ps, struct name_watch *w, __u8 pause)
 {
@@ -92,6 +104,7 @@ void name_watch_begin(struct processes *ps, struct process *p, const struct proc
 
 	*w = (struct name_watch){ .begun = true };
 	TAILQ_INIT(&w->waiting);
+	TAILQ_INIT(&w->in_question);
 	/* Where they are in the copy, too. */
 	if (parent)
 		memcpy(w->places, parent->names.places, sizeof(w->places));
@@ -105,25 +118,28 @@ void name_watch_sampled(struct processes *ps, struct thread *t, const struct rec
 	if (!record->tstate_addr || !record->thread_ptr || !w->begun)
 		return;
 	t->thread_ptr = record->thread_ptr;
-	if (t->waits)
+	if (t->naming != NAMING_NONE)
 		return;
-	t->waits = true;
+	t->naming = NAMING_WAITS;
 	if (first)
 		TAILQ_INSERT_HEAD(&w->waiting, t, waiting);
 	else
 		TAILQ_INSERT_TAIL(&w->waiting, t, waiting);
-	w->several = w->several || t->tid != t->process->pid;
 	if (!first)
 		plan(ps, w, w->pause);
+	else if (t->tid == t->process->pid)
+		plan(ps, w, w->pause ? w->pause : PAUSE_FIRST_THREAD);
 	else
-		plan(ps, w, t->tid == t->process->pid ? PAUSE_FIRST_THREAD : PAUSE_NEW);
+		plan(ps, w, pause_of_new(w));
 }
 
 void name_watch_thread_gone(struct thread *t)
 {
-	if (t->waits)
-		TAILQ_REMOVE(&t->process->names.waiting, t, waiting);
-	t->waits = false;
+	struct name_watch *w = &t->process->names;
+
+	if (t->naming != NAMING_NONE)
+		TAILQ_REMOVE(t->naming == NAMING_WAITS ? &w->waiting : &w->in_question, t, waiting);
+	t->naming = NAMING_NONE;
 }
 
 /* ---- looks ------------------------------------------------------------------------------------ */
@@ -136,35 +152,32 @@ static const char *name_in(const struct probe_names *found, __u32 number)
 	return NULL;
 }
 
-/* Returns whether it has another name now. One that has none any more keeps what it had. */
-static bool take_name(struct processes *ps, struct thread *t, const char *raw)
+/* One that has no name any more keeps what it had. */
+static void take_name(struct processes *ps, struct thread *t, const char *raw)
 {
 	char name[sizeof(t->given)];
 
 	printable_into(name, sizeof(name), raw);
 	if (!strcmp(name, t->given))
-		return false;
+		return;
+	t->process->names.renames |= *t->given != '\0';
 	memcpy(t->given, name, sizeof(name));
 	if (ps->renamed)
 		ps->renamed(ps->renamed_ctx, t);
-	return true;
 }
 
-/* Those that were asked about may have gone meanwhile. */
-static bool take_names(struct processes *ps, struct process *p, const struct probe_names *found)
+/* found: NULL: there was no answer. Threads that were asked about may have gone meanwhile. */
+static void take_names(struct processes *ps, struct name_watch *w, const struct probe_names *found)
 {
-	bool changed = false;
 	struct thread *t;
 
-	if (!found->cnt)
-		return false;
-	TAILQ_FOREACH(t, &p->threads, of_process)
-	{
-		const char *name = name_in(found, t->number);
+	while ((t = TAILQ_FIRST(&w->in_question))) {
+		const char *name = found ? name_in(found, t->number) : NULL;
 
-		changed = (name && take_name(ps, t, name)) || changed;
+		name_watch_thread_gone(t);
+		if (name)
+			take_name(ps, t, name);
 	}
-	return changed;
 }
 
 /* An answer that a prober cannot have sent is none. */
@@ -179,14 +192,6 @@ static bool is_whole(const struct probe_names *found, size_t len)
 	return true;
 }
 
-/* After a look that has found nothing new. */
-static __u8 longer_pause(const struct name_watch *w)
-{
-	__u8 longest = w->several ? PAUSE_LONGEST : PAUSE_FIRST_THREAD_LONGEST;
-
-	return w->pause < longest ? w->pause + 1 : longest;
-}
-
 static void on_names(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
 {
 	struct name_watch *w = ctx;
@@ -195,22 +200,25 @@ static void on_names(void *ctx, int result, const void *data, size_t len, int fd
 	const struct probe_names *found = data;
 	const struct thread *next;
 
-	w->pause = longer_pause(w);
 	w->asked = false;
 	ps->watches.asked_cnt--;
-	log_debug("names", "%d: %u threads have names (%s), %llu us", p->pid,
-		  !result && data ? found->cnt : 0, strerror(-result),
-		  !result && data ? found->took_ns / 1000 : 0);
-	if (!result && data && is_whole(found, len)) {
+	if (result || !data || !is_whole(found, len))
+		found = NULL;
+	take_names(ps, w, found);
+	if (found) {
+		log_debug("names", "%d: %u threads have names (%llu us)", p->pid, found->cnt,
+			  found->took_ns / 1000);
 		allowance_spend(&ps->watches.budgets[p->owner % OWNER_CNT],
 				(__u32)(found->took_ns / 1000) + LOOK_US_EXTRA);
+		w->rested_ns = clock_monotonic_ns() + REST_FACTOR * found->took_ns;
 		memcpy(w->places, found->places, sizeof(w->places));
-		if (take_names(ps, p, found))
-			w->pause = PAUSE_CHANGED;
 	}
+	w->pause += w->pause < (w->renames ? PAUSE_RENAMED : PAUSE_LONGEST);
+	if (w->renames && w->pause > PAUSE_RENAMED)
+		w->pause = PAUSE_RENAMED;
 	next = TAILQ_FIRST(&w->waiting);
 	if (next)
-		enter_queue(ps, w, next->looks ? w->pause : PAUSE_NEW);
+		enter_queue(ps, w, next->looks ? w->pause : pause_of_new(w));
 }
 
 /* Asks about the next threads. False: it cannot be asked now. */
@@ -232,6 +240,8 @@ static bool look(struct processes *ps, struct process *p, enum prober_lane lane)
 	leave_queue(ps, w);
 	while ((t = TAILQ_FIRST(&w->waiting)) && r.names.cnt < PROBE_NAMES_MAX) {
 		name_watch_thread_gone(t);
+		t->naming = NAMING_ASKED;
+		TAILQ_INSERT_TAIL(&w->in_question, t, waiting);
 		t->looks += t->looks < AWAIT_LOOKS;
 		r.names.threads[r.names.cnt++] =
 			(struct probe_names_thread){ t->thread_ptr, t->tid, t->number };
@@ -240,6 +250,8 @@ static bool look(struct processes *ps, struct process *p, enum prober_lane lane)
 	log_debug("names", "%d: asking about %u threads", p->pid, r.names.cnt);
 	w->asked = !prober__ask(ps->config.prober, lane, &r, fds, 2, on_names, w);
 	ps->watches.asked_cnt += w->asked;
+	if (!w->asked)
+		take_names(ps, w, NULL);
 	return w->asked;
 }
 
@@ -252,7 +264,7 @@ static void take_turn(struct processes *ps, struct name_watch *w)
 		leave_queue(ps, w);
 	else if (!allowance_has(&ps->watches.budgets[p->owner % OWNER_CNT]) ||
 		 !look(ps, p, PROBER_LATER))
-		enter_queue(ps, w, w->several ? PAUSE_LONGEST : PAUSE_FIRST_THREAD_LONGEST);
+		enter_queue(ps, w, PAUSE_FIRST_THREAD);
 }
 
 void name_watch_look(struct processes *ps, struct process *p)
@@ -290,8 +302,8 @@ void name_watch_await(struct processes *ps, struct thread *t)
 
 	if (!t->thread_ptr || t->looks >= AWAIT_LOOKS || prober__is_nested(ps->config.prober))
 		return;
-	while (!*t->given && (w->asked || t->waits) && !prober__is_slow(ps->config.prober, w) &&
-	       (now_ns = clock_monotonic_ns()) < end_ns) {
+	while (!*t->given && (w->asked || t->naming == NAMING_WAITS) &&
+	       !prober__is_slow(ps->config.prober, w) && (now_ns = clock_monotonic_ns()) < end_ns) {
 		if (!w->asked && !look(ps, t->process, PROBER_NOW))
 			return;
 		prober__wait(ps->config.prober, (int)((end_ns - now_ns) / NS_PER_MS) + 1);

@@ -26,17 +26,19 @@ struct processes;
 struct record_sample;
 
 /* Pauses before a look: of new threads, up to those whose names do not change. */
-#define NAME_PAUSES 6
+#define NAME_PAUSES 8
 
 /* What a process has. All zero initially. */
 struct name_watch {
-	struct thread_waiting waiting; /* threads to look at next; initialised once begun */
+	/* threads to look at next, and those of the pending look; initialised once begun */
+	struct thread_waiting waiting, in_question;
 	bool begun;
 	bool asked; /* a look is pending */
 	bool queued;
-	bool several; /* other threads than the first have run Python */
+	bool renames; /* a thread of it had another name before */
 	__u8 pause; /* before the next look */
 	__u64 due_ns; /* while queued */
+	__u64 rested_ns; /* no look for new threads before */
 	struct probe_names_place places[PROBE_NAMES_INTERPS];
 	TAILQ_ENTRY(name_watch) queue;
 };

@@ -28,6 +28,8 @@
 struct last_stack;
 struct process;
 
+/* How a thread stands to looks at its name (name_watch.h): in which list it is. */
+enum thread_naming { NAMING_NONE, NAMING_WAITS, NAMING_ASKED };
 TAILQ_HEAD(thread_waiting, thread);
 struct thread {
 	pid_t tid;
@@ -38,7 +40,7 @@ struct thread {
 	char comm[16]; /* the kernel's name for it */
 	char given[64]; /* the program's (name_watch.h), printable; "": none, or not known yet */
 	char name[64]; /* what it is called (thread_name_shown()), printable */
-	bool waits; /* name_watch.h: for a look */
+	enum thread_naming naming;
 	__u8 looks; /* likewise: begun so far, up to a few */
 	__u64 thread_ptr; /* pthread_self(), if it has run Python; else 0 */
 	__u64 unwanted; /* samples left out because of its name or id */

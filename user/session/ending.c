@@ -23,7 +23,7 @@
 #define TAKE_IN_NS NS_PER_SEC
 #define TAKE_IN_REST_MS 2
 /* How long to wait for the last names of threads: a prober reads some thousand a second. */
-#define THREAD_NAMES_MS 500
+#define THREAD_NAMES_MS 200
 /* How long to ask for native names that no sample waits for (late_names.h). */
 #define NAMES_NS (10 * NS_PER_SEC)
 
