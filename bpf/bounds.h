@@ -35,8 +35,8 @@ static __always_inline __u64 at_most(__u64 value, __u64 max)
 #define keep_apart(result) asm volatile("" : "+r"(result))
 
 /*
- * Adds at once, and says nothing of the order: for a atomic_add() clang from 20 on makes
- * an instruction that 5.10 does not have.
+ * Adds at once, and says nothing of the order: for a __sync_fetch_and_add() clang from 19
+ * on makes an instruction that 5.10 does not have.
  */
 #define atomic_add(ptr, n) ((void)__atomic_fetch_add(ptr, n, __ATOMIC_RELAXED))
 

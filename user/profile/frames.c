@@ -37,10 +37,11 @@ __u32 dict__plain_frame(struct dict *d, enum frame_kind kind, const char *name, 
 	return dict__frame(d, &frame);
 }
 
-__u32 dict__named_child(struct dict *d, __u32 parent_node, enum frame_kind kind, const char *name,
-			int pid, int tid)
+/* A process, a thread or the like: a name without a place in code. */
+static struct profile_frame named_frame(struct dict *d, enum frame_kind kind, const char *name,
+					int pid, int tid)
 {
-	const struct profile_frame frame = {
+	return (struct profile_frame){
 		.kind = kind,
 		.name = dict__string(d, name),
 		.line = -1,
@@ -49,6 +50,12 @@ __u32 dict__named_child(struct dict *d, __u32 parent_node, enum frame_kind kind,
 		.pid = pid,
 		.tid = tid,
 	};
+}
+
+__u32 dict__named_child(struct dict *d, __u32 parent_node, enum frame_kind kind, const char *name,
+			int pid, int tid)
+{
+	const struct profile_frame frame = named_frame(d, kind, name, pid, tid);
 
 	return dict__child(d, parent_node, dict__frame(d, &frame));
 }
@@ -56,18 +63,11 @@ __u32 dict__named_child(struct dict *d, __u32 parent_node, enum frame_kind kind,
 __u32 dict__thread_child(struct dict *d, __u32 parent_node, __u32 number, const char *name, int pid,
 			 int tid)
 {
-	const struct profile_frame frame = {
-		.kind = FRAME_THREAD,
-		.name = dict__string(d, name),
-		.line = -1,
-		.column = -1,
-		.end_column = -1,
-		.pid = pid,
-		.tid = tid,
-		.place = number,
-	};
-	__u32 id = dict__frame(d, &frame);
+	struct profile_frame frame = named_frame(d, FRAME_THREAD, name, pid, tid);
+	__u32 id;
 
+	frame.place = number;
+	id = dict__frame(d, &frame);
 	if (id && dict__frame_at(d, id)->name != frame.name)
 		(void)!dict__name_frame(d, id, name, false);
 	return dict__child(d, parent_node, id);
