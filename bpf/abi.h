@@ -194,6 +194,11 @@ enum proc_flag {
 	PROC_PYTHON = 1 << 0,
 };
 
+enum proc_seen {
+	PROC_SEEN_RUNTIME = 1 << 0, /* it could read the runtime */
+	PROC_SEEN_POINTER = 1 << 1, /* some thread has the pointer that its state says */
+};
+
 /*
  * Value of the map procs, keyed by host tgid. User space creates entries. At fork, exec and exit
  * the lifecycle programs, which run in process context, copy, replace and delete them.
@@ -205,7 +210,7 @@ struct proc_info {
 	__u64 dropped;
 	__u32 layout; /* index into the map layouts */
 	__u32 flags; /* enum proc_flag */
-	__u32 seen; /* set by the kernel once it could read the runtime */
+	__u32 seen; /* enum proc_seen; set by the kernel */
 	/*
 	 * the owner that pays for the entry (share.h); from its last sample on, the one that the
 	 * task then belonged to

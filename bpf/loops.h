@@ -359,6 +359,7 @@ static __always_inline int search_thread(__u32 memory, __u32 layout, __u32 index
 		return REASON_NO_LAYOUT;
 	if (slot && thread_still_native(t, c.off, slot))
 		return REASON_NATIVE_THREAD;
+	t->number = proc->seen & PROC_SEEN_POINTER ? 0 : current_ns_tid();
 	thread_search_allow(t, proc, now_ns);
 	for (int attempt = 0; attempt < 2; attempt++) {
 		if (!thread_search_resume(t, c.off, attempt ? NULL : slot))
@@ -369,6 +370,8 @@ static __always_inline int search_thread(__u32 memory, __u32 layout, __u32 index
 	thread_search_pay(t, proc, now_ns);
 	count_more(COUNTER_THREAD_STEPS, t->steps);
 	thread_search_settle(t, c.off, slot);
+	if (t->reason == REASON_PYTHON && THREAD_FIELD(t, c.off, thread_id) == t->thread_ptr)
+		proc->seen |= PROC_SEEN_POINTER;
 	return t->reason;
 }
 

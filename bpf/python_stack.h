@@ -94,7 +94,7 @@ static __always_inline __u32 find_thread(struct loop_ctx *c, struct proc_info *p
 	reason = CALL_FLAVOUR(has_loop, search_thread, s->index, proc->layout, s->slot_index);
 	/* The page of _PyRuntime is not present until the interpreter first writes to it. */
 	if (t->interp_addr)
-		proc->seen = 1;
+		proc->seen |= PROC_SEEN_RUNTIME;
 	else if (reason == REASON_RUNTIME_FAULT && !proc->seen)
 		reason = REASON_NO_RUNTIME;
 	return reason;
@@ -179,6 +179,9 @@ static __always_inline int begin_python(__u32 memory, __u32 layout, __u64 thread
 	s->search.runtime_addr = proc->runtime_addr;
 	s->record.thread_ptr = thread_ptr;
 	reason = find_thread(&c, proc, has_loop);
+	/* Under an emulator this is the pointer of the thread that it emulates. */
+	if (reason == REASON_PYTHON)
+		s->record.thread_ptr = THREAD_FIELD(&s->search, c.off, thread_id);
 	return reason == REASON_PYTHON ? begin_walk(&c, proc) : reason;
 }
 

@@ -196,6 +196,20 @@ static __always_inline __u64 process_start_ns(struct task_struct *task)
 #error "krait knows x86-64 and arm64"
 #endif
 
+/* The current thread's number in its own pid namespace; 0: unknown. */
+static __always_inline __u32 current_ns_tid(void)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	__u32 level = BPF_CORE_READ(pid, level);
+	struct upid number = {};
+
+	/* include/linux/pid_namespace.h: MAX_PID_NS_LEVEL */
+	if (level > 32 || bpf_core_read(&number, sizeof(number), &pid->numbers[level]))
+		return 0;
+	return (__u32)number.nr;
+}
+
 static __always_inline __u64 task_thread_pointer(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, THREAD_POINTER);

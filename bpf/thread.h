@@ -15,6 +15,11 @@
  * ones, and an idle state has no frame. A remembered state is valid only while there is a single
  * interpreter, which has one state per thread.
  *
+ * Under an emulator (valgrind, qemu-user) the thread pointer is the emulator's, and belongs to no
+ * state. As long as no thread of a process had a pointer that belongs to one, a state also counts
+ * as a thread's if it has the thread's number: native_thread_id from 3.11 on, before that the
+ * number in the C library's own struct, to which thread_id points.
+ *
  * Only this thread is stopped: others may link and unlink states meanwhile. So every step checks
  * the back link. A mismatch means "torn": the search is repeated once, and the result never
  * believed. A state remembered from the last sample is believed only while its neighbour in the
@@ -44,6 +49,8 @@ struct thread_search {
 	__u64 interp_addr;
 	__u64 candidate_addr; /* a state of this thread, but not the one activated last */
 	__u64 candidate_interp_addr;
+	__u64 number; /* the thread's, in its pid namespace; 0: only its pointer counts; set by the caller */
+	__u64 numbered_addr, numbered_interp_addr; /* the state with that number */
 	__u64 head_addr, head_next_addr; /* first states of the list when the search began */
 	__u32 reason; /* enum reason, valid when thread_step() returned 1 */
 	__u32 steps; /* steps taken in this interrupt */
@@ -67,6 +74,34 @@ static __always_inline int thread_window(struct thread_search *t, __u64 tstate_a
 }
 
 #define THREAD_FIELD(t, off, field) window_u64((t)->window, (off)->thread.field, THREAD_WINDOW_MASK)
+
+/*
+ * struct pthread of glibc 2.17 to 2.41 on x86-64 (nptl/descr.h): its tid, which no header
+ * publishes, follows a header of 704 bytes and a list; header.self is the third pointer. In musl
+ * 1.2 (pthread_impl.h) self is the first pointer.
+ */
+static __always_inline __u64 thread_tid_at(struct thread_search *t, __u64 thread_ptr, __u64 self_at,
+					   __u64 tid_at)
+{
+	__u64 self = 0;
+	__u32 tid = 0;
+
+	if (read_from(t, &self, sizeof(self), thread_ptr + self_at) || self != thread_ptr ||
+	    read_from(t, &tid, sizeof(tid), thread_ptr + tid_at))
+		return 0;
+	return tid;
+}
+
+/* The number of the thread of the state in the window; 0: unknown. */
+static __always_inline __u64 thread_number(struct thread_search *t, const struct py_offsets *off)
+{
+	__u64 thread_ptr = THREAD_FIELD(t, off, thread_id), tid;
+
+	if (off->thread.native_thread_id != PYOFF_ABSENT)
+		return THREAD_FIELD(t, off, native_thread_id);
+	tid = thread_tid_at(t, thread_ptr, 16, 720);
+	return tid ? tid : thread_tid_at(t, thread_ptr, 0, 48);
+}
 
 /* Where to begin walking the thread state's frames. */
 struct thread_top {
@@ -180,6 +215,8 @@ static __always_inline int thread_search_begin(struct thread_search *t,
 	t->prev_addr = 0;
 	t->candidate_addr = 0;
 	t->candidate_interp_addr = 0;
+	t->numbered_addr = 0;
+	t->numbered_interp_addr = 0;
 	t->interp_addr = 0;
 	t->head_addr = 0;
 	t->head_next_addr = 0;
@@ -200,10 +237,12 @@ static __always_inline int thread_search_begin(struct thread_search *t,
 /* All lists are searched: a state that is not the active one is still this thread's. */
 static __always_inline int thread_search_finish(struct thread_search *t)
 {
-	if (!t->candidate_addr)
+	__u64 by_pointer = t->candidate_addr;
+
+	if (!by_pointer && !t->numbered_addr)
 		return thread_search_end(t, REASON_NATIVE_THREAD);
-	t->tstate_addr = t->candidate_addr;
-	t->interp_addr = t->candidate_interp_addr;
+	t->tstate_addr = by_pointer ? by_pointer : t->numbered_addr;
+	t->interp_addr = by_pointer ? t->candidate_interp_addr : t->numbered_interp_addr;
 	if (thread_window(t, t->tstate_addr))
 		return thread_search_end(t, REASON_THREAD_FAULT);
 	return thread_search_end(t, REASON_PYTHON);
@@ -246,6 +285,10 @@ static __always_inline int thread_step(struct thread_search *t, const struct py_
 			return thread_search_end(t, REASON_PYTHON);
 		t->candidate_addr = t->tstate_addr;
 		t->candidate_interp_addr = t->interp_addr;
+	} else if (t->number && thread_number(t, off) == t->number &&
+		   (!t->numbered_addr || thread_is_bound(t, off))) {
+		t->numbered_addr = t->tstate_addr;
+		t->numbered_interp_addr = t->interp_addr;
 	}
 	t->prev_addr = t->tstate_addr;
 	t->tstate_addr = THREAD_FIELD(t, off, next);
@@ -297,6 +340,8 @@ static __always_inline int thread_search_resume(struct thread_search *t,
 	t->interp_addr = slot->interp_addr;
 	t->candidate_addr = slot->candidate_addr;
 	t->candidate_interp_addr = slot->candidate_interp_addr;
+	t->numbered_addr = 0;
+	t->numbered_interp_addr = 0;
 	t->head_addr = slot->head_addr;
 	t->head_next_addr = slot->head_next_addr;
 	t->reason = REASON_THREAD_LIMIT;

@@ -4,7 +4,11 @@
 deeper than krait follows, and at an interpreter's end. `make check` runs all of that on the newest interpreter,
 and a part of it on each other."""
 # run-tests: beside others; takes long
+import os
+import platform
 import re
+import shutil
+import subprocess
 
 import harness as h
 
@@ -123,12 +127,38 @@ def check_cost(tap, python):
     tap.equal(said, [True, False], python.name + ": a rate that costs much is told")
 
 
+def check_emulated(tap, python):
+    """The thread pointer that the kernel knows is no thread state's, as under valgrind and qemu-user."""
+    name = python.name + ", other thread pointers"
+    if platform.machine() != "x86_64" or python.free_threaded:
+        tap.skip(name, "x86-64 with a GIL only")
+        return
+    folder = python.scratch()
+    library = os.path.join(folder, "emulated.so")
+    try:
+        built = subprocess.run([os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", os.path.join(h.TARGETS, "emulated.c"),
+                                "-o", library], capture_output=True, encoding="utf-8", check=False)
+        if built.returncode:
+            tap.skip(name, "cannot be built")
+            return
+        with h.start(python, "emulated.py", python.inside(library)) as target:
+            recording = h.record("-p", str(target.pid), "-d", h.moment(0.4), "--wall", lines=False)
+    finally:
+        shutil.rmtree(folder)
+    time_of = {function: sum(n for stack, n in recording.stacks if any(frame.startswith(function) for frame in stack))
+               for function in ("works (", "sleeps (", "[native thread]")}
+    tap.ok(time_of["works ("] and time_of["sleeps ("] and not time_of["[native thread]"],
+           name + ": each thread has its own functions", time_of)
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
     pythons = h.interpreters(tap)
     if pythons:
         check_cost(tap, h.newest(pythons))
+    for python in h.few(pythons):
+        check_emulated(tap, python)
     parts = [check_threads, check_frames, check_release, check_interpreters, check_deep, check_ending]
     for python, check in h.covering(pythons, parts):
         check(tap, python)

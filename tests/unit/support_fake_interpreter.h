@@ -49,6 +49,7 @@ struct fake {
 	unsigned long free_reads; /* so many reads neither count nor fail */
 	unsigned long fail_at; /* the n-th read from then on fails (1: the next); 0: none */
 	__u32 search_part; /* steps of a search per interrupt; 0: no limit */
+	__u32 number; /* of the thread that is searched for; 0: unknown */
 	struct {
 		__u64 addr, len;
 	} faults[FAKE_MAX_FAULTS];

@@ -23,6 +23,7 @@ static struct stack_walk walk_of(struct fake *f)
 		.offsets = &f->offsets,
 		.runtime_addr = f->runtime_addr,
 		.search_part = f->search_part,
+		.number = f->number,
 		.garbage = 0x77,
 	};
 }

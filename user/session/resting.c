@@ -130,14 +130,37 @@ static const struct memory *memory_of(struct resting *r, const struct process *p
 	return memory;
 }
 
-/* A guess at where its thread state is, which the search verifies. */
-static struct thread_slot slot_of(const struct resting *r, const struct thread_look *look)
+static const struct thread_list_entry *state_of(const struct resting *r, __u64 thread_ptr,
+						__u64 native_id)
 {
 	for (__u32 i = 0; i < r->state_cnt; i++)
-		if (r->states[i].thread_ptr == look->thread_ptr)
-			return (struct thread_slot){ .tstate_addr = r->states[i].tstate_addr,
-						     .interp_addr = r->states[i].interp_addr };
-	return (struct thread_slot){ 0 };
+		if (thread_ptr ? r->states[i].thread_ptr == thread_ptr :
+				 r->states[i].native_id == native_id)
+			return &r->states[i];
+	return NULL;
+}
+
+/*
+ * The thread pointer that its state knows it by. Under an emulator the kernel knows another one
+ * (bpf/thread.h), and the thread's number tells, if the process counts as we do.
+ */
+static __u64 thread_ptr_of(const struct resting *r, const struct thread_look *look)
+{
+	const struct thread_list_entry *state = state_of(r, look->thread_ptr, 0);
+
+	if (!state && state_of(r, 0, look->pid))
+		state = state_of(r, 0, look->tid);
+	return state ? state->thread_ptr : look->thread_ptr;
+}
+
+/* A guess at where its thread state is, which the search verifies. */
+static struct thread_slot slot_of(const struct resting *r, __u64 thread_ptr)
+{
+	const struct thread_list_entry *state = thread_ptr ? state_of(r, thread_ptr, 0) : NULL;
+
+	return state ? (struct thread_slot){ .tstate_addr = state->tstate_addr,
+					     .interp_addr = state->interp_addr } :
+		       (struct thread_slot){ 0 };
 }
 
 static void read_native(struct resting *r, const struct process *p, const struct memory *memory,
@@ -170,10 +193,12 @@ static void read_python(struct resting *r, const struct process *p, const struct
 {
 	const struct py_offsets *off = &p->info.offsets;
 	const struct stack_walk walk = walk_of(p, memory);
-	struct thread_slot slot = slot_of(r, look);
+	const __u64 thread_ptr = thread_ptr_of(r, look);
+	struct thread_slot slot = slot_of(r, thread_ptr);
 	struct record_sample *record = &r->out.record;
 
-	stack_walk_thread(&walk, look->thread_ptr, slot.tstate_addr ? &slot : NULL, &r->python);
+	record->thread_ptr = thread_ptr;
+	stack_walk_thread(&walk, thread_ptr, slot.tstate_addr ? &slot : NULL, &r->python);
 	record->reason = (__u8)r->python.reason;
 	record->tstate_addr = r->python.tstate_addr;
 	record->interp_addr = r->python.interp_addr;

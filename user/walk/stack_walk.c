@@ -20,6 +20,7 @@ static void search_begin(const struct stack_walk *x, struct thread_search *t, __
 	memset(t, x->garbage, sizeof(*t));
 	t->memory = x->memory;
 	t->thread_ptr = thread_ptr;
+	t->number = x->number;
 	t->runtime_addr = x->runtime_addr;
 	t->steps = 0;
 	t->left = x->search_part ? x->search_part : KRAIT_MAX_THREADS;

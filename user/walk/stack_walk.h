@@ -26,6 +26,7 @@ struct stack_walk {
 	__u64 runtime_addr; /* of _PyRuntime */
 	__u32 search_part; /* thread states that one search may visit; 0: KRAIT_MAX_THREADS */
 	bool fingerprints; /* take a fingerprint of each code object */
+	__u32 number; /* of the thread, if that may tell its state, too (bpf/thread.h); else 0 */
 	__u8 garbage; /* tests: fills scratch memory, since the kernel's is never cleared */
 };
 

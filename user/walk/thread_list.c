@@ -7,30 +7,6 @@
 #include "thread.h"
 #include "walk/stack_walk.h"
 
-/*
- * struct pthread of glibc 2.17 to 2.41 on x86-64 (nptl/descr.h): its tid, which no header
- * publishes, follows a header of 704 bytes and a list; header.self is the third pointer. In musl
- * 1.2 (pthread_impl.h) self is the first pointer.
- */
-static const struct {
-	__u64 self, tid;
-} pthreads[] = { { 16, 720 }, { 0, 48 } };
-
-/* Before 3.11 the thread state lacks the tid, but the C library's own struct of the thread has it. */
-static __u64 tid_of_pthread(struct thread_search *t, __u64 thread_ptr)
-{
-	for (unsigned i = 0; i < sizeof(pthreads) / sizeof(pthreads[0]); i++) {
-		__u64 self = 0;
-		__u32 tid = 0;
-
-		if (!read_from(t, &self, sizeof(self), thread_ptr + pthreads[i].self) &&
-		    self == thread_ptr &&
-		    !read_from(t, &tid, sizeof(tid), thread_ptr + pthreads[i].tid))
-			return tid;
-	}
-	return 0;
-}
-
 struct listing {
 	const struct stack_walk *walk;
 	struct thread_search search; /* only for its window */
@@ -52,10 +28,7 @@ static void add(struct listing *l, __u64 tstate_addr)
 		.interp_id = l->interp_id,
 		.thread_ptr = THREAD_FIELD(t, off, thread_id),
 	};
-	if (off->thread.native_thread_id != PYOFF_ABSENT)
-		e->native_id = THREAD_FIELD(t, off, native_thread_id);
-	else
-		e->native_id = tid_of_pthread(t, e->thread_ptr);
+	e->native_id = thread_number(t, off);
 }
 
 static enum reason list_interpreter(struct listing *l)
