@@ -357,9 +357,9 @@ static __always_inline int search_thread(__u32 memory, __u32 layout, __u32 index
 	proc = sampled_process(c.s);
 	if (!proc)
 		return REASON_NO_LAYOUT;
+	t->number = proc->seen & PROC_SEEN_POINTER ? 0 : current_ns_tid();
 	if (slot && thread_still_native(t, c.off, slot))
 		return REASON_NATIVE_THREAD;
-	t->number = proc->seen & PROC_SEEN_POINTER ? 0 : current_ns_tid();
 	thread_search_allow(t, proc, now_ns);
 	for (int attempt = 0; attempt < 2; attempt++) {
 		if (!thread_search_resume(t, c.off, attempt ? NULL : slot))

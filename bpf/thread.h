@@ -316,6 +316,7 @@ static __always_inline int thread_list_is_same(struct thread_search *t,
 	       !read_from_u64(t, &now_addr, interp_addr + off->interp.threads_head) &&
 	       now_addr == head_addr && !thread_window(t, head_addr) &&
 	       THREAD_FIELD(t, off, thread_id) != t->thread_ptr &&
+	       (!t->number || thread_number(t, off) != t->number) &&
 	       THREAD_FIELD(t, off, next) == head_next_addr;
 }
 
@@ -398,8 +399,10 @@ static __always_inline void thread_search_settle(struct thread_search *t,
 	slot->interp_addr = t->interp_addr;
 	slot->resume_addr = limit ? t->tstate_addr : 0;
 	slot->resume_prev_addr = t->prev_addr;
-	slot->candidate_addr = t->candidate_addr;
-	slot->candidate_interp_addr = t->candidate_interp_addr;
+	/* A state found by its number is resumed as one found by its pointer, which the next part may replace. */
+	slot->candidate_addr = t->candidate_addr ? t->candidate_addr : t->numbered_addr;
+	slot->candidate_interp_addr = t->candidate_addr ? t->candidate_interp_addr :
+							  t->numbered_interp_addr;
 	slot->head_addr = t->head_addr;
 	slot->head_next_addr = t->head_next_addr;
 	slot->native = same;

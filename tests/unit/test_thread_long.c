@@ -150,6 +150,49 @@ static void a_state_that_comes_during_the_search_is_not_missed(void **state)
 	}
 }
 
+/* Under an emulator its number tells, in whichever part it was. */
+static void a_state_with_the_threads_number_is_not_forgotten_between_parts(void **state)
+{
+	struct fixture *x = *state;
+
+	for_each_version(v)
+	{
+		struct fake *f;
+
+		begin(x, v, false);
+		f = x->search.fake;
+		x->mine_addr = fake_thread(f, x->interp_addr, OTHER(MANY + 1), FAKE_STATUS_BOUND);
+		fake_put(f, x->mine_addr + f->offsets.thread.native_thread_id, 4321);
+		f->number = 4321;
+		for (int i = 0; i < 3; i++)
+			interrupt(x);
+		assert_int_equal(x->search.result.tstate_addr, x->mine_addr);
+	}
+}
+
+/* It was sampled before its state, already in the list, was its own. */
+static void a_state_at_the_head_that_becomes_the_threads_is_found_by_number(void **state)
+{
+	struct fixture *x = *state;
+
+	for_each_version(v)
+	{
+		struct fake *f;
+
+		begin(x, v, false);
+		f = x->search.fake;
+		f->number = 4321;
+		x->mine_addr = fake_thread(f, x->interp_addr, OTHER(MANY + 1), FAKE_STATUS_IDLE);
+		for (int i = 0; i < 3; i++)
+			interrupt(x);
+		assert_int_equal(x->search.result.reason, REASON_NATIVE_THREAD);
+		fake_put(f, x->mine_addr + f->offsets.thread.native_thread_id, 4321);
+		for (int i = 0; i < 3; i++)
+			interrupt(x);
+		assert_int_equal(x->search.result.tstate_addr, x->mine_addr);
+	}
+}
+
 /*
  * Before 3.12 this is a candidate instead of a thread's own state, and several parts carry it
  * along.
@@ -230,6 +273,8 @@ int main(void)
 		cmocka_unit_test(a_thread_of_c_is_known_as_one_from_the_third_sample_on),
 		cmocka_unit_test(what_a_thread_of_c_gets_is_found),
 		cmocka_unit_test(a_state_that_comes_during_the_search_is_not_missed),
+		cmocka_unit_test(a_state_with_the_threads_number_is_not_forgotten_between_parts),
+		cmocka_unit_test(a_state_at_the_head_that_becomes_the_threads_is_found_by_number),
 		cmocka_unit_test(where_the_search_stopped_may_be_gone),
 		cmocka_unit_test(a_process_that_never_searched_may_search_all),
 		cmocka_unit_test(what_was_searched_is_paid_for),
