@@ -67,6 +67,7 @@ static __always_inline bool greenlets_begin(struct scratch *s, const struct py_o
 	return true;
 }
 
+/* Returns the number of parts found. */
 static __always_inline int walk_parents(__u32 memory, __u32 layout, bool has_loop)
 {
 	const struct greenlet_place *l;
@@ -77,14 +78,14 @@ static __always_inline int walk_parents(__u32 memory, __u32 layout, bool has_loo
 	__u32 pid;
 
 	if (!loop_ctx_of(&c, memory, layout))
-		return 1;
+		return 0;
 	s = c.s;
 	pid = s->record.pid;
 	l = bpf_map_lookup_elem(&greenlet_places, &pid);
 	proc = sampled_process(s);
 	if (!l || !proc || !s->record.tstate_addr || !same_start(l->start_ns, proc->start_ns) ||
 	    !greenlets_begin(s, c.off, l))
-		return 1;
+		return 0;
 	walk_greenlets(&c, layout, has_loop);
 	if (!s->greenlets.cnt)
 		return 0;
@@ -92,11 +93,7 @@ static __always_inline int walk_parents(__u32 memory, __u32 layout, bool has_loo
 	part = section_room(s, FRAME_WORDS * s->greenlets.at, FRAME_WORDS);
 	if (part)
 		greenlet_settle(&s->greenlets, (struct frame *)part);
-	CALL_FLAVOUR(has_loop, describe_parts, s->index, layout, s->greenlets.cnt);
-	section_append(&s->record, SECTION_GREENLETS,
-		       s->greenlets.cnt < KRAIT_MAX_GREENLET_PARTS ? s->greenlets.cnt :
-								     KRAIT_MAX_GREENLET_PARTS);
-	return 0;
+	return s->greenlets.cnt;
 }
 
 GLOBAL_FLAVOURS(walk_parents, (__u32 memory, __u32 layout), memory, layout)
@@ -104,7 +101,9 @@ GLOBAL_FLAVOURS(walk_parents, (__u32 memory, __u32 layout), memory, layout)
 static __always_inline void take_greenlets(const struct trigger *t, struct scratch *s,
 					   const struct proc_info *proc)
 {
-	CALL_FLAVOUR(t->has_loop, walk_parents, s->index, proc->layout);
+	__u32 cnt = CALL_FLAVOUR(t->has_loop, walk_parents, s->index, proc->layout);
+
+	append_parts(t, s, proc, SECTION_GREENLETS, at_most(cnt, KRAIT_MAX_GREENLET_PARTS));
 }
 
 #endif /* KRAIT_GREENLET_CHAIN_H */

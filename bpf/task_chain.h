@@ -46,7 +46,10 @@ __weak __noinline int bounded_describe_part(__u32 memory, __u32 layout)
 	return proc ? describe_part(c.s, proc, c.off) : 1;
 }
 
-/* Describes the code objects of the section that comes next. */
+/*
+ * Describes the code objects of the section that comes next. Not called where the parts are found,
+ * because the kernel bounds the sum of the stacks of nested calls.
+ */
 static __always_inline int describe_parts(__u32 memory, __u32 layout, __u32 cnt, bool has_loop)
 {
 	struct describe_ctx d;
@@ -71,6 +74,16 @@ static __always_inline int describe_parts(__u32 memory, __u32 layout, __u32 cnt,
 }
 
 GLOBAL_FLAVOURS(describe_parts, (__u32 memory, __u32 layout, __u32 cnt), memory, layout, cnt)
+
+static __always_inline void append_parts(const struct trigger *t, struct scratch *s,
+					 const struct proc_info *proc, enum record_section section,
+					 __u32 cnt)
+{
+	if (!cnt)
+		return;
+	CALL_FLAVOUR(t->has_loop, describe_parts, s->index, proc->layout, cnt);
+	section_append(&s->record, section, cnt);
+}
 
 /* Settles the part of the chain's last task. */
 static __always_inline void settle_last_task(struct scratch *s)
@@ -127,30 +140,25 @@ static __always_inline __u32 running_task_at(const struct scratch *s)
 	return look_for_tasks(s->index);
 }
 
+/* Returns the number of parts found. */
 static __always_inline int walk_running_task(__u32 memory, __u32 layout, __u64 task_addr,
 					     bool has_loop)
 {
 	const struct task_layout *l;
 	struct proc_info *proc;
 	struct loop_ctx c;
-	__u32 cnt;
 
 	if (!loop_ctx_of(&c, memory, layout))
-		return 1;
+		return 0;
 	proc = sampled_process(c.s);
 	l = proc ? task_layout_of(c.s, proc) : NULL;
 	if (!l)
-		return 1;
+		return 0;
 	task_walk_begin(&c.s->tasks, task_addr, want_task_names);
 	walk_tasks(&c, layout, l, has_loop);
-	cnt = c.s->tasks.cnt;
-	if (!cnt)
-		return 0;
-	settle_last_task(c.s);
-	CALL_FLAVOUR(has_loop, describe_parts, memory, layout, cnt);
-	section_append(&c.s->record, SECTION_TASKS,
-		       cnt < KRAIT_MAX_TASK_PARTS ? cnt : KRAIT_MAX_TASK_PARTS);
-	return 0;
+	if (c.s->tasks.cnt)
+		settle_last_task(c.s);
+	return c.s->tasks.cnt;
 }
 
 GLOBAL_FLAVOURS(walk_running_task, (__u32 memory, __u32 layout, __u64 task_addr), memory, layout,
@@ -161,10 +169,12 @@ static __always_inline void take_tasks(const struct trigger *t, struct scratch *
 {
 	__u32 at = s->record.tstate_addr ? running_task_at(s) : 0;
 	__u64 task_addr = 0;
+	__u32 cnt;
 
 	if (!at || read_user_u64(&task_addr, s->record.tstate_addr + at) || !task_addr)
 		return;
-	CALL_FLAVOUR(t->has_loop, walk_running_task, s->index, proc->layout, task_addr);
+	cnt = CALL_FLAVOUR(t->has_loop, walk_running_task, s->index, proc->layout, task_addr);
+	append_parts(t, s, proc, SECTION_TASKS, at_most(cnt, KRAIT_MAX_TASK_PARTS));
 }
 
 #endif /* KRAIT_TASK_CHAIN_H */
