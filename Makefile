@@ -12,6 +12,7 @@
 #   WERROR=1              warnings are errors, as in .ci/run: new compilers know new warnings
 #   V=1                   show commands; test runs show each test
 #   O=dir                 build elsewhere (default build, build-asan, build-debug ...)
+#   STATIC=1              link everything statically (scripts/static provides the libraries)
 #   DEBUG=1               -O0 for the user side, in build-debug
 #   SAN=address,undefined sanitizers for the user side, in build-asan; SAN=thread in build-tsan
 #   T=pattern             only test files whose path matches the extended regular expression
@@ -77,6 +78,9 @@ FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FEEDER_SRC := tests/fuzz/feeder.c
 
 BPF_OBJ := $(BPF_SRC:bpf/%.c=$(BPF_O)/bpf/%.o)
+# What make dist has compiled, as long as no source is newer: then neither clang nor bpftool is needed.
+RELEASED := $(wildcard bpf/krait.$(BPF_ARCH).skel.h)
+RELEASED := $(if $(RELEASED),$(if $(shell find bpf vmlinux/$(ARCH) -newer $(RELEASED) -name '*.[ch]'),,$(RELEASED)))
 TWIN_OBJ := $(TWIN_SRC:%.c=$(O)/%.o)
 TWIN_SKEL := $(TWIN_SRC:tests/bpf/%.bpf.c=$(O)/gen/%.skel.h)
 SKEL := $(if $(BPF_SRC),$(BPF_O)/gen/krait.skel.h)
@@ -104,17 +108,18 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 $(WARN) -Wno-unknown-warnin
 	-Wno-default-const-init-var-unsafe -D__TARGET_ARCH_$(BPF_ARCH) \
 	-Ivmlinux/$(ARCH) -Ibpf
 
-PKGS := inih ncursesw libbpf libelf libdw liblzma zlib libprotobuf-c libcap libseccomp
+# STATIC=1: everything in one file (scripts/static), what krait otherwise loads when it needs it included.
+PKGS := inih ncursesw libbpf libelf libdw liblzma zlib libprotobuf-c libcap libseccomp $(if $(STATIC),libcurl libmicrohttpd)
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
 # Asked for by the first of hundreds of links.
-PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
+PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(PKGS))$(if $(STATIC), -l:libsupc++.a -static-pie))$(PKG_LIBS)
 OPT := $(if $(DEBUG),-O0,-O2)
 # Without DEBUG enough to name functions and lines of a stack: all of it takes a fifth longer to build.
 DEBUG_INFO := $(if $(DEBUG),-g,-g1)
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 WARN_USER := $(WARN) -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wundef
 # Quoted includes only: user/ and bpf/ must not shadow system headers.
-DEFINES := -D_GNU_SOURCE -DKRAIT_VERSION='"$(VERSION)"' -DKRAIT_SRCDIR='"$(CURDIR)"' \
+DEFINES := -D_GNU_SOURCE $(if $(STATIC),-DKRAIT_STATIC) -DKRAIT_VERSION='"$(VERSION)"' -DKRAIT_SRCDIR='"$(CURDIR)"' \
 	-iquote user -iquote bpf -iquote $(BPF_O)/gen -iquote $(O)/gen
 ALL_CFLAGS = -std=gnu11 $(OPT) $(DEBUG_INFO) $(WARN_USER) $(SAN_FLAGS) $(PKG_CFLAGS) $(DEFINES) \
 	$(CPPFLAGS) $(CFLAGS)
@@ -148,10 +153,18 @@ $(BPF_O)/bpf/krait.bpf.o: $(BPF_OBJ)
 	$(call say,BPFLINK,$@)
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-$(BPF_O)/gen/krait.skel.h: $(BPF_O)/bpf/krait.bpf.o
+ifneq ($(RELEASED),)
+$(BPF_O)/gen/krait.skel.h: $(RELEASED)
+	$(call say,COPY,$@)
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+else
+$(BPF_O)/gen/krait.skel.h: $(BPF_O)/bpf/krait.bpf.o Makefile
 	$(call say,SKEL,$@)
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name krait_bpf > $@
+	$(Q)printf '#define KRAIT_BPF_COMPILER "%s"\n' "$$($(CLANG) --version | sed '1{s/["\\]//g;q}')" >> $@
+endif
 
 # Programs loaded only by tests: each has its own skeleton, named after its file.
 $(O)/gen/%.skel.h: $(O)/tests/bpf/%.bpf.o
@@ -241,7 +254,7 @@ BUILD = $(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 # Sources that no unit test needs: builds for unit tests only omit them. If a test comes to need one, linking fails.
 NO_UNIT = $(wildcard user/doctor/*.c user/look/*.c $(patsubst %,user/cmd/%.c,agent agent_endpoint agent_outputs agent_snapshot \
 	annotate clean convert doctor dump dump_core dump_options dump_print dump_tasks exec exec_options exec_print input list \
-	list_print pager record_report script snapshot_time top top_options top_write))
+	list_print pager record_report script snapshot_time top top_options top_write version))
 # AddressSanitizer sees, too, what null and object-size would report, and these two take a tenth of the build's time.
 # Building at -Og takes three quarters of the time of -O1 (-O2: twice), and tests run as fast. Tests
 # themselves take longer to compile optimised than they would save.
@@ -417,8 +430,16 @@ install: all $(O)/krait.1 ## install into $(DESTDIR)$(PREFIX)
 uninstall: ## remove what install put there
 	$(RM) $(DESTDIR)$(PREFIX)/bin/krait $(DESTDIR)$(MAN)/krait.1
 
-dist: ## krait-VERSION.tar.gz of the committed tree
-	git archive --prefix=krait-$(VERSION)/ -o krait-$(VERSION).tar.gz HEAD
+dist: $(SKEL) ## krait-VERSION.tar.gz of the committed tree and its compiled BPF programs: builds without clang
+	@git diff --quiet HEAD -- bpf vmlinux || { echo 'krait: dist: bpf/ differs from the commit' >&2; exit 1; }
+	@mkdir -p $(O)/dist
+	@cp $(SKEL) $(O)/dist/krait.$(BPF_ARCH).skel.h
+	git archive --prefix=krait-$(VERSION)/bpf/ --add-file=$(O)/dist/krait.$(BPF_ARCH).skel.h \
+		--prefix=krait-$(VERSION)/ -o krait-$(VERSION).tar.gz HEAD
+
+check-dist: dist ## build the tarball without clang on Debian 12, 13 and sid
+	@scripts/install-deps pythons
+	@O=$(O) scripts/check-packages dist
 
 clean: ## remove everything built
 	$(RM) -r build build-asan build-tsan build-debug build-cov build-fuzz build-fuzz-short $(filter-out . ..,$(O))

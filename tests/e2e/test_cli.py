@@ -48,7 +48,7 @@ def fails(tap, name, done, code, *words):
 def check_install(tap):
     """The man page has each option that a command's --help has; what was installed can be removed."""
     commands = re.findall(r"^  ([a-z]+) ", h.run_krait("--help").stdout.split("\n\n")[2], re.M)
-    helps = [h.run_krait(*c.split(), "--help").stdout for c in commands + ["agent snapshot"] if c != "version"]
+    helps = [h.run_krait(*c.split(), "--help").stdout for c in commands + ["agent snapshot"]]
     lines = [o for text in helps for o in re.findall(r"^  (?:    )?-.*", text, re.M)]
     # What an option does is in a column of its own, or behind a name that reaches into it.
     options = [(o[:28] if re.match(r".{28} \S", o) else re.split(r"(?<=\S) {3}", o)[0]).strip() for o in lines]
@@ -65,11 +65,23 @@ def check_install(tap):
             page = f.read()
         told = [line[3:].replace("\\-", "-") for line in re.findall(r"^\.TP\n(.*)", page, re.M)]
         tap.equal(sorted(told), sorted(options), "the man page has all options")
-        tap.ok(all("KRAIT " + c.upper() in page for c in commands if c != "version"), "and all commands")
+        tap.ok(all("KRAIT " + c.upper() in page for c in commands), "and all commands")
         make("uninstall")
         tap.equal([n for _, _, files in os.walk(folder.path) for n in files], [], "make uninstall leaves nothing")
     diff = [text for text in helps if "krait diff [" in text][0]
     tap.ok("--input" not in diff and "-i" in helps[commands.index("report")], "diff does not offer -i, which it refuses")
+
+
+def check_version(tap):
+    """What a report of a fault needs: compilers and libraries, those that are loaded at need included."""
+    with open(os.path.join(h.ROOT, "Makefile"), encoding="utf-8") as f:
+        number = re.search(r"(?m)^VERSION := (.*)", f.read())[1]
+    for arguments in (["version"], ["--version"], ["-V"]):
+        tap.equal(h.run_krait(*arguments).stdout, "krait " + number + "\n", "krait " + arguments[0])
+    told = dict(line.split(None, 1) for line in h.run_krait("version", "-v").stdout.splitlines())
+    tap.ok(told["krait"] == number and "clang version" in told["BPF"] and "libbpf" in told["libraries"] and
+           "libcurl/" in told["sending"] and "libmicrohttpd" in told["listening"] and os.uname().release in told["kernel"],
+           "krait version -v says what it is built of", told)
 
 
 def check_usage(tap):
@@ -454,6 +466,7 @@ def check_list(tap, python):
 
 def main():
     tap = h.Tap()
+    check_version(tap)
     check_usage(tap)
     check_install(tap)
     check_help(tap)

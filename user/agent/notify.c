@@ -1,68 +1,99 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "agent/notify.h"
 
-#include <dlfcn.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "util/log.h"
 
+/* sd_notify(3) defines the protocol: a datagram to the socket that the environment names. */
 struct notify {
-	void *library; /* NULL: nobody listens */
-	int (*say)(int unset_environment, const char *state);
+	struct sockaddr_un address;
+	socklen_t address_len;
+	int fd; /* -1: nobody listens */
 	__u64 watchdog_ns; /* between two signs of life; 0: not wanted */
 	__u64 next_ns;
 	unsigned steps;
 };
 
-/* False if that library lacks a function. */
-static bool bind_library(struct notify *n)
+/* A path, or "@name" in the abstract namespace. */
+static int find_socket(struct notify *n, const char *name)
 {
-	int (*watchdog)(int unset_environment, uint64_t *usec) = NULL;
-	uint64_t usec = 0;
+	size_t len = strlen(name);
 
-	*(void **)&n->say = dlsym(n->library, "sd_notify");
-	*(void **)&watchdog = dlsym(n->library, "sd_watchdog_enabled");
-	if (!n->say || !watchdog)
-		return false;
-	if (watchdog(0, &usec) > 0)
-		n->watchdog_ns = usec * 1000 / 3;
-	return true;
+	if ((*name != '/' && *name != '@') || len < 2 || len >= sizeof(n->address.sun_path))
+		return -EAFNOSUPPORT;
+	n->address.sun_family = AF_UNIX;
+	memcpy(n->address.sun_path, name, len);
+	n->address_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
+	if (*name == '@')
+		n->address.sun_path[0] = '\0';
+	else
+		n->address_len++;
+	n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return n->fd < 0 ? -errno : 0;
+}
+
+/* As sd_watchdog_enabled(3) reads it: three signs of life in that time, if they are wanted of this process. */
+static __u64 watchdog_period(void)
+{
+	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+
+	if (!usec || (pid && strtoll(pid, NULL, 10) != getpid()))
+		return 0;
+	return strtoull(usec, NULL, 10) * 1000 / 3;
+}
+
+static int send_text(const struct notify *n, const char *text)
+{
+	if (sendto(n->fd, text, strlen(text), MSG_NOSIGNAL, (const struct sockaddr *)&n->address,
+		   n->address_len) < 0)
+		return -errno;
+	return 0;
 }
 
 struct notify *notify__new(void)
 {
 	struct notify *n = calloc(1, sizeof(*n));
+	const char *name = getenv("NOTIFY_SOCKET");
+	int err;
 
-	if (!n || !getenv("NOTIFY_SOCKET"))
+	if (!n)
+		return NULL;
+	n->fd = -1;
+	if (!name)
 		return n;
-	n->library = dlopen("libsystemd.so.0", RTLD_NOW | RTLD_LOCAL);
-	if (n->library && bind_library(n))
-		return n;
-	log_warn(NULL, "krait cannot tell systemd that it is ready: libsystemd.so.0 is "
-		       "missing (use Type=exec)");
-	if (n->library)
-		dlclose(n->library);
-	n->library = NULL;
+	err = find_socket(n, name);
+	if (!err)
+		err = send_text(n, "STATUS=starting");
+	if (err)
+		log_warn(NULL,
+			 "krait cannot tell systemd that it is ready: NOTIFY_SOCKET is %s: %s",
+			 name, strerror(-err));
+	n->watchdog_ns = watchdog_period();
 	return n;
 }
 
 void notify__free(struct notify *n)
 {
-	if (!n)
-		return;
-	if (n->library)
-		dlclose(n->library);
+	if (n && n->fd >= 0)
+		close(n->fd);
 	free(n);
 }
 
 void notify__say(struct notify *n, const char *text)
 {
-	if (n->library)
-		n->say(0, text);
+	if (n->fd >= 0)
+		(void)send_text(n, text);
 }
 
 /* The first step comes before the first sample. */

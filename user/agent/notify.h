@@ -10,7 +10,7 @@
 
 struct notify;
 
-/* Loads libsystemd, if it exists and somebody listens. NULL: out of memory. */
+/* Warns if somebody wants to listen and cannot be reached. NULL: out of memory. */
 struct notify *notify__new(void);
 void notify__free(struct notify *n);
 /* A line for sd_notify(3), "READY=1". */

@@ -19,5 +19,6 @@ int cmd_top(int argc, char **argv);
 int cmd_agent(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_clean(int argc, char **argv);
+int cmd_version(int argc, char **argv);
 
 #endif /* KRAIT_CMD_COMMANDS_H */

@@ -14,6 +14,7 @@
 #include "cmd/roles.h"
 #include "util/environment.h"
 #include "util/error.h"
+#include "util/library.h"
 #include "util/log.h"
 #include "util/nearest.h"
 #include "util/sudo_user.h"
@@ -53,6 +54,8 @@ static const struct command {
 	{ "annotate", "krait annotate", "print source lines with their samples", cmd_annotate },
 	{ "diff", "krait diff", "compare two captures", cmd_diff },
 	{ "clean", "krait clean", "remove files that recordings left behind", cmd_clean },
+	{ "version", "krait version", "print the version; -v: what krait is built of",
+	  cmd_version },
 };
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
 
@@ -64,8 +67,7 @@ static int print_usage(FILE *out)
 	      out);
 	for (size_t i = 0; i < COMMAND_CNT; i++)
 		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
-	fputs("  version  print the version\n\n"
-	      "\"krait PID\" records a process, as \"krait record -p PID\".\n\n"
+	fputs("\n\"krait PID\" records a process, as \"krait record -p PID\".\n\n"
 	      "Examples:\n"
 	      "  sudo krait record -a -d 10s\n"
 	      "  sudo krait record -p PID -o out.folded && krait report out.folded\n"
@@ -164,6 +166,7 @@ int main(int argc, char **argv)
 	struct error err;
 
 	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+	library_prepare();
 	if (role)
 		return role_main(role);
 	printed_at_exit();
@@ -185,10 +188,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
 		return print_usage(stdout);
-	if (!strcmp(name, "--version") || !strcmp(name, "-V") || !strcmp(name, "version")) {
-		puts("krait " KRAIT_VERSION);
-		return EXIT_CODE_OK;
-	}
+	if (!strcmp(name, "--version") || !strcmp(name, "-V"))
+		name = "version";
 	command = find_command(name);
 	if (!command)
 		return EXIT_CODE_USAGE;

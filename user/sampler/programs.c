@@ -249,3 +249,8 @@ int programs_attach(struct krait_bpf *skel, bool mappings, struct error *err)
 	return error_set(err, errno, EXIT_CODE_KERNEL, "cannot follow process events: %s",
 			 strerror(errno));
 }
+
+const char *programs_compiler(void)
+{
+	return KRAIT_BPF_COMPILER;
+}

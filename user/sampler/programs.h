@@ -42,4 +42,7 @@ int programs_load(struct krait_bpf *skel, struct error *err)
 int programs_attach(struct krait_bpf *skel, bool mappings, struct error *err)
 	__attribute__((warn_unused_result, nonnull));
 
+/* What has compiled them, as that compiler calls itself. */
+const char *programs_compiler(void);
+
 #endif /* KRAIT_SAMPLER_PROGRAMS_H */

@@ -9,6 +9,7 @@
 
 /* The functions used from it. */
 struct httpd_library {
+	const char *(*version)(void);
 	struct MHD_Daemon *(*start_daemon)(unsigned flags, __UINT16_TYPE__ port,
 					   MHD_AcceptPolicyCallback accept, void *accept_ctx,
 					   MHD_AccessHandlerCallback handler, void *ctx, ...);

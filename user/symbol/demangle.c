@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "symbol/demangle.h"
 
-#include <dlfcn.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,38 +10,43 @@
 #include "symbol/rust_name.h"
 #include "symbol/rust_old.h"
 #include "util/cleanup.h"
+#include "util/library.h"
 
 /* Longer names are left alone: templates can make names that take minutes. */
 #define MANGLED_MAX 4096
 
-typedef char *(*demangle_fn)(const char *name, char *buf, size_t *len, int *status);
+struct library {
+	char *(*demangle)(const char *name, char *buf, size_t *len, int *status);
+};
 
-/* Opened once and never closed. */
-static demangle_fn find_function(void)
+char *__cxa_demangle(const char *name, char *buf, size_t *len, int *status);
+
+/* Loaded once. */
+static const struct library *find_library(void)
 {
-	static demangle_fn function;
+	static const char *const names[] = { "libstdc++.so.6", NULL };
+	static const struct library_function functions[] = {
+		LIBRARY_FUNCTION(__cxa_demangle, struct library, demangle),
+	};
+	static struct library library;
 	static int tried;
-	void *library;
 
-	if (tried++)
-		return function;
-	library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
-	if (library)
-		*(void **)&function = dlsym(library, "__cxa_demangle");
-	return function;
+	if (!tried++ && library_load(&library, names, functions, 1))
+		library.demangle = NULL;
+	return library.demangle ? &library : NULL;
 }
 
 /* C++ and Rust's older mangling; NULL: neither. LLVM's suffix ".llvm.123" is not part of the name. */
 static char *cpp_name(const char *name)
 {
-	demangle_fn function = find_function();
+	const struct library *library = find_library();
 	const char *behind = strstr(name, ".llvm.");
 	cleanup_free char *mangled = strndup(name, behind ? (size_t)(behind - name) : strlen(name));
 	char *plain = NULL;
 	int status;
 
-	if (function && mangled)
-		plain = function(mangled, NULL, NULL, &status);
+	if (library && mangled)
+		plain = library->demangle(mangled, NULL, NULL, &status);
 	if (plain && !rust_name_old(plain))
 		cpp_name_shorten(plain);
 	return plain;
@@ -79,5 +83,10 @@ char *demangle(const char *name, bool *ret_wrapper)
 
 void demangle_prepare(void)
 {
-	find_function();
+	find_library();
+}
+
+bool demangle_knows_cpp(void)
+{
+	return find_library() != NULL;
 }

@@ -21,4 +21,7 @@ char *demangle(const char *name, bool *ret_wrapper) __attribute__((warn_unused_r
 /* Loads the library now, for a process that cannot open files later. */
 void demangle_prepare(void);
 
+/* Are C++ names readable here, by libstdc++? */
+bool demangle_knows_cpp(void);
+
 #endif /* KRAIT_SYMBOL_DEMANGLE_H */

@@ -5,6 +5,8 @@
 
 #include "util/library.h"
 
+#define AT(function, member) LIBRARY_FUNCTION(function, struct curl_library, member)
+
 const char *const curl_library_reads[] = {
 	"/etc/resolv.conf",
 	"/etc/hosts",
@@ -31,21 +33,22 @@ int curl_library_load(struct curl_library *c)
 {
 	static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4", NULL };
 	static const struct library_function functions[] = {
-		{ "curl_easy_init", offsetof(struct curl_library, easy_init) },
-		{ "curl_easy_setopt", offsetof(struct curl_library, easy_setopt) },
-		{ "curl_easy_getinfo", offsetof(struct curl_library, easy_getinfo) },
-		{ "curl_easy_perform", offsetof(struct curl_library, easy_perform) },
-		{ "curl_easy_cleanup", offsetof(struct curl_library, easy_cleanup) },
-		{ "curl_easy_strerror", offsetof(struct curl_library, easy_strerror) },
-		{ "curl_multi_init", offsetof(struct curl_library, multi_init) },
-		{ "curl_multi_add_handle", offsetof(struct curl_library, multi_add_handle) },
-		{ "curl_multi_remove_handle", offsetof(struct curl_library, multi_remove_handle) },
-		{ "curl_multi_perform", offsetof(struct curl_library, multi_perform) },
-		{ "curl_multi_poll", offsetof(struct curl_library, multi_poll) },
-		{ "curl_multi_info_read", offsetof(struct curl_library, multi_info_read) },
-		{ "curl_multi_cleanup", offsetof(struct curl_library, multi_cleanup) },
-		{ "curl_slist_append", offsetof(struct curl_library, slist_append) },
-		{ "curl_slist_free_all", offsetof(struct curl_library, slist_free_all) },
+		AT(curl_version, version),
+		AT(curl_easy_init, easy_init),
+		AT(curl_easy_setopt, easy_setopt),
+		AT(curl_easy_getinfo, easy_getinfo),
+		AT(curl_easy_perform, easy_perform),
+		AT(curl_easy_cleanup, easy_cleanup),
+		AT(curl_easy_strerror, easy_strerror),
+		AT(curl_multi_init, multi_init),
+		AT(curl_multi_add_handle, multi_add_handle),
+		AT(curl_multi_remove_handle, multi_remove_handle),
+		AT(curl_multi_perform, multi_perform),
+		AT(curl_multi_poll, multi_poll),
+		AT(curl_multi_info_read, multi_info_read),
+		AT(curl_multi_cleanup, multi_cleanup),
+		AT(curl_slist_append, slist_append),
+		AT(curl_slist_free_all, slist_free_all),
 	};
 
 	return library_load(c, names, functions, sizeof(functions) / sizeof(functions[0]));

@@ -10,6 +10,7 @@
 
 /* The functions that we use. */
 struct curl_library {
+	char *(*version)(void);
 	CURL *(*easy_init)(void);
 	CURLcode (*easy_setopt)(CURL *handle, CURLoption option, ...);
 	CURLcode (*easy_getinfo)(CURL *handle, CURLINFO info, ...);
