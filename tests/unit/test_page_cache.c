@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * test_page_cache.c - the same bytes as without a cache, each page read once until the cache is
- * cleared.
+ * cleared, which gives its memory back.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,11 +79,47 @@ static void a_page_is_read_once(void **state)
 	page_cache__free(c);
 }
 
+/* Pages of memory that this process has. */
+static long resident(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	long size = 0, pages = 0;
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%ld %ld", &size, &pages), 2);
+	fclose(f);
+	return pages;
+}
+
+static void a_cleared_one_takes_little_memory(void **state)
+{
+	static struct source s;
+	const struct memory memory = { .read = read_source, .ctx = &s };
+	struct page_cache *c;
+	long before, full;
+	char got;
+
+	for (size_t i = 0; i < SIZE; i += 4096)
+		s.bytes[i] = 1;
+	before = resident();
+	c = page_cache__new(&memory);
+	page_cache__clear(c);
+	assert_true(resident() - before < 100);
+	for (unsigned i = 1; i <= 200; i++)
+		assert_int_equal(memory_read(page_cache__memory(c), BASE + i * 4096, &got, 1), 0);
+	full = resident();
+	assert_true(full - before >= 200);
+	page_cache__clear(c);
+	assert_true(full - resident() >= 180);
+	page_cache__free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_says_what_the_memory_says),
 		cmocka_unit_test(a_page_is_read_once),
+		cmocka_unit_test(a_cleared_one_takes_little_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

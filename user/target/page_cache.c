@@ -3,43 +3,45 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define PAGE 4096ULL
 #define PAGES 256
 /* Pages to read at once. */
 #define FETCH_MAX 8U
+/* Pages whose memory stays for what comes after page_cache__clear(). */
+#define KEPT_MAX 16U
 
-struct page {
-	__u64 number; /* number of the page + 1; 0: none */
-	char bytes[PAGE];
-};
-
+/* The numbers are apart from the bytes, so a place that was never needed takes no memory. */
 struct page_cache {
 	const struct memory *from;
 	struct memory memory;
-	struct page pages[PAGES];
+	__u64 numbers[PAGES]; /* number of the page at that place + 1; 0: none */
+	char (*bytes)[PAGE];
+	unsigned used; /* places that take memory, at most */
 };
 
 /* Neither neighbours nor addresses a power of two apart collide. */
-static struct page *place_of(struct page_cache *c, __u64 number)
+static unsigned place_of(__u64 number)
 {
-	return &c->pages[(number ^ number >> 8 ^ number >> 16) % PAGES];
+	return (number ^ number >> 8 ^ number >> 16) % PAGES;
 }
 
 /* Reads bytes of one page. */
 static int read_part(struct page_cache *c, __u64 addr, void *buf, size_t len)
 {
 	const __u64 number = addr / PAGE;
-	struct page *p = place_of(c, number);
+	const unsigned place = place_of(number);
 
-	if (p->number != number + 1) {
-		p->number = 0;
+	if (c->numbers[place] != number + 1) {
+		c->numbers[place] = 0;
+		c->used++;
 		/* A page that cannot be read as a whole, perhaps because its file was truncated. */
-		if (memory_read(c->from, number * PAGE, p->bytes, PAGE))
+		if (memory_read(c->from, number * PAGE, c->bytes[place], PAGE))
 			return memory_read(c->from, addr, buf, len);
-		p->number = number + 1;
+		c->numbers[place] = number + 1;
 	}
-	memcpy(buf, p->bytes + addr % PAGE, len);
+	memcpy(buf, c->bytes[place] + addr % PAGE, len);
 	return 0;
 }
 
@@ -69,6 +71,11 @@ struct page_cache *page_cache__new(const struct memory *from)
 
 	if (!c)
 		return NULL;
+	c->bytes = aligned_alloc(PAGE, sizeof(*c->bytes) * PAGES);
+	if (!c->bytes) {
+		free(c);
+		return NULL;
+	}
 	c->from = from;
 	c->memory = (struct memory){ .read = read_cached, .ctx = c };
 	return c;
@@ -76,6 +83,9 @@ struct page_cache *page_cache__new(const struct memory *from)
 
 void page_cache__free(struct page_cache *c)
 {
+	if (!c)
+		return;
+	free(c->bytes);
 	free(c);
 }
 
@@ -94,15 +104,20 @@ void page_cache__fetch(struct page_cache *c, __u64 addr, unsigned cnt)
 	if (memory_read(c->from, number * PAGE, bytes, cnt * PAGE))
 		return;
 	for (unsigned i = 0; i < cnt; i++) {
-		struct page *p = place_of(c, number + i);
+		const unsigned place = place_of(number + i);
 
-		p->number = number + i + 1;
-		memcpy(p->bytes, bytes + i * PAGE, PAGE);
+		c->numbers[place] = number + i + 1;
+		c->used++;
+		memcpy(c->bytes[place], bytes + i * PAGE, PAGE);
 	}
 }
 
 void page_cache__clear(struct page_cache *c)
 {
-	for (int i = 0; i < PAGES; i++)
-		c->pages[i].number = 0;
+	memset(c->numbers, 0, sizeof(c->numbers));
+	if (c->used <= KEPT_MAX)
+		return;
+	/* It stays allocated; if this fails, it stays in memory, too. */
+	(void)!madvise(c->bytes, sizeof(*c->bytes) * PAGES, MADV_DONTNEED);
+	c->used = 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * page_cache.h - memory of which each page is read once: for many small reads close together. What
- * was read stays the same until page_cache__clear().
+ * was read stays the same until page_cache__clear(), which gives back most of the memory.
  */
 #ifndef KRAIT_TARGET_PAGE_CACHE_H
 #define KRAIT_TARGET_PAGE_CACHE_H

@@ -204,9 +204,9 @@ int names_reader__read(struct names_reader *r, int dir, int mem, const struct py
 	for (__u32 i = 0; i < ask->cnt; i++)
 		r->thread_ptrs[i] = ask->threads[i].thread_ptr;
 	object_layout_of(&r->layout, offsets);
+	err = read_all(r);
 	page_cache__clear(r->first);
 	page_cache__clear(r->again);
-	err = read_all(r);
 	if (!err)
 		put_names(r, dir);
 	ret->took_ns = cpu_ns() - begin_ns;
