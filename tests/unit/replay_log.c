@@ -85,6 +85,8 @@ static bool same_request(const struct probe_request *a, const struct probe_reque
 	switch ((enum probe_op)a->op) {
 	case PROBE_READ:
 		return is_within(a, b);
+	case PROBE_TRAIL:
+		return a->read.addr == b->read.addr;
 	case PROBE_FILE:
 		return a->file.start == b->file.start && a->file.inode == b->file.inode;
 	case PROBE_DEBUG:

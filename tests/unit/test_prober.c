@@ -247,6 +247,87 @@ static void memory_is_read_through_it(void **state)
 	prober__free(p);
 }
 
+static size_t trails, reads;
+
+static void count_reads(void *ctx, const struct probe_request *r, int result, const void *data,
+			size_t len, const int fds[PROBE_FDS_MAX])
+{
+	trails += r->op == PROBE_TRAIL;
+	reads += r->op == PROBE_READ;
+}
+
+/* One object whose pointers lead to others: whole, to the end of what is mapped, to nothing, and to what says it is another's. */
+static void what_an_object_leads_to_comes_with_it(void **state)
+{
+	static const char name[100] = "name", late[100] = "late";
+	static struct {
+		const void *to[4];
+	} object;
+	const __u64 addr = (__u64)(uintptr_t)&object;
+	struct memory_trail trail = { .len = sizeof(object),
+				      .cnt = 3,
+				      .to = { { 0, 100 }, { 8, 100 }, { 24, 100 } } };
+	char *pages =
+		mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct prober *p = new_prober();
+	const struct memory *m;
+	struct probed *probed;
+	char got[200];
+	__u64 ticks;
+	pid_t pid;
+
+	trails = reads = 0;
+	assert_true(pages != MAP_FAILED);
+	munmap(pages + PAGE, PAGE);
+	memset(pages, 7, PAGE);
+	object.to[0] = name;
+	object.to[1] = pages + PAGE - 60;
+	object.to[2] = late;
+	object.to[3] = (const void *)8;
+	pid = process_fork_waiting(NOBODY, NOBODY);
+	assert_int_equal(process_start_ticks(pid, &ticks), 0);
+	probed = probed__open(p, pid, ticks, (struct probe_image){ 0 });
+	m = probed__memory(probed);
+	prober__tap(p, count_reads, NULL);
+	memory_expect(m, addr, &trail);
+	assert_int_equal(memory_read(m, addr, got, sizeof(object)), 0);
+	assert_memory_equal(got, &object, sizeof(object));
+	assert_int_equal(memory_read(m, (__u64)(uintptr_t)name + 2, got, 98), 0);
+	assert_memory_equal(got, name + 2, 98);
+	assert_int_equal(memory_read(m, (__u64)(uintptr_t)object.to[1], got, 60), 0);
+	assert_memory_equal(got, object.to[1], 60);
+	assert_int_equal(trails, 1);
+	assert_int_equal(reads, 0);
+	/* What did not come with it is read by itself. */
+	assert_int_equal(memory_read(m, (__u64)(uintptr_t)object.to[1], got, 61), -EFAULT);
+	assert_int_equal(memory_read(m, 8, got, 8), -EFAULT);
+	assert_int_equal(memory_read(m, (__u64)(uintptr_t)late, got, 8), 0);
+	assert_memory_equal(got, late, 8);
+	assert_int_equal(reads, 3);
+	/* Nothing is kept afterwards, nor after what cannot be read. */
+	memory_expect(m, 0, NULL);
+	assert_int_equal(memory_read(m, addr, got, 8), 0);
+	memory_expect(m, addr, &trail);
+	memory_expect(m, 8, &trail);
+	assert_int_equal(memory_read(m, addr, got, 8), 0);
+	assert_int_equal(reads, 5);
+	/* Pointers and sizes beyond the object or an answer. */
+	trail.to[0].offset = sizeof(object) - 7;
+	memory_expect(m, addr, &trail);
+	trail.to[0].offset = 0;
+	trail.to[0].size = PROBE_READ_MAX;
+	memory_expect(m, addr, &trail);
+	trail.to[0].size = 100;
+	trail.cnt = MEMORY_TRAIL_MAX + 1;
+	memory_expect(m, addr, &trail);
+	assert_int_equal(memory_read(m, addr, got, 8), 0);
+	assert_int_equal(reads, 6);
+	end(pid);
+	probed__free(probed);
+	prober__free(p);
+	munmap(pages, PAGE);
+}
+
 static void a_prober_that_dies_costs_one_answer(void **state)
 {
 	struct prober *p = new_prober();
@@ -455,6 +536,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(many_are_asked_at_once),
 		cmocka_unit_test(who_is_forgotten_is_not_called),
 		cmocka_unit_test(memory_is_read_through_it),
+		cmocka_unit_test(what_an_object_leads_to_comes_with_it),
 		cmocka_unit_test(a_prober_that_dies_costs_one_answer),
 		cmocka_unit_test(who_hangs_its_readers_keeps_nobody_else_waiting),
 		cmocka_unit_test(after_a_few_the_owner_is_left_alone_but_not_root),

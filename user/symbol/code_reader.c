@@ -62,6 +62,38 @@ static int read_generation(struct code_reader *r, const struct code_query *q, __
 	return 0;
 }
 
+/* Lengths of names and line tables to expect: nearly all are shorter; longer ones are read by themselves. */
+#define NAME_EXPECTED 1024
+#define TABLE_EXPECTED 8192
+
+/* Reads the head, and expects the body; forget() ends that. */
+static int read_head(struct code_reader *r, __u64 code_addr, struct code_head *ret)
+{
+	const struct py_offsets *o = &r->offsets;
+	const __s32 name = o->code.qualname == PYOFF_ABSENT ? o->code.name : o->code.qualname;
+	const struct {
+		__s32 offset;
+		__u32 size;
+	} pointers[MEMORY_TRAIL_MAX] = { { name, NAME_EXPECTED },
+					 { o->code.filename, NAME_EXPECTED },
+					 { o->code.linetable, TABLE_EXPECTED } };
+	struct memory_trail trail = { .len = (__u32)PYOFF_CODE_WINDOW(o) };
+
+	for (unsigned i = 0; i < MEMORY_TRAIL_MAX; i++) {
+		if (pointers[i].offset < 0 || (__u32)pointers[i].offset + 8 > trail.len)
+			continue;
+		trail.to[trail.cnt].offset = (__u32)pointers[i].offset;
+		trail.to[trail.cnt++].size = pointers[i].size;
+	}
+	memory_expect(&r->memory, code_addr, &trail);
+	return code_head_read(&r->memory, o, code_addr, ret);
+}
+
+static void forget(struct code_reader *r)
+{
+	memory_expect(&r->memory, 0, NULL);
+}
+
 bool code_reader_is_proved(const struct code_reader *r, const struct code_entry *e,
 			   const struct code_query *q)
 {
@@ -88,7 +120,8 @@ int code_reader_revalidate(struct code_reader *r, const struct code_query *q, st
 		if (err)
 			return err;
 	}
-	err = code_head_read(&r->memory, &r->offsets, q->code_addr, &head);
+	err = read_head(r, q->code_addr, &head);
+	forget(r);
 	if (err)
 		return err;
 	r->revalidations++;
@@ -102,14 +135,14 @@ int code_reader_revalidate(struct code_reader *r, const struct code_query *q, st
 	return 1;
 }
 
-int code_reader_read(struct code_reader *r, const struct code_query *q, struct code_entry *e,
-		     bool *ret_proved)
+static int read_entry(struct code_reader *r, const struct code_query *q, struct code_entry *e,
+		      bool *ret_proved)
 {
 	struct code_head again;
 	__u64 generation = 0;
 	int err;
 
-	err = code_head_read(&r->memory, &r->offsets, q->code_addr, &e->head);
+	err = read_head(r, q->code_addr, &e->head);
 	if (err)
 		return err;
 	if (q->fingerprint && e->head.fingerprint != q->fingerprint)
@@ -136,9 +169,18 @@ int code_reader_read(struct code_reader *r, const struct code_query *q, struct c
 		return 0;
 	}
 	*ret_proved = q->fingerprint || !has_generation(r);
-	err = code_head_read(&r->memory, &r->offsets, q->code_addr, &again);
+	err = read_head(r, q->code_addr, &again);
 	if (!err && (!again.alive || !code_head_equal(&again, &e->head)))
 		err = -EAGAIN;
+	return err;
+}
+
+int code_reader_read(struct code_reader *r, const struct code_query *q, struct code_entry *e,
+		     bool *ret_proved)
+{
+	int err = read_entry(r, q, e, ret_proved);
+
+	forget(r);
 	return err;
 }
 
@@ -197,7 +239,8 @@ int code_reader_opcodes(struct code_reader *r, const struct code_entry *e, __u8 
 	if (!err)
 		err = memory_read(&r->memory, addr, units, 2 * (size_t)unit_cnt);
 	if (!err)
-		err = code_head_read(&r->memory, &r->offsets, e->code_addr, &now);
+		err = read_head(r, e->code_addr, &now);
+	forget(r);
 	if (err)
 		return err;
 	if (!now.alive || !code_head_equal(&now, &e->head))

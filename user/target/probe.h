@@ -22,6 +22,7 @@
 #include "target/probe_threads.h"
 #include "target/process_info.h"
 #include "target/published.h"
+#include "util/memory.h"
 #include "worker/channel.h"
 
 /* Bytes of memory in one answer. */
@@ -33,6 +34,7 @@ enum probe_op {
 	PROBE_IDENTIFY = 1, /* by pid. Answer: a struct probe_found and its three descriptors */
 	PROBE_OPEN, /* the same for an image that is known: only ids and context */
 	PROBE_READ, /* mem. Answer: the bytes */
+	PROBE_TRAIL, /* mem. Answer: a struct probe_trail, as far as used */
 	PROBE_MAPS, /* dir. Answer: a descriptor of a list (probe_maps.h) */
 	PROBE_FILE, /* dir. Answer: a struct probe_file and a descriptor of a mapped file */
 	PROBE_DEBUG, /* dir. Answer: a descriptor of a file in its root, debug_file_open() */
@@ -87,6 +89,7 @@ struct probe_request {
 		__u64 addr;
 		__u32 len;
 	} read;
+	struct memory_trail trail; /* from read.addr */
 	struct {
 		__u64 start, end; /* of the mapping */
 		__u64 inode;
@@ -123,6 +126,15 @@ struct probe_found {
 	char cgroups[CGROUP_TEXT_MAX];
 };
 
+/* The object, and what its pointers lead to as far as it could be read; the bytes are one after another. */
+struct probe_trail {
+	struct {
+		__u64 addr;
+		__u64 len;
+	} pieces[1 + MEMORY_TRAIL_MAX];
+	__u8 bytes[PROBE_READ_MAX - 16 * (1 + MEMORY_TRAIL_MAX)];
+};
+
 struct probe_file {
 	struct file_id id;
 	bool remote; /* as open_file_is_remote(), or only in the process's memory (mapped_image.h) */
@@ -139,6 +151,7 @@ struct probe_message {
 		struct claims claims;
 		struct greenlet_place greenlet_place;
 		struct probe_names names;
+		struct probe_trail trail;
 		__u8 bytes[PROBE_READ_MAX];
 	}; /* only head.len bytes are sent */
 };

@@ -36,6 +36,8 @@ struct probed {
 	void *buf; /* NULL: nobody waits for it any more */
 	size_t size, len;
 	int came; /* a descriptor; -1: none */
+
+	struct probe_trail *trail; /* what reads are answered from (memory_expect()); NULL: nothing */
 };
 
 static int read_nothing(void *ctx, __u64 addr, void *buf, size_t len)
@@ -87,6 +89,7 @@ static void on_opened(void *ctx, int result, const void *data, size_t len, int f
 }
 
 static int probed_read(void *ctx, __u64 addr, void *buf, size_t len);
+static void probed_expect(void *ctx, __u64 addr, const struct memory_trail *trail);
 
 static struct probed *make(struct prober *prober, pid_t pid, __u64 start_ticks)
 {
@@ -94,7 +97,7 @@ static struct probed *make(struct prober *prober, pid_t pid, __u64 start_ticks)
 
 	if (!p)
 		return NULL;
-	p->memory = (struct memory){ .read = probed_read, .ctx = p };
+	p->memory = (struct memory){ .read = probed_read, .expect = probed_expect, .ctx = p };
 	p->prober = prober;
 	p->pid = pid;
 	p->start_ticks = start_ticks;
@@ -144,6 +147,7 @@ void probed__free(struct probed *p)
 		cleanup_close_(&p->fds[i]);
 	cleanup_close_(&p->came);
 	free(p->cgroups);
+	free(p->trail);
 	free(p);
 }
 
@@ -240,10 +244,57 @@ static int call(struct probed *p, struct probe_request *r, unsigned fd, void *bu
 	return call_with(p, r, fd, 1, buf, size);
 }
 
+/* NULL: it has to be asked for. */
+static const __u8 *find_read(const struct probe_trail *t, __u64 addr, size_t len)
+{
+	const __u8 *bytes = t ? t->bytes : NULL;
+
+	for (unsigned i = 0; t && i <= MEMORY_TRAIL_MAX; bytes += t->pieces[i++].len)
+		if (addr - t->pieces[i].addr < t->pieces[i].len &&
+		    len <= t->pieces[i].len - (addr - t->pieces[i].addr))
+			return bytes + (addr - t->pieces[i].addr);
+	return NULL;
+}
+
+/* Are all pieces among the bytes that came? */
+static bool is_whole_trail(const struct probe_trail *t, size_t len)
+{
+	__u64 room = sizeof(t->bytes);
+
+	if (len < offsetof(struct probe_trail, bytes))
+		return false;
+	room = len - offsetof(struct probe_trail, bytes);
+	for (unsigned i = 0; i <= MEMORY_TRAIL_MAX; room -= t->pieces[i++].len)
+		if (t->pieces[i].len > room)
+			return false;
+	return true;
+}
+
+static void probed_expect(void *ctx, __u64 addr, const struct memory_trail *trail)
+{
+	struct probe_request r = { .op = PROBE_TRAIL, .read.addr = addr };
+	struct probed *p = ctx;
+
+	cleanup_free_(&p->trail);
+	p->trail = NULL;
+	if (!trail)
+		return;
+	r.trail = *trail;
+	p->trail = malloc(sizeof(*p->trail));
+	if (p->trail &&
+	    (call(p, &r, MEM_FD, p->trail, sizeof(*p->trail)) || !is_whole_trail(p->trail, p->len)))
+		probed_expect(p, 0, NULL);
+}
+
 static int probed_read(void *ctx, __u64 addr, void *buf, size_t len)
 {
 	struct probed *p = ctx;
+	const __u8 *have = find_read(p->trail, addr, len);
 
+	if (have) {
+		memcpy(buf, have, len);
+		return 0;
+	}
 	for (size_t done = 0; done < len;) {
 		size_t part = len - done < PROBE_READ_MAX ? len - done : PROBE_READ_MAX;
 		struct probe_request r = { .op = PROBE_READ, .read = { addr + done, (__u32)part } };

@@ -34,6 +34,7 @@
 
 /* After this long without a request it closes the files that it holds. */
 #define IDLE_MS 60000
+#define PAGE_SIZE 4096
 
 struct server {
 	int channel;
@@ -163,6 +164,40 @@ static int answer_read(struct server *s, const struct probe_request *r, int mem)
 	result = remote_read_fd(mem, r->read.addr, s->answer.bytes, r->read.len);
 	s->answer.head.len = result ? 0 : r->read.len;
 	return result;
+}
+
+static int answer_trail(struct server *s, const struct probe_request *r, int mem)
+{
+	struct probe_trail *t = &s->answer.trail;
+	__u64 used = r->trail.len, addr;
+	int err;
+
+	*t = (struct probe_trail){ .pieces[0] = { r->read.addr, r->trail.len } };
+	if (used > sizeof(t->bytes) || r->trail.cnt > MEMORY_TRAIL_MAX)
+		return -EINVAL;
+	err = remote_read_fd(mem, r->read.addr, t->bytes, used);
+	if (err)
+		return err;
+	for (__u32 i = 0; i < r->trail.cnt; i++) {
+		__u64 size = r->trail.to[i].size;
+
+		if (r->trail.to[i].offset + sizeof(addr) > r->trail.len ||
+		    size > sizeof(t->bytes) - used)
+			return -EINVAL;
+		memcpy(&addr, t->bytes + r->trail.to[i].offset, sizeof(addr));
+		/* What is readable may end with its page. */
+		if (remote_read_fd(mem, addr, t->bytes + used, size)) {
+			size = PAGE_SIZE - addr % PAGE_SIZE < size ? PAGE_SIZE - addr % PAGE_SIZE :
+								     0;
+			if (!size || remote_read_fd(mem, addr, t->bytes + used, size))
+				continue;
+		}
+		t->pieces[1 + i].addr = addr;
+		t->pieces[1 + i].len = size;
+		used += size;
+	}
+	s->answer.head.len = (__u32)(offsetof(struct probe_trail, bytes) + used);
+	return 0;
 }
 
 /*
@@ -374,6 +409,8 @@ static int answer(struct server *s, const struct probe_request *r, const int *fd
 		return answer_published(s, r);
 	case PROBE_READ:
 		return fd_cnt == 1 ? answer_read(s, r, fds[0]) : -EINVAL;
+	case PROBE_TRAIL:
+		return fd_cnt == 1 ? answer_trail(s, r, fds[0]) : -EINVAL;
 	case PROBE_MAPS:
 	case PROBE_FILE:
 	case PROBE_DEBUG:

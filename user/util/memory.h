@@ -11,15 +11,41 @@
 #include <linux/types.h>
 #include <stddef.h>
 
+#define MEMORY_TRAIL_MAX 3
+
+/*
+ * What a reader of an object will need: len bytes of the object, and up to size bytes of what each
+ * pointer at an offset in it leads to.
+ */
+struct memory_trail {
+	__u32 len;
+	__u32 cnt;
+	struct {
+		__u32 offset, size;
+	} to[MEMORY_TRAIL_MAX];
+};
+
 struct memory {
 	/* Reads exactly len bytes at addr into buf. Returns 0, -EFAULT, -ESRCH or -EPERM. */
 	int (*read)(void *ctx, __u64 addr, void *buf, size_t len);
 	void *ctx;
+	/*
+	 * Where each read is a message to another process: reads all of that now, at once, and
+	 * answers later reads from it, until the next call; trail NULL: only ends that. May be NULL.
+	 */
+	void (*expect)(void *ctx, __u64 addr, const struct memory_trail *trail);
 };
 
 static inline int memory_read(const struct memory *m, __u64 addr, void *buf, size_t len)
 {
 	return m->read(m->ctx, addr, buf, len);
+}
+
+static inline void memory_expect(const struct memory *m, __u64 addr,
+				 const struct memory_trail *trail)
+{
+	if (m->expect)
+		m->expect(m->ctx, addr, trail);
 }
 
 #endif /* KRAIT_UTIL_MEMORY_H */
