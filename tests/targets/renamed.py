@@ -7,11 +7,14 @@ name, file, line: a function with another name, file, or line of its loop; each 
 replace: a copy of one code object with another name (code.replace), 3.8 and later
 caller: the function that changes only calls another, which does the work
 reload: a module whose source is edited and loaded again
+parent: the function that changes waits for the greenlet that it has switched to (needs greenlet)
+awaiter: the function that changes is a coroutine and awaits the task that does the work (3.14 and later)
 interpreter: the same program, but for its function's name, in a new sub-interpreter each time (3.13 and later)
 
 Prints one line for each: "mode name file line began ended", in ns of CLOCK_MONOTONIC; line of its loop, or of its call.
 """
 import array
+import asyncio
 import importlib
 import os
 import sys
@@ -41,17 +44,32 @@ def gap(i):
 
 
 def name_of(i):
-    return "f_%04d" % i if mode in ("name", "caller", "replace", "interpreter") else "f"
+    return "f_%04d" % i if mode in ("name", "caller", "parent", "awaiter", "replace", "interpreter") else "f"
 
 
 def file_of(i):
     return "/srv/cell_%04d.py" % i if mode == "file" else "/srv/cell.py"
 
 
+def child_forever(end, tt):
+    while True:
+        burn(end, tt)
+        end, tt = greenlet.getcurrent().parent.switch()
+
+
+async def child_task(end, tt):
+    burn(end, tt)
+
+
 def make(i):
+    if mode == "awaiter":
+        text = "async def %s(end, tt):\n    await asyncio.create_task(child(end, tt))\n" % name_of(i)
+        scope = {"asyncio": asyncio, "child": child_task}
+        exec(compile(text, file_of(i), "exec"), scope)
+        return scope.pop(name_of(i))
     text = "def %s(end, tt):\n" % name_of(i)
-    text += "    burn(end, tt)\n" if mode == "caller" else "    x = 0\n" + "\n" * gap(i) + BODY
-    scope = {"burn": burn}
+    text += "    burn(end, tt)\n" if mode in ("caller", "parent") else "    x = 0\n" + "\n" * gap(i) + BODY
+    scope = {"burn": child.switch if mode == "parent" else burn}
     exec(compile(text, file_of(i), "exec"), scope)
     return scope.pop(name_of(i))
 
@@ -60,6 +78,15 @@ def make_all():
     for i in range(count):
         function = make(i)
         run(function, i)
+        del function
+
+
+async def await_all():
+    for i in range(count):
+        function = make(i)
+        times[2 * i] = mono()
+        await function(time.thread_time() + seconds, time.thread_time)
+        times[2 * i + 1] = mono()
         del function
 
 
@@ -106,7 +133,7 @@ def interpret_all():
 
 
 def say():
-    line = {"caller": 2, "interpreter": 4}.get(mode, 3)
+    line = {"caller": 2, "parent": 2, "awaiter": 2, "interpreter": 4}.get(mode, 3)
     file = {"interpreter": "<script>", "reload": "cell.py"}.get(mode)
     for i in range(count):
         print(mode, name_of(i), file or file_of(i), line + gap(i), times[2 * i], times[2 * i + 1])
@@ -116,5 +143,9 @@ count, seconds = int(sys.argv[1]), int(sys.argv[2]) / 1000
 for mode in sys.argv[3:] or ["caller", "name", "file", "line", "replace", "reload", "interpreter"]:
     times = array.array("q", [0] * (2 * count))
     if mode != "interpreter" or sys.version_info >= (3, 13):
-        {"replace": replace_all, "reload": reload_all, "interpreter": interpret_all}.get(mode, make_all)()
+        if mode == "parent":
+            import greenlet
+
+            child = greenlet.greenlet(child_forever)
+        {"awaiter": lambda: asyncio.run(await_all()), "replace": replace_all, "reload": reload_all, "interpreter": interpret_all}.get(mode, make_all)()
         say()

@@ -267,6 +267,7 @@ static void print_stats(const struct record_report *r)
 			"census.spent_ns %llu\n",
 			stats->census.cnt, stats->census.tasks, stats->census.cut,
 			stats->census.failed, stats->census.spent_ns);
+	fprintf(stderr, "codes_replaced %llu\n", stats->codes_replaced);
 	fprintf(stderr, "seconds %.6f\nfirst_sample_seconds %.6f\nprocesses %u\n", stats->seconds,
 		stats->first_sample_seconds, stats->processes);
 }
@@ -356,6 +357,19 @@ static void warn_of_switches(const struct session_stats *stats)
 			 seconds, 100 * (double)cost->over_switches_ns / (double)cost->over_ns);
 }
 
+/* What docs/ACCURACY.md ("Names") says may be wrong then. */
+static void warn_of_replaced(const struct session_stats *stats)
+{
+	if (stats->codes_replaced)
+		log_warn(
+			NULL,
+			"a program replaced functions by others in the same memory (%llu found): of "
+			"Python before 3.12, callers may have an earlier one's name for up to 67 ms "
+			"after the first, and lines beyond 4,096 bytes of a line table may be an "
+			"earlier one's",
+			stats->codes_replaced);
+}
+
 /* Warns a user who asked for tasks explicitly if there cannot be any. */
 static void warn_of_taskless(const struct record_options *o, const struct session_stats *stats)
 {
@@ -389,6 +403,7 @@ int record_report_judge(const struct record_report *r)
 	session__warn_of_shortages(r->session);
 	warn_of_cost(r->options, stats);
 	warn_of_switches(stats);
+	warn_of_replaced(stats);
 	warn_of_taskless(r->options, stats);
 	if (stats->child_ended)
 		return stats->child_exit_code;

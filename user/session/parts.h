@@ -53,7 +53,8 @@ struct session {
 	bool starving; /* session__starve() */
 	int watched_fd; /* the caller's; -1: none */
 	struct rlimit old_files; /* the limit before it was raised: the command gets it back */
-	__u64 created_ns, started_ns, stopped_ns, upkept_ns, events_dropped, thread_steps;
+	__u64 created_ns, started_ns, stopped_ns, upkept_ns, events_dropped, thread_steps,
+		codes_replaced;
 	__u64 named_ns; /* when native names were last requested */
 	__u64 clocked_ns; /* when threads' clocks were last read */
 	unsigned clocked_cnt; /* processes seen by then */

@@ -84,6 +84,7 @@ struct session_stats {
 	__u64 mappings_reported; /* by the kernel, instead of being looked up */
 	__u64 mappings_ahead; /* likewise, for unwinding only: sampler/mmap_events.h */
 	__u64 thread_steps; /* thread states that the kernel side visited to find threads */
+	__u64 codes_replaced; /* code objects found with other contents in the same memory (3.8 to 3.11) */
 	/*
 	 * About time off the CPU: threads that found no room; ns of samples that could not be taken
 	 * or sent, and of those whose stack was lost.
