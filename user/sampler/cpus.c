@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "util/cleanup.h"
-
 int cpu_list_parse(const char *text, int *ret_cpus, int max)
 {
 	int cnt = 0;
@@ -44,9 +42,13 @@ int cpu_list_parse(const char *text, int *ret_cpus, int max)
 
 int cpus_read_online(char ret[CPU_LIST_MAX])
 {
-	cleanup_close int fd = open(CPUS_ONLINE, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, ret, CPU_LIST_MAX - 1);
+	/* It is read several times a second, so it stays open: from its beginning on it is made anew. */
+	static int fd = -1;
+	ssize_t n;
 
+	if (fd < 0)
+		fd = open(CPUS_ONLINE, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : pread(fd, ret, CPU_LIST_MAX - 1, 0);
 	if (n <= 0)
 		return -ENOENT;
 	ret[n] = '\0';
