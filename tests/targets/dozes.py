@@ -2,10 +2,11 @@
 """One thread on one CPU that works and rests by turns, for random times (SEED 0: always the same), or only works, deep down
 in calls.
 
-usage: dozes.py SECONDS CPU DEPTH WORK_MS REST_MS SEED [--wait]
+usage: dozes.py SECONDS CPU DEPTH WORK_MS REST_MS SEED [--wait] [--asyncio]
 
 Says TRUTH and a JSON document (ns of the process's CPU clock and of CLOCK_MONOTONIC since it could read them, how often it
-lost its CPU), and ends at once. With --wait, it says READY and waits for a line on stdin, and all that is since then.
+lost its CPU), and ends at once. With --wait, it says READY and waits for a line on stdin, and all that is since then. With
+--asyncio it rests in asyncio's event loop.
 """
 import os
 import random
@@ -29,10 +30,23 @@ def turns(seconds, work_ns, rest, draw):
             time.sleep(rest * draw.uniform(0.2, 1.8))
 
 
+async def turns_of_loop(sleep, seconds, work_ns, rest, draw):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        work(int(work_ns * draw.uniform(0.2, 1.8)))
+        await sleep(rest * draw.uniform(0.2, 1.8))
+
+
+def loop(*args):
+    import asyncio
+
+    asyncio.run(turns_of_loop(asyncio.sleep, *args))
+
+
 def descend(depth, *args):
     if depth:
         return descend(depth - 1, *args)
-    return turns(*args)
+    return loop(*args) if "--asyncio" in sys.argv else turns(*args)
 
 
 class Even:

@@ -52,12 +52,12 @@ RATES = [("-F", "9973"), ("-c", "100270"), ("-F", "997"), ("-F", "19")]
 ERRORS, PERIODS, LAG = 4, 16, 0.02
 
 
-def bursts(tap, python, work, rest, option):
+def bursts(tap, python, work, rest, option, *more):
     """What no tick found is said: with it, samples and missed ticks are the CPU time, whatever the rhythm."""
     seconds = 4 if t.LONG else 1.5
-    name = "%s works %g ms, rests %g, %s" % (python.name, work, rest, " ".join(option))
+    name = "%s works %g ms, rests %g, %s" % (python.name, work, rest, " ".join(option + more))
     recording = t.h.record(*option, timeout=240, command=python.command(
-        python.target("dozes.py"), *map(str, (seconds, 0, 0, work, rest, 0))))
+        python.target("dozes.py"), *map(str, (seconds, 0, 0, work, rest, 0)), *more))
     said, truth = t.h.parse_stats(recording.err), t.parse_truth(recording.out)[0]
     period = 1 / float(option[1]) if option[0] == "-F" else float(option[1]) / 1e9
     # Of the whole process: what the target did before it began to measure is in the samples, too.
@@ -82,6 +82,7 @@ def main():
         for option in RATES if t.LONG else RATES[:2]:
             for work, rest in BURSTS if t.LONG else BURSTS[:1]:
                 bursts(tap, python, work, rest, option)
+            bursts(tap, python, *BURSTS[0], option, "--asyncio")
     t.h.cleanup()
     tap.done()
 
