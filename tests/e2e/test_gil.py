@@ -114,6 +114,17 @@ def check_turns(tap, python, kind, count, *before):
     return path
 
 
+def check_own_locks(tap, python):
+    """Interpreters with locks of their own wait for nobody's, and each lock is held for as long as its loop ran."""
+    heads, _, text = check_parts(tap, python.name + ": own locks", check_turns(tap, python, "own", 3))
+    held = sorted(float(head[1]) for head in heads)[-3:]
+    tap.ok(len(heads) >= 3 and held[0] > 30, python.name + ": each lock is held", held, text)
+    # The first one is the main interpreter's, whose threads begin the others.
+    own = text.split("\n# ")[1:]
+    tap.equal([part for part in own if "nobody waited" not in part], [],
+              python.name + ": nobody waits for another interpreter's", text)
+
+
 def check_one_cpu(tap, python):
     """Who gets the lock has to wait for a CPU, too."""
     pin = "import os,sys; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); os.execvp(sys.argv[1], sys.argv[1:])"
@@ -135,6 +146,8 @@ def main():
     for python in h.few(found):
         for kind, count in (("lockers", 24), ("pool", 100), ("queue", 8)):
             check_turns(tap, python, kind, count)
+    for python in [p for p in found if p.minor not in ("3.12", *(o.minor for o in old))][:1]:
+        check_own_locks(tap, python)
     check_one_cpu(tap, found[0])
     done = krait("report", "--by", "gil", "--event", "cpu-clock", "--state", "native", "-i", path)
     tap.ok("nobody waited" in done.stdout or done.returncode == 6, "without waits there are none", done.stdout)

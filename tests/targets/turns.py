@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Threads that use the interpreter's lock in turns that are far shorter than krait's samples are apart.
 
-usage: turns.py lockers|pool|queue|spin COUNT SECONDS
+usage: turns.py lockers|pool|queue|spin|own COUNT SECONDS
 
 lockers take turns through one threading.Lock, pool is a multiprocessing.pool.ThreadPool with small jobs, queue has
-workers that take jobs of 2 ms from a queue.Queue, spin has loops that want the lock all the time. Prints TRUTH and a
+workers that take jobs of 2 ms from a queue.Queue, spin has loops that want the lock all the time, own runs such loops in
+interpreters with locks of their own (3.13 and later). Prints TRUTH and a
 JSON document: ns that passed, and CPU time of the process.
 """
 import json
@@ -72,9 +73,17 @@ def spin(end):
         thread.join()
 
 
+def own(end):
+    import _interpreters
+
+    code = "import time\nwhile time.monotonic() < %r:\n    pass\n" % end
+    for thread in [start(_interpreters.exec, _interpreters.create("isolated"), code) for _ in range(COUNT)]:
+        thread.join()
+
+
 def main():
     began, cpu = time.monotonic_ns(), time.process_time_ns()
-    {"lockers": lockers, "pool": pool, "queue": queued, "spin": spin}[KIND](time.monotonic() + SECONDS)
+    {"lockers": lockers, "pool": pool, "queue": queued, "spin": spin, "own": own}[KIND](time.monotonic() + SECONDS)
     print("TRUTH", json.dumps({"passed": time.monotonic_ns() - began, "cpu": time.process_time_ns() - cpu}))
 
 
