@@ -262,6 +262,20 @@ struct thread_ref {
 _Static_assert(sizeof(struct thread_ref) == 16, "struct thread_ref is shared with BPF");
 
 /*
+ * Where tasks without a creator run (tasks.h). A loop has two ways to a task's step, through
+ * different functions of C: TaskStepMethWrapper_call() and task_wakeup() (Modules/_asynciomodule.c).
+ */
+struct task_calm {
+	__u64 entry_addr[2];
+	__u64 caller_addr;
+};
+
+static inline int task_is_calm(const struct task_calm *c, __u64 entry_addr)
+{
+	return entry_addr == c->entry_addr[0] || entry_addr == c->entry_addr[1];
+}
+
+/*
  * What the sampling program remembers about one thread. Only a program that interrupted this thread
  * writes it; if two nest, only the outer one does.
  */
@@ -279,8 +293,9 @@ struct thread_slot {
 	__u16 taken; /* a program is using the slot and the anchor */
 	/* where its thread states point to the running task, when tasks_known had that value; 0: nowhere */
 	__u32 running_task, tasks_known;
+	struct task_calm calm;
 };
-_Static_assert(sizeof(struct thread_slot) == 88, "struct thread_slot is shared with BPF");
+_Static_assert(sizeof(struct thread_slot) == 112, "struct thread_slot is shared with BPF");
 
 /*
  * A thread's time on and off the CPU. Only switches and ticks write it: one CPU at a time, in the

@@ -20,6 +20,7 @@ static __always_inline void begin_slot(struct thread_slot *slot, __u64 start_ns)
 	slot->taken = 0;
 	slot->running_task = 0;
 	slot->tasks_known = 0;
+	slot->calm = (struct task_calm){};
 }
 
 /*

@@ -181,6 +181,8 @@ enum task_note {
 	TASK_TORN = 1 << 3, /* it was just being changed, or is not present */
 	TASK_CYCLE = 1 << 4, /* tasks await each other in a cycle */
 	TASK_LIMIT = 1 << 5, /* KRAIT_MAX_TASK_PARTS */
+	/* The next task does not await this one, but creates it and runs its first step. */
+	TASK_EAGER = 1 << 6,
 };
 #define TASK_WAITERS_MAX 65535
 

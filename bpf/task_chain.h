@@ -140,6 +140,58 @@ static __always_inline __u32 running_task_at(const struct scratch *s)
 	return look_for_tasks(s->index);
 }
 
+/* Frames, from the leaf on, that say whether the loop enters or leaves the running task. */
+#define LEAF_FRAMES 8
+
+/*
+ * Where to look for the creator of the first task if that does not run: around the thread's
+ * innermost activation. Nowhere if that is the loop's, or has been called by the loop in the course
+ * of a step.
+ */
+static __always_inline void look_around_leaf(struct scratch *s)
+{
+	__u64 entry_addr = 0, last_addr = 0;
+	struct task_walk *t = &s->tasks;
+
+	for (__u32 i = 0; i < LEAF_FRAMES && i < s->walker.frame_cnt; i++) {
+		__u64 addr = s->frames[i].frame_addr;
+
+		if (s->frames[i].code_addr) {
+			if (addr && addr == t->calm.caller_addr) {
+				if (!task_is_calm(&t->calm, last_addr))
+					return;
+				break;
+			}
+			continue;
+		}
+		last_addr = addr;
+		entry_addr = entry_addr ? entry_addr : addr;
+	}
+	if (entry_addr < TASK_SEEK_BEFORE || entry_addr & TAG_BITS)
+		return;
+	t->leaf_addr = entry_addr - TASK_SEEK_BEFORE;
+	t->leaf_end_addr = entry_addr + TASK_SEEK_BYTES;
+}
+
+static __always_inline void begin_tasks(struct scratch *s, __u64 task_addr)
+{
+	const struct thread_slot *slot = slot_of(s);
+
+	task_walk_begin(&s->tasks, task_addr, want_task_names);
+	if (slot)
+		s->tasks.calm = slot->calm;
+	look_around_leaf(s);
+}
+
+static __always_inline void remember_calm(const struct scratch *s)
+{
+	struct thread_slot *slot = slot_of(s);
+
+	if (slot && (slot->calm.entry_addr[0] != s->tasks.calm.entry_addr[0] ||
+		     slot->calm.caller_addr != s->tasks.calm.caller_addr))
+		slot->calm = s->tasks.calm;
+}
+
 /* Returns the number of parts found. */
 static __always_inline int walk_running_task(__u32 memory, __u32 layout, __u64 task_addr,
 					     bool has_loop)
@@ -154,8 +206,9 @@ static __always_inline int walk_running_task(__u32 memory, __u32 layout, __u64 t
 	l = proc ? task_layout_of(c.s, proc) : NULL;
 	if (!l)
 		return 0;
-	task_walk_begin(&c.s->tasks, task_addr, want_task_names);
+	begin_tasks(c.s, task_addr);
 	walk_tasks(&c, layout, l, has_loop);
+	remember_calm(c.s);
 	if (c.s->tasks.cnt)
 		settle_last_task(c.s);
 	return c.s->tasks.cnt;

@@ -25,6 +25,20 @@ CHAINS = {
     "agen": ["main", "agen", "numbers", "step"],
     "shared": ["main", "shared", "shared_by", "[the first of 3 tasks that await it]", "step"],
     "eager": ["main", "eager", "eager_step"],
+    # A task that starts eagerly is on the stack of its creator, which is below those that await that one.
+    "eager_create": ["main", "eager_create", "boss", "start_create", "eager_work", "eager_first"],
+    "eager_option": ["main", "eager_option", "boss", "start_option", "eager_first"],
+    "eager_group": ["main", "eager_group", "boss", "start_group", "eager_work", "eager_first"],
+    "eager_gather": ["main", "eager_gather", "boss", "start_gather", "eager_work", "eager_first"],
+    "eager_wait": ["main", "eager_wait", "boss", "start_wait", "eager_work", "eager_first"],
+    "eager_shield": ["main", "eager_shield", "boss", "start_shield", "eager_work", "eager_first"],
+    "eager_timeout": ["main", "eager_timeout", "boss", "start_timeout", "eager_work", "eager_first"],
+    "eager_agen": ["main", "eager_agen", "boss", "start_agen", "eager_numbers", "eager_first"],
+    "eager_shared": ["main", "eager_shared", "shared_by", "[the first of 3 tasks that await it]", "boss", "start_shared",
+                     "eager_first"],
+    "eager_watched": ["main", "eager_watch", "boss", "start_watched", "eager_watched"],
+    "eager_quick": ["main", "eager_quick", "boss", "start_quick", "eager_quick_step"],
+    "eager_callback": ["eager_callback.<locals>.call_eager", "eager_first"],
     "callback": ["callback.<locals>.call"],
     "storm": ["main", "storm", "victim"],
     "many": ["main", "many", "work", "step"],
@@ -32,7 +46,8 @@ CHAINS = {
     "nested": ["main", "nested", "run_within", "work", "step"],
 }
 # Likewise on the thread's own stack, where that is not only the last one.
-EARLY = {"eager": CHAINS["eager"], "nested": ["main", "nested", "run_within", "step"]}
+EARLY = {leaf: chain[chain.index("boss"):] for leaf, chain in CHAINS.items() if "boss" in chain}
+EARLY |= {"eager_callback": CHAINS["eager_callback"], "eager": CHAINS["eager"], "nested": ["main", "nested", "run_within", "step"]}
 LATE = "[tasks not known yet]"
 LOOP = ("BaseEventLoop.run_forever", "BaseEventLoop._run_once", "Handle._run")
 
@@ -60,6 +75,8 @@ def judge(found):
         leaf = next((f for f in own if f.startswith("leaf_")), None)
         # Tasks that are just being entered or left have their callers but no leaf.
         if "main" in own and own[:3] != ["<module>", "serve", "main"]:
+            wrong.append((frames, count))
+        elif "boss" in own and "main" not in own and LATE not in frames:
             wrong.append((frames, count))
         if not leaf:
             continue

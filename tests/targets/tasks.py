@@ -23,6 +23,18 @@ def leaf_timeout(): burn(3)
 def leaf_agen(): burn(3)
 def leaf_shared(): burn(3)
 def leaf_eager(): burn(3)
+def leaf_eager_create(): burn(1)
+def leaf_eager_option(): burn(1)
+def leaf_eager_group(): burn(1)
+def leaf_eager_gather(): burn(1)
+def leaf_eager_wait(): burn(1)
+def leaf_eager_shield(): burn(1)
+def leaf_eager_timeout(): burn(1)
+def leaf_eager_agen(): burn(1)
+def leaf_eager_shared(): burn(1)
+def leaf_eager_watched(): burn(1)
+def leaf_eager_quick(): burn(0.05)
+def leaf_eager_callback(): burn(1)
 def leaf_callback(): burn(3)
 def leaf_storm(): burn(1)
 def leaf_many(): burn(3)
@@ -78,6 +90,103 @@ async def eager_step():
 async def eager():
     await asyncio.eager_task_factory(asyncio.get_running_loop(), eager_step())
 
+# Tasks whose first step runs in their creator: from here on `boss` has been resumed by the loop, and creates them so.
+
+async def eager_work(leaf):
+    await asyncio.create_task(eager_first(leaf))
+
+async def eager_first(leaf):
+    leaf()
+    await asyncio.sleep(0)
+
+async def boss(start):
+    await asyncio.sleep(0)
+    loop = asyncio.get_running_loop()
+    loop.set_task_factory(asyncio.eager_task_factory)
+    try:
+        await start()
+    finally:
+        loop.set_task_factory(None)
+
+async def start_create():
+    await asyncio.create_task(eager_work(leaf_eager_create))
+
+async def start_option():
+    asyncio.get_running_loop().set_task_factory(None)
+    await asyncio.Task(eager_first(leaf_eager_option), loop=asyncio.get_running_loop(), eager_start=True)
+    await asyncio.create_task(eager_first(leaf_eager_option), eager_start=True)
+
+async def start_group():
+    async with asyncio.TaskGroup() as tg:
+        tg.create_task(eager_work(leaf_eager_group))
+
+async def start_gather():
+    await asyncio.gather(eager_work(leaf_eager_gather), eager_work(leaf_eager_gather))
+
+async def start_wait():
+    await asyncio.wait([asyncio.create_task(eager_work(leaf_eager_wait))])
+
+async def start_shield():
+    await asyncio.shield(eager_work(leaf_eager_shield))
+
+async def start_timeout():
+    await asyncio.wait_for(asyncio.ensure_future(eager_work(leaf_eager_timeout)), 60)
+
+async def eager_numbers():
+    await asyncio.create_task(eager_first(leaf_eager_agen))
+    yield 1
+
+async def start_agen():
+    async for _ in eager_numbers():
+        pass
+
+async def watch(task):
+    await asyncio.wait([task])
+
+async def eager_watched():
+    """Somebody awaits it while it starts."""
+    asyncio.create_task(watch(asyncio.current_task()))
+    leaf_eager_watched()
+
+async def start_watched():
+    await asyncio.create_task(eager_watched())
+
+async def eager_quick_step():
+    leaf_eager_quick()
+
+async def start_quick():
+    for _ in range(50):
+        asyncio.create_task(eager_quick_step())
+
+async def eager_create(): await asyncio.create_task(boss(start_create))
+async def eager_option(): await asyncio.create_task(boss(start_option))
+async def eager_group(): await asyncio.create_task(boss(start_group))
+async def eager_gather(): await asyncio.create_task(boss(start_gather))
+async def eager_wait(): await asyncio.create_task(boss(start_wait))
+async def eager_shield(): await asyncio.create_task(boss(start_shield))
+async def eager_timeout(): await asyncio.create_task(boss(start_timeout))
+async def eager_agen(): await asyncio.create_task(boss(start_agen))
+async def eager_watch(): await asyncio.create_task(boss(start_watched))
+async def eager_quick(): await asyncio.create_task(boss(start_quick))
+
+async def start_shared():
+    await asyncio.create_task(eager_first(leaf_eager_shared))
+
+async def eager_shared():
+    task = asyncio.create_task(boss(start_shared))
+    await asyncio.gather(*(shared_by(task) for _ in range(3)))
+
+async def eager_callback():
+    """No task creates it."""
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
+    def call_eager():
+        asyncio.Task(eager_first(leaf_eager_callback), loop=loop, eager_start=True).add_done_callback(lambda _: done.set())
+    loop.call_soon(call_eager)
+    await done.wait()
+
+EAGER = [eager_create, eager_option, eager_group, eager_gather, eager_wait, eager_shield, eager_timeout, eager_agen, eager_shared,
+         eager_watch, eager_quick, eager_callback]
+
 async def callback():
     done = asyncio.Event()
     def call():
@@ -127,7 +236,7 @@ def run_within(coroutine):
 async def nested():
     run_within(work(leaf_nested))
 
-CASES = [plain, group, gather, wait, shield, timeout, agen, shared, eager, callback, storm, many, nested]
+CASES = [plain, group, gather, wait, shield, timeout, agen, shared, eager, callback, storm, many, nested] + EAGER
 
 async def main(seconds, cases):
     end = time.monotonic() + seconds

@@ -83,6 +83,8 @@ static void build_python(struct build *b, __u32 index)
 	if (f->code_addr) {
 		b->folding =
 			task_plan_folds(&b->plan, &b->n->naming, b->p, b->record, b->stack, index);
+		if (b->node && b->plan.outermost)
+			b->node = task_plan_created(&b->plan, &b->n->naming, f, b->node);
 		if (b->node && !b->folding)
 			b->node = naming_node(&b->n->naming, b->p, b->node, b->record, f);
 	}

@@ -48,7 +48,7 @@ static __u32 find_cycle(const struct frame *parts, __u32 cnt)
 /* Addresses of tasks and frames are left out: many requests look the same. */
 static __u64 digest(const struct task_plan *plan)
 {
-	__u64 hash = plan->skip + 1 + ((__u64)plan->hidden << 32);
+	__u64 hash = plan->skip + 1 + ((__u64)plan->unknown << 32);
 
 	for (__u32 i = 0; i < plan->cnt; i++) {
 		const struct frame *f = &plan->parts[i];
@@ -90,21 +90,42 @@ static bool is_in_creator(struct naming *n, struct process *p, const struct reco
 	return at < stack->cnt && !naming_is_asyncio(n, p, record, &stack->frames[at]);
 }
 
+/* The outermost of the tasks that create each other, or the running one. */
+static __u32 find_outermost(const struct task_plan *plan)
+{
+	__u32 at = 0;
+
+	while (plan->parts[at].fingerprint & TASK_EAGER && task_end(plan, at) < plan->cycle_at)
+		at = task_end(plan, at);
+	return at;
+}
+
+/* The part with the task's own coroutine; the task's end: it has none. */
+static __u32 coroutine_of(const struct task_plan *plan, __u32 task)
+{
+	__u32 end = task_end(plan, task), at = task + 1;
+
+	while (at < end && task_part_is_name(&plan->parts[at]))
+		at++;
+	return at;
+}
+
 /*
- * Finds the running task's coroutine on the stack, and how many parts are redundant because of
- * that.
+ * Finds the coroutine of the running task, or of the outermost one on the stack, and how many parts
+ * are redundant because of that.
  */
 static void find_coroutine(struct task_plan *plan, struct naming *n, struct process *p,
 			   const struct record_sample *record, const struct stack *stack)
 {
-	__u32 end = task_end(plan, 0), first = 1;
+	__u32 end, own;
 
-	while (first < end && task_part_is_name(&plan->parts[first]))
-		first++;
-	if (end > first) {
+	plan->outermost = find_outermost(plan);
+	end = task_end(plan, plan->outermost);
+	own = coroutine_of(plan, plan->outermost);
+	if (end > own) {
 		for (__u32 i = stack->cnt; i-- > 0;) {
 			if (stack->frames[i].code_addr &&
-			    stack->frames[i].frame_addr == plan->parts[first].frame_addr) {
+			    stack->frames[i].frame_addr == plan->parts[own].frame_addr) {
 				plan->at = i;
 				plan->skip = end - 1;
 				return;
@@ -116,11 +137,9 @@ static void find_coroutine(struct task_plan *plan, struct naming *n, struct proc
 	 * missing at the root.
 	 */
 	plan->at = end_of_loop(n, p, record, stack);
-	if (plan->at && !(plan->parts[0].fingerprint & TASK_NO_COROUTINE) &&
-	    is_in_creator(n, p, record, stack, plan->at)) {
-		plan->at = stack->cnt;
-		plan->hidden = true;
-	}
+	if (plan->at && !plan->outermost && !(plan->parts[0].fingerprint & TASK_NO_COROUTINE) &&
+	    is_in_creator(n, p, record, stack, plan->at))
+		plan->unknown = true;
 }
 
 /*
@@ -161,6 +180,8 @@ void task_plan_make(struct task_plan *ret, struct naming *n, struct process *p,
 
 bool task_plan_is_cut(const struct task_plan *plan)
 {
+	if (plan->unknown)
+		return true;
 	for (__u32 i = 0; i < plan->cnt; i++)
 		if (is_task(&plan->parts[i]) &&
 		    plan->parts[i].fingerprint & (TASK_TORN | TASK_LIMIT | TASK_FRAMES))
@@ -227,7 +248,7 @@ static __u32 task_node(const struct task_plan *plan, struct naming *n, struct pr
 	node = name_node(plan, n, at, end, node, &first);
 	if (task->fingerprint & TASK_NO_COROUTINE)
 		node = mark(n, node, MARK_TASK_FOREIGN);
-	if (!at && plan->skip)
+	if (at < plan->skip)
 		return node;
 	for (__u32 i = first; i < end && node; i++)
 		node = naming_node(n, p, node, record, &plan->parts[i]);
@@ -239,15 +260,27 @@ static __u32 task_node(const struct task_plan *plan, struct naming *n, struct pr
 __u32 task_plan_node(const struct task_plan *plan, struct naming *n, struct process *p,
 		     const struct record_sample *record, __u32 node)
 {
-	if (plan->hidden)
-		return node;
+	if (plan->unknown)
+		return mark(n, node, MARK_TASKS_TORN);
 	if (plan->late)
 		return mark(n, node, MARK_TASKS_LATE);
 	if (plan->cycle_at < plan->cnt)
 		node = mark(n, node, MARK_TASKS_CYCLE);
-	for (__u32 i = plan->cycle_at; i-- > 0 && node;)
+	for (__u32 i = plan->cycle_at; i-- > plan->outermost && node;)
 		if (is_task(&plan->parts[i]))
 			node = task_node(plan, n, p, record, i, node);
+	return node;
+}
+
+__u32 task_plan_created(const struct task_plan *plan, struct naming *n, const struct frame *f,
+			__u32 node)
+{
+	for (__u32 i = 0; i < plan->outermost; i = task_end(plan, i)) {
+		__u32 own = coroutine_of(plan, i), end = task_end(plan, i);
+
+		if (own < end && plan->parts[own].frame_addr == f->frame_addr)
+			return name_node(plan, n, i, end, node, &own);
+	}
 	return node;
 }
 
