@@ -166,7 +166,8 @@ static struct space *new_space(struct processes *ps, struct process *p)
 /* parent: for a fork, the process whose memory it has; or NULL. */
 static void open_space(struct processes *ps, struct process *p, const struct process *parent)
 {
-	if (!ps->config.native_files)
+	/* Without a prober krait itself would open what the process says it has mapped. */
+	if (!ps->config.native_files || !p->probed)
 		return;
 	if (parent && parent->space)
 		p->space = space__fork(parent->space, p->probed, p->pid);
