@@ -112,7 +112,7 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 $(WARN) -Wno-unknown-warnin
 PKGS := inih ncursesw libbpf libelf libdw liblzma zlib libprotobuf-c libcap libseccomp $(if $(STATIC),libcurl libmicrohttpd)
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
 # Asked for by the first of hundreds of links.
-PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(PKGS))$(if $(STATIC), -l:libsupc++.a -static-pie))$(PKG_LIBS)
+PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(PKGS))$(if $(STATIC), -leu -l:libsupc++.a -static-pie -Wl$(comma)--gc-sections))$(PKG_LIBS)
 OPT := $(if $(DEBUG),-O0,-O2)
 # Without DEBUG enough to name functions and lines of a stack: all of it takes a fifth longer to build.
 DEBUG_INFO := $(if $(DEBUG),-g,-g1)
@@ -194,6 +194,14 @@ $(O)/page.html: $(ASSETS) scripts/pack-page
 	@mkdir -p $(@D)
 	@scripts/pack-page user/emit/flamegraph.html > $@.tmp && mv $@.tmp $@
 $(filter $(O)/user/export/%,$(LIB_OBJ)): | $(PROTO_HDR)
+ifneq ($(STATIC),)
+$(O)/user/top/terminal.o: $(O)/gen/terminfo.h
+# Two descriptions of terminals, as ncurses reads them from an environment variable.
+$(O)/gen/terminfo.h:
+	@mkdir -p $(@D)
+	$(Q){ printf '#define TERMINFO_LINUX "%s"\n' "$$(infocmp -q -Q2 linux | tr -d '\n')"; \
+		printf '#define TERMINFO_XTERM "%s"\n' "$$(infocmp -q -Q2 xterm-256color | tr -d '\n')"; } > $@
+endif
 $(O)/user/inject/place_files.o: user/inject/wrapper.py
 $(TEST_OBJ): private DEFINES += $(TEST_CFLAGS)
 $(TEST_OBJ): | $(PROTO_HDR)
@@ -441,8 +449,16 @@ check-dist: dist ## build the tarball without clang on Debian 12, 13 and sid
 	@scripts/install-deps pythons
 	@O=$(O) scripts/check-packages dist
 
+static: ## build-static/dist/krait: one file for every Linux from 5.10; root, and Debian's archive
+	@scripts/static
+
+check-static: static ## the same, tried where nothing but busybox is and on Debian 11 to sid, built twice
+	@scripts/install-deps pythons
+	@O=build-static-again scripts/static && cmp build-static/dist/krait build-static-again/dist/krait
+	@O=build-static scripts/check-packages static
+
 clean: ## remove everything built
-	$(RM) -r build build-asan build-tsan build-debug build-cov build-fuzz build-fuzz-short $(filter-out . ..,$(O))
+	$(RM) -r build build-static build-static-again build-asan build-tsan build-debug build-cov build-fuzz build-fuzz-short $(filter-out . ..,$(O))
 
 help: ## this text
 	@sed -n '/^#   /s/^#   /  /p' Makefile
@@ -453,4 +469,4 @@ help: ## this text
 -include $(O)/small/room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 .PHONY: all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
-	coverage lint format build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages install uninstall dist clean help
+	coverage lint format build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages install uninstall dist check-dist static check-static clean help

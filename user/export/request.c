@@ -118,6 +118,7 @@ static void set_blob(struct request *r, CURLoption option, const char *text)
 
 static void set_tls(struct request *r)
 {
+	curl_library_trust(r->curl, r->easy);
 	set_blob(r, CURLOPT_CAINFO_BLOB, r->d->ca);
 	set_blob(r, CURLOPT_SSLCERT_BLOB, r->d->cert);
 	set_blob(r, CURLOPT_SSLKEY_BLOB, r->d->key);

@@ -50,6 +50,7 @@ static int fetch(const struct curl_library *c, const char *server, const char *i
 	if (!h || asprintf(&url, "%s%sbuildid/%s/debuginfo", server,
 			   len && server[len - 1] == '/' ? "" : "/", id) < 0)
 		return -ENOENT;
+	curl_library_trust(c, h);
 	c->easy_setopt(h, CURLOPT_URL, url);
 	c->easy_setopt(h, CURLOPT_WRITEFUNCTION, write_out);
 	c->easy_setopt(h, CURLOPT_WRITEDATA, &fd);

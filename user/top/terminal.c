@@ -18,6 +18,9 @@
 #include <wchar.h>
 
 #include "top/ui.h"
+#ifdef KRAIT_STATIC
+#include "terminfo.h"
+#endif
 
 /* Longest pause between Esc and the rest of a key sequence. */
 #define ESCAPE_MS 25
@@ -64,6 +67,12 @@ bool terminal_utf8(void)
 {
 	const char *name = locale_name();
 
+#ifdef KRAIT_STATIC
+	/* Locales on this machine may be of a version that this C library does not read. */
+	setlocale(LC_CTYPE,
+		  strcasestr(name, "utf-8") || strcasestr(name, "utf8") ? "C.UTF-8" : "C");
+	return is_utf8();
+#endif
 	/* The locale is not installed here, but the terminal is what its name says. */
 	if (!setlocale(LC_CTYPE, "") && (strcasestr(name, "utf-8") || strcasestr(name, "utf8")))
 		setlocale(LC_CTYPE, "C.UTF-8");
@@ -187,6 +196,22 @@ static void define_keys(void)
 		define_key(keys[i].text, keys[i].key);
 }
 
+static SCREEN *new_screen(void)
+{
+	SCREEN *screen = newterm(NULL, stdout, stdin);
+
+#ifdef KRAIT_STATIC
+	/* Nothing here describes the terminal, so we do. Nearly all others behave as xterm does. */
+	if (!screen) {
+		bool console = !strncmp(getenv("TERM"), "linux", strlen("linux"));
+
+		setenv("TERMINFO", console ? TERMINFO_LINUX : TERMINFO_XTERM, 1);
+		screen = newterm(console ? "linux" : "xterm-256color", stdout, stdin);
+	}
+#endif
+	return screen;
+}
+
 struct terminal *terminal__open(bool utf8)
 {
 	struct terminal *t = calloc(1, sizeof(*t));
@@ -194,7 +219,7 @@ struct terminal *terminal__open(bool utf8)
 	if (!t)
 		return NULL;
 	t->messages = t->stderr_fd = -1;
-	t->screen = newterm(NULL, stdout, stdin);
+	t->screen = new_screen();
 	if (!t->screen) {
 		free(t);
 		errno = ENOTTY;

@@ -2,10 +2,18 @@
 #include "worker/curl_library.h"
 
 #include <stddef.h>
+#include <unistd.h>
 
 #include "util/library.h"
 
 #define AT(function, member) LIBRARY_FUNCTION(function, struct curl_library, member)
+
+/* Where Debian and Alpine, Fedora, SUSE, and others keep them, in one file; some as links. */
+#define CERTIFICATES                                                                               \
+	"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",                  \
+		"/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem", "/etc/pki/tls/cacert.pem",          \
+		"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",                               \
+		"/usr/local/share/certs/ca-root-nss.crt"
 
 const char *const curl_library_reads[] = {
 	"/etc/resolv.conf",
@@ -25,6 +33,7 @@ const char *const curl_library_reads[] = {
 	"/usr/share/ca-certificates",
 	"/run/systemd/resolve",
 	"/usr/share/ssl",
+	CERTIFICATES,
 };
 
 const unsigned curl_library_reads_cnt = sizeof(curl_library_reads) / sizeof(curl_library_reads[0]);
@@ -52,4 +61,19 @@ int curl_library_load(struct curl_library *c)
 	};
 
 	return library_load(c, names, functions, sizeof(functions) / sizeof(functions[0]));
+}
+
+void curl_library_trust(const struct curl_library *c, CURL *handle)
+{
+#ifdef KRAIT_STATIC
+	static const char *const files[] = { CERTIFICATES };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		if (!access(files[i], R_OK)) {
+			c->easy_setopt(handle, CURLOPT_CAINFO, files[i]);
+			return;
+		}
+	}
+	c->easy_setopt(handle, CURLOPT_CAPATH, "/etc/ssl/certs");
+#endif
 }

@@ -35,6 +35,9 @@ struct curl_library {
  */
 int curl_library_load(struct curl_library *c) __attribute__((warn_unused_result, nonnull));
 
+/* The certificates that this machine trusts, for a new handle: only a static krait has to look for them. */
+void curl_library_trust(const struct curl_library *c, CURL *handle) __attribute__((nonnull));
+
 /*
  * Paths for sandbox_enter_network(): name resolution, trusted certificates, and the libraries that
  * both need.
