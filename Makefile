@@ -424,19 +424,23 @@ format: ## rewrite the C sources in the project's format
 demo: ## profile a small program, everything from nothing
 	+@O=$(O) scripts/demo
 
-MAN := $(PREFIX)/share/man/man1
+# A page of krait, of each command, and of the agent's configuration, from what its commands say of themselves.
+$(O)/man/krait.1: $(O)/krait scripts/man deploy/agent.conf
+	$(call say,MAN,$(@D))
+	@rm -rf $(@D) && mkdir -p $(@D)
+	$(Q)scripts/man $< $(@D)
 
-# Of what its commands say of themselves.
-$(O)/krait.1: $(O)/krait scripts/man
-	$(call say,MAN,$@)
-	$(Q)scripts/man $< > $@.tmp && mv $@.tmp $@
+MAN := $(PREFIX)/share/man
 
-install: all $(O)/krait.1 ## install into $(DESTDIR)$(PREFIX)
+install: all $(O)/man/krait.1 ## install into $(DESTDIR)$(PREFIX)
 	$(INSTALL) -D -m 755 $(O)/krait $(DESTDIR)$(PREFIX)/bin/krait
-	$(INSTALL) -D -m 644 $(O)/krait.1 $(DESTDIR)$(MAN)/krait.1
+	$(INSTALL) -d $(DESTDIR)$(MAN)/man1 $(DESTDIR)$(MAN)/man5
+	$(INSTALL) -m 644 $(O)/man/*.1 $(DESTDIR)$(MAN)/man1
+	$(INSTALL) -m 644 $(O)/man/*.5 $(DESTDIR)$(MAN)/man5
 
 uninstall: ## remove what install put there
-	$(RM) $(DESTDIR)$(PREFIX)/bin/krait $(DESTDIR)$(MAN)/krait.1
+	$(RM) $(DESTDIR)$(PREFIX)/bin/krait $(DESTDIR)$(MAN)/man1/krait.1 $(DESTDIR)$(MAN)/man1/krait-*.1 \
+		$(DESTDIR)$(MAN)/man5/krait-agent.conf.5
 
 dist: $(SKEL) ## krait-VERSION.tar.gz of the committed tree and its compiled BPF programs: builds without clang
 	@git diff --quiet HEAD -- bpf vmlinux || { echo 'krait: dist: bpf/ differs from the commit' >&2; exit 1; }

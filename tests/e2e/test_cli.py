@@ -45,31 +45,68 @@ def fails(tap, name, done, code, *words):
 # ---- arguments ------------------------------------------------------------------------------------
 
 
-def check_install(tap):
-    """The man page has each option that a command's --help has; what was installed can be removed."""
-    commands = re.findall(r"^  ([a-z]+) ", h.run_krait("--help").stdout.split("\n\n")[2], re.M)
-    helps = [h.run_krait(*c.split(), "--help").stdout for c in commands + ["agent snapshot"]]
-    lines = [o for text in helps for o in re.findall(r"^  (?:    )?-.*", text, re.M)]
+def options_in(text):
+    """What --help says of options: as it names each."""
+    lines = re.findall(r"^  (?:    )?-.*", text, re.M)
     # What an option does is in a column of its own, or behind a name that reaches into it.
-    options = [(o[:28] if re.match(r".{28} \S", o) else re.split(r"(?<=\S) {3}", o)[0]).strip() for o in lines]
+    return [(o[:28] if re.match(r".{28} \S", o) else re.split(r"(?<=\S) {3}", o)[0]).strip() for o in lines]
+
+
+def check_install(tap):
+    """Each command has a man page with each option of its --help; the agent's configuration has one with each key
+    that krait takes; what was installed can be removed."""
+    commands = re.findall(r"^  ([a-z]+) ", h.run_krait("--help").stdout.split("\n\n")[2], re.M) + ["agent snapshot"]
+    helps = {c: h.run_krait(*c.split(), "--help").stdout for c in commands}
     with Folder() as folder:
         def make(target):
             built = os.path.join(h.BUILD, "krait")
             return subprocess.run(["make", "-s", "-C", h.ROOT, "-o", "all", "-o", built, "O=" + h.BUILD, "PREFIX=/usr",
                                    "DESTDIR=" + folder.path, target], capture_output=True, text=True, check=False)
 
+        def page(name):
+            path = folder("usr/share/man/man%s/%s" % (name[-1], name))
+            if not os.path.exists(path):
+                return ""
+            with open(path, encoding="utf-8") as f:
+                return f.read()
+
+        def told(text):
+            return [re.sub(r"^\.B ", "", line).replace("\\-", "-") for line in re.findall(r"^\.TP\n(.*)", text, re.M)]
+
         done = make("install")
         tap.equal(done.returncode, 0, "make install", done.stderr)
         tap.ok(os.access(folder("usr/bin/krait"), os.X_OK), "krait is installed")
-        with open(folder("usr/share/man/man1/krait.1"), encoding="utf-8") as f:
-            page = f.read()
-        told = [line[3:].replace("\\-", "-") for line in re.findall(r"^\.TP\n(.*)", page, re.M)]
-        tap.equal(sorted(told), sorted(options), "the man page has all options")
-        tap.ok(all("KRAIT " + c.upper() in page for c in commands), "and all commands")
+        for command, text in helps.items():
+            name = "krait-%s.1" % command.replace(" ", "-")
+            tap.equal(told(page(name)), options_in(text), name + " has all options")
+        tap.equal(told(page("krait.1")), [".BR krait-%s (1)" % c for c in commands if " " not in c], "krait.1 has all commands")
+
+        keys = [re.sub(r"\\fR.*", "", k) for line in told(page("krait-agent.conf.5")) for k in line.split(r"\fR, \fB") if " = " in k]
+        conf = folder("agent.conf")
+        values = {"PATH": "/", "GLOB": "x", "NAME": "none", "TIME": "10s", "HZ": "19", "PERCENT": "1%", "SIZE": "256M", "DIR": "/tmp",
+                  "FILE": "/x", "URL": "http://127.0.0.1:1", "ADDRESS": "9464", "NAME: VALUE": "a: b", "yes": "yes"}
+        values_of = {"export-protocol": "grpc", "log-format": "json", "user": "root", "listen": "9464"}
+        longs = set(re.findall(r"--([a-z][a-z-]+)(?=[=\[,]|\s|$)", "\n".join(options_in(helps["agent"]))))
+        tap.equal({k.split(" = ")[0] for k in keys}, longs - {"config", "check-config", "help", "usage"},
+                  "krait-agent.conf.5 has the long options of krait agent")
+        lines = ["otlp-endpoint = http://127.0.0.1:1"]
+        for key in keys:
+            name, value = key.split(" = ")
+            if not name.endswith("-file") and name != "cgroup":
+                lines.append("%s = %s" % (name, values_of.get(name, values[value])))
+        with open(os.open(conf, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as f:
+            f.write("\n".join(lines) + "\n")
+        done = h.run_krait("agent", "--check-config", "--config", conf)
+        tap.ok(done.returncode == 0 and len(lines) > 25, "krait agent takes each of them", done.stderr, lines)
+        os.unlink(conf)
+        if shutil.which("mandoc"):
+            pages = glob.glob(folder("usr/share/man/man*/*"))
+            done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", *pages], capture_output=True, text=True, check=False)
+            said = [line for line in done.stdout.splitlines() if "missing date" not in line]
+            tap.equal((len(pages), said), (len(commands) + 2, []), "mandoc has nothing to say")
         make("uninstall")
         tap.equal([n for _, _, files in os.walk(folder.path) for n in files], [], "make uninstall leaves nothing")
-    diff = [text for text in helps if "krait diff [" in text][0]
-    tap.ok("--input" not in diff and "-i" in helps[commands.index("report")], "diff does not offer -i, which it refuses")
+    tap.ok("--input" not in helps["diff"] and "-i" in helps["report"], "diff does not offer -i, which it refuses")
 
 
 def check_version(tap):
