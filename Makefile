@@ -93,7 +93,7 @@ UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
 # Tests that replay a session (tests/unit/replay.h).
 REPLAY_BIN := $(filter $(O)/tests/unit/test_replay%,$(UNIT_BIN))
 REPLAY_WRAP := $(patsubst %,-Wl$(comma)--wrap=%,process_start_ticks proc_owner process_each fstat statx \
-	debug_file_open kernel_symbols__find whose_note whose_now proc_stat_read poll)
+	debug_file_open kernel_symbols__find kernel_symbols__is_own whose_note whose_now proc_stat_read poll)
 BPF_TEST_BIN := $(BPF_TEST_SRC:%.c=$(O)/%)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(O)/%)
 # Likewise, without libFuzzer.

@@ -178,6 +178,33 @@ def check_idle(tap, python):
            python.name + ": busy: its functions", done.stdout, done.stderr)
 
 
+NAPS = """
+import threading, time
+def nap():
+    end = time.monotonic() + 0.7
+    while time.monotonic() < end:
+        time.sleep(0.0001)
+threads = [threading.Thread(target=nap) for _ in range(4)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+"""
+
+
+def check_own(tap, python):
+    """krait's programs run in the thread when it comes back from a wait: a tick there is krait's cost, not the kernel's code."""
+    r = h.record("--wall", "-F", "4999", "--native", "--kernel", outputs=("x.data", "x.folded"), lines=False, command=python.command("-c", NAPS))
+    leaves = [stack for stack, _ in r.stacks if stack[-1] == "[krait]"]
+    tap.ok(leaves, python.name + ": krait's own work has its mark", h.show(r.stacks))
+    named = [stack for stack, _ in r.stacks if any("bpf_prog_" in f and f.endswith("_loop_[k]") for f in stack)]
+    tap.ok(not named, python.name + ": and none of its functions is shown", named[:3])
+    tap.ok(all(not stack[-2].startswith(("bpf_trampoline_", "bpf_trace_run")) for stack in leaves),
+           python.name + ": nor what calls them", leaves[:3])
+    again = krait("convert", "-f", "folded", "-o", "-", "-i", r.path("x.data")).stdout
+    tap.equal([line for line in again.splitlines() if "bpf_prog_" in line and "_loop_[k]" in line], [],
+              python.name + ": nor in the capture")
+    tap.ok("[krait] in " in krait("report", "-i", r.path("x.data")).stdout, python.name + ": the report says what that is")
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -189,6 +216,7 @@ def main():
     check_lengths(tap, found[0])
     check_opens(tap, found[0])
     check_idle(tap, found[0])
+    check_own(tap, found[0])
     tap.equal(krait("record", "--wall", "-e", "page-faults", "true").returncode, 2, "without a clock there is no sum")
     h.cleanup()
     tap.done()

@@ -246,3 +246,11 @@ struct kernel_symbol *__wrap_kernel_symbols__find(struct kernel_symbols *s, __u6
 	};
 	return &kernel[kernel_cnt++];
 }
+
+bool __wrap_kernel_symbols__is_own(struct kernel_symbols *s, __u64 addr);
+bool __wrap_kernel_symbols__is_own(struct kernel_symbols *s, __u64 addr)
+{
+	const struct kernel_symbol *symbol = __wrap_kernel_symbols__find(s, addr);
+
+	return symbol && !strcmp(symbol->module, KERNEL_MODULE_OWN);
+}

@@ -167,6 +167,11 @@ unsigned sampler__find_owner(const struct sampler *s, __u32 uid)
 	return owner_find(&s->owners, uid);
 }
 
+void sampler__code(const struct sampler *s, void (*fn)(void *ctx, __u64 start, __u32 size),
+		   void *ctx)
+{
+}
+
 bool sampler__reports_mappings(const struct sampler *s)
 {
 	return replay_outside()->session.mappings_reported;

@@ -69,6 +69,8 @@ void draw_join(char *ret, size_t size, const struct join *j, const __u8 *origins
 			len += snprintf(ret + len, size - len, "%s/", blank);
 		else if (item->kind == JOIN_UNKNOWN)
 			len += snprintf(ret + len, size - len, "%s?", blank);
+		else if (item->kind == JOIN_OWN)
+			len += snprintf(ret + len, size - len, "%s@", blank);
 		else if (item->kind == JOIN_PYTHON)
 			len += snprintf(ret + len, size - len, "%s%u", blank, item->index);
 		else

@@ -274,6 +274,7 @@ static void unknown_natives_are_a_mark(void **state)
 		bool taken, unknown;
 		__u32 kernel_cnt;
 		const char *python, *result;
+		__u32 own; /* of the kernel's frames */
 	} cases[] = {
 		{ false, true, 0, "E5 E35 mm", "2 3 ?" },
 		{ false, true, 1, "E5 E35 mm", "2 3 ? k0" },
@@ -281,6 +282,8 @@ static void unknown_natives_are_a_mark(void **state)
 		{ false, true, 0, "", "?" },
 		{ false, false, 1, "E5 E35 m", "2 k0" },
 		{ true, true, 0, "E5 E35 m", "2 x0" },
+		{ false, true, 3, "E5 E35 mm", "2 3 ? k2 @", 2 },
+		{ true, true, 2, "E5 E35 m", "2 x0 @", 2 },
 	};
 	struct native_frame natives[DRAWN_MAX];
 	struct frame frames[DRAWN_MAX];
@@ -297,6 +300,8 @@ static void unknown_natives_are_a_mark(void **state)
 			.native_cnt = drawn_native("x10 i40 c0", natives, origins, guessed),
 			.origins = origins,
 			.kernel_cnt = cases[i].kernel_cnt,
+			.kernel_own = cases[i].own,
+			.in_own = cases[i].own > 0,
 			.evaluator = JOIN_NONE,
 			.taken = cases[i].taken,
 			.unknown = cases[i].unknown,

@@ -100,6 +100,33 @@ static void addresses_that_are_hidden_are_nowhere(void **state)
 	kernel_symbols__free(s);
 }
 
+/* Programs of others stay "bpf". */
+static void own_programs_are_known_by_their_place(void **state)
+{
+	char path[] = "/tmp/krait-test-XXXXXX";
+	static const char lines[] = "ffffffff81000000 T _text\n"
+				    "ffffffffc0000100 t bpf_prog_1_theirs\t[bpf]\n"
+				    "ffffffffc0000200 t bpf_prog_2_ours\t[bpf]\n"
+				    "ffffffffc0000300 t bpf_prog_3_ours\t[bpf]\n";
+	int fd = mkstemp(path);
+	struct kernel_symbols *s = kernel_symbols__new(path);
+
+	assert_int_equal(write(fd, lines, sizeof(lines) - 1), sizeof(lines) - 1);
+	close(fd);
+	kernel_symbols__own(s, 0xffffffffc0000300ULL, 0x40);
+	kernel_symbols__own(s, 0xffffffffc0000200ULL, 0x80);
+	assert_name(s, 0xffffffffc0000110ULL, "bpf_prog_1_theirs", "bpf");
+	assert_name(s, 0xffffffffc0000210ULL, "bpf_prog_2_ours", KERNEL_MODULE_OWN);
+	assert_false(kernel_symbols__is_own(s, 0xffffffff81000010ULL));
+	assert_false(kernel_symbols__is_own(s, 0xffffffffc0000110ULL));
+	assert_true(kernel_symbols__is_own(s, 0xffffffffc0000200ULL));
+	assert_true(kernel_symbols__is_own(s, 0xffffffffc000027fULL));
+	assert_false(kernel_symbols__is_own(s, 0xffffffffc0000280ULL));
+	assert_true(kernel_symbols__is_own(s, 0xffffffffc0000310ULL));
+	unlink(path);
+	kernel_symbols__free(s);
+}
+
 /* The file exceeds one read, and the initial buffer. */
 static void a_long_file_is_read_whole(void **state)
 {
@@ -124,6 +151,7 @@ int main(void)
 		cmocka_unit_test(code_is_found_by_address_whatever_the_order_of_the_lines),
 		cmocka_unit_test(the_place_of_the_code_is_the_kernels_own),
 		cmocka_unit_test(addresses_that_are_hidden_are_nowhere),
+		cmocka_unit_test(own_programs_are_known_by_their_place),
 		cmocka_unit_test(a_long_file_is_read_whole),
 	};
 

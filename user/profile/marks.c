@@ -91,6 +91,7 @@ static const struct {
 	{ MARK_SMALL, "very many tiny stacks, merged so that the page stays small" },
 	{ MARK_NOT_SAMPLED,
 	  "CPU time that the kernel has charged to the thread, and that no tick of the clock found" },
+	{ MARK_OWN, "krait itself at work in the thread: what sampling it costs" },
 	{ MARK_GC, "Python was collecting garbage" },
 	{ MARK_LEFT_OUT,
 	  "Python frames without their names: new names of this user had cost krait agent too much" },

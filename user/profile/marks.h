@@ -20,6 +20,8 @@
 #define MARK_NO_STACK "[no room for the stack]"
 /* CPU time that the kernel has charged to the thread, but that no tick found. */
 #define MARK_NOT_SAMPLED "[not sampled]"
+/* The kernel ran krait's own BPF programs in this thread. */
+#define MARK_OWN "[krait]"
 /* Garbage collection: frames below ran before it, frames above run because of it. */
 #define MARK_GC "[GC]"
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sampler/programs.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -253,4 +254,35 @@ int programs_attach(struct krait_bpf *skel, bool mappings, struct error *err)
 const char *programs_compiler(void)
 {
 	return KRAIT_BPF_COMPILER;
+}
+
+/* ---- their code ------------------------------------------------------------------------------- */
+
+/* A program has at most 256 functions, BPF_MAX_SUBPROGS in the kernel's bpf_verifier.h. */
+#define FUNCTIONS_MAX 256
+
+void programs_code(const struct krait_bpf *skel, void (*fn)(void *ctx, __u64 start, __u32 size),
+		   void *ctx)
+{
+	__u64 starts[FUNCTIONS_MAX] = { 0 };
+	__u32 sizes[FUNCTIONS_MAX] = { 0 };
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, skel->obj) {
+		struct bpf_prog_info info = {
+			.nr_jited_ksyms = FUNCTIONS_MAX,
+			.jited_ksyms = (uintptr_t)starts,
+			.nr_jited_func_lens = FUNCTIONS_MAX,
+			.jited_func_lens = (uintptr_t)sizes,
+		};
+		__u32 size = sizeof(info);
+		int fd = bpf_program__fd(program);
+
+		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) ||
+		    info.nr_jited_ksyms != info.nr_jited_func_lens)
+			continue;
+		for (__u32 i = 0; i < info.nr_jited_ksyms && i < FUNCTIONS_MAX; i++)
+			if (starts[i])
+				fn(ctx, starts[i], sizes[i]);
+	}
 }

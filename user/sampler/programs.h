@@ -6,6 +6,7 @@
 #ifndef KRAIT_SAMPLER_PROGRAMS_H
 #define KRAIT_SAMPLER_PROGRAMS_H
 
+#include <linux/types.h>
 #include <stdbool.h>
 
 struct bpf_program;
@@ -44,5 +45,12 @@ int programs_attach(struct krait_bpf *skel, bool mappings, struct error *err)
 
 /* What has compiled them, as that compiler calls itself. */
 const char *programs_compiler(void);
+
+/*
+ * Where the kernel has put the code of krait's programs: once for each of their functions. Never, if
+ * it interprets them, or hides its addresses from us.
+ */
+void programs_code(const struct krait_bpf *skel, void (*fn)(void *ctx, __u64 start, __u32 size),
+		   void *ctx) __attribute__((nonnull));
 
 #endif /* KRAIT_SAMPLER_PROGRAMS_H */

@@ -366,6 +366,12 @@ void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ns)
 	sampler__set_space(s, pid, start_ns, 0);
 }
 
+void sampler__code(const struct sampler *s, void (*fn)(void *ctx, __u64 start, __u32 size),
+		   void *ctx)
+{
+	programs_code(s->skel, fn, ctx);
+}
+
 bool sampler__reports_mappings(const struct sampler *s)
 {
 	return s->skel->links.process_mmap;

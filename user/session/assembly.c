@@ -363,7 +363,12 @@ static int make_sampler(struct session *s, struct error *err)
 	sampler.task_names = config->task_names;
 	sampler.opcodes = config->opcodes;
 	s->sampler = sampler__new(&sampler, &handler, err);
-	return s->sampler ? 0 : -1;
+	if (!s->sampler)
+		return -1;
+	if (config->collector.natives.kernel_symbols)
+		sampler__code(s->sampler, kernel_symbols__own,
+			      config->collector.natives.kernel_symbols);
+	return 0;
 }
 
 /* Returns 0 or -ENOMEM. */

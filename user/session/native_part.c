@@ -134,6 +134,45 @@ static void put_addresses(struct native_part *m, const __u64 *kernel)
 	}
 }
 
+/* What stands between code that the kernel was in and a BPF program which it runs there. */
+static bool runs_programs(const struct kernel_symbol *s)
+{
+	static const char *const starts[] = {
+		"bpf_trace_run",	 "__bpf_trace_",	"bpf_trampoline_",
+		"trace_call_bpf",	 "kprobe_perf_func",	"kprobe_dispatcher",
+		"kprobe_ftrace_handler", "perf_trace_run_bpf",	"bpf_overflow_handler",
+		"__perf_event_overflow", "perf_event_overflow", "perf_swevent_hrtimer",
+		"__hrtimer_run_queues",	 "hrtimer_interrupt",
+	};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (!strncmp(s->name, starts[i], strlen(starts[i])))
+			return true;
+	return false;
+}
+
+/*
+ * How many frames, leaf first, are krait's: up to the outermost that is one of its BPF programs, and
+ * what runs those. They are what krait costs, not what the thread does.
+ */
+static __u32 own_frames(const struct native_part *m, const __u64 *kernel, __u32 cnt)
+{
+	struct kernel_symbols *symbols = m->options.kernel_symbols;
+	const struct kernel_symbol *s;
+	__u32 own = 0;
+
+	for (__u32 i = 0; symbols && i < cnt; i++)
+		if (kernel_symbols__is_own(symbols, kernel[i] - (i > 0)))
+			own = i + 1;
+	while (own && own < cnt) {
+		s = kernel_symbols__find(symbols, kernel[own] - 1);
+		if (!s || !runs_programs(s))
+			break;
+		own++;
+	}
+	return own;
+}
+
 static void count(struct native_part *m, enum native_reason reason)
 {
 	m->stats.samples++;
@@ -196,6 +235,9 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 	m->pid = p->pid;
 	m->start_ticks = p->info.start_ticks;
 	kernel = record__section(record, SECTION_KERNEL, &in.kernel_cnt);
+	in.kernel_own = own_frames(m, kernel, in.kernel_cnt);
+	/* A wait's stack begins with the program that takes it, which is not part of the wait. */
+	in.in_own = in.kernel_own && !record->cnt[SECTION_WAIT];
 	if (p->native && reason != NATIVE_NONE) {
 		native_stack_take(s, record, &reason);
 		tell_unwinding(m, p, record, reason);
@@ -390,6 +432,8 @@ __u32 native_part__frame(struct native_part *m, const struct join_item *item)
 		return native_node(m, item);
 	if (item->kind == JOIN_KERNEL)
 		return kernel_node(m, item);
+	if (item->kind == JOIN_OWN)
+		return frame_mark(m->dict, MARK_OWN);
 	if (item->kind == JOIN_UNKNOWN)
 		return frame_mark(m->dict, MARK_NATIVE_UNKNOWN);
 	return frame_mark(m->dict, item->kind == JOIN_CUT && m->too_deep ? MARK_NATIVE_DEPTH :

@@ -439,7 +439,7 @@ static void find_first(struct join *j)
 {
 	__u32 i = j->cnt;
 
-	while (i && j->items[i - 1].kind == JOIN_KERNEL)
+	while (i && (j->items[i - 1].kind == JOIN_KERNEL || j->items[i - 1].kind == JOIN_OWN))
 		i--;
 	j->covered = i && j->items[i - 1].kind != JOIN_NATIVE;
 	j->bare = i && !j->covered ? j->items[i - 1].index : 0;
@@ -448,15 +448,18 @@ static void find_first(struct join *j)
 int join_stacks(struct join *out, const struct join_input *in)
 {
 	struct joiner j = { .out = out, .in = in, .left = in->frame_cnt, .broken = !in->taken };
-	/* Each frame once, a mark after each native frame, and one more if natives are unknown. */
-	__u32 most = in->frame_cnt + 2 * in->native_cnt + in->kernel_cnt + 1;
+	/* Each frame once, a mark after each native frame, one more if natives are unknown, one for
+	 * krait's own code. */
+	__u32 most = in->frame_cnt + 2 * in->native_cnt + in->kernel_cnt + 2;
 
 	if (vec_reserve(out->room, out->cap, most))
 		return -ENOMEM;
 	out->items = out->room + most;
 	out->cnt = 0;
 	out->guessed = out->unevaluated = false;
-	for (__u32 i = 0; i < in->kernel_cnt; i++)
+	if (in->in_own)
+		put(&j, JOIN_OWN, 0);
+	for (__u32 i = in->kernel_own; i < in->kernel_cnt; i++)
 		put(&j, JOIN_KERNEL, i);
 	if (in->unknown && !in->taken)
 		put(&j, JOIN_UNKNOWN, 0);

@@ -72,6 +72,8 @@ struct join_input {
 	const bool *guessed;
 	__u32 native_cnt;
 	__u32 kernel_cnt; /* frames of the kernel, above all others */
+	__u32 kernel_own; /* the first of these are krait's, and not shown */
+	bool in_own; /* a mark says so: the interrupted code was krait's */
 	__u32 chain; /* enum join_chain */
 	bool taken; /* natives[] is valid; if false, show no mark for missing frames */
 	bool unknown; /* there was native code that could not be resolved: JOIN_UNKNOWN stands for it */
@@ -91,6 +93,7 @@ enum join_kind {
 	JOIN_PYTHON,
 	JOIN_NATIVE,
 	JOIN_KERNEL,
+	JOIN_OWN, /* krait's own code in the kernel */
 	JOIN_TRUNCATED, /* native frames are missing here */
 	JOIN_CUT, /* and from here to the root: the native chain was cut */
 	JOIN_UNKNOWN, /* native frames are missing here, and anywhere further towards the root */

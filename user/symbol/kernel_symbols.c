@@ -28,6 +28,11 @@ struct symbol {
 	__u32 found; /* index + 1, or 0 */
 };
 
+/* Code of krait's own. */
+struct own_code {
+	__u64 start, end;
+};
+
 struct kernel_symbols {
 	char *path;
 	bool loaded;
@@ -37,6 +42,8 @@ struct kernel_symbols {
 	struct kernel_symbol **found;
 	size_t found_cnt, found_cap;
 	__u64 text_start, text_end; /* of the kernel's own code; 0 unknown */
+	struct own_code *own; /* by start, once loaded */
+	size_t own_cnt, own_cap;
 	kernel_tap_fn tap; /* may be NULL */
 	void *tap_ctx;
 };
@@ -61,6 +68,7 @@ void kernel_symbols__free(struct kernel_symbols *s)
 	for (size_t i = 0; i < s->found_cnt; i++)
 		free(s->found[i]);
 	free(s->found);
+	free(s->own);
 	free(s->path);
 	free(s->text);
 	free(s->list);
@@ -190,6 +198,36 @@ static void sort(struct kernel_symbols *s, size_t sorted)
 		qsort(s->list + first, s->cnt - first, sizeof(*s->list), compare);
 }
 
+static int compare_own(const void *a, const void *b)
+{
+	const struct own_code *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+void kernel_symbols__own(void *symbols, __u64 start, __u32 size)
+{
+	struct kernel_symbols *s = symbols;
+
+	if (s->loaded || vec_reserve(s->own, s->own_cap, s->own_cnt + 1))
+		return;
+	s->own[s->own_cnt++] = (struct own_code){ start, start + size };
+	qsort(s->own, s->own_cnt, sizeof(*s->own), compare_own);
+}
+
+static bool is_own(const struct kernel_symbols *s, __u64 addr)
+{
+	size_t low = sorted_below(s->own_cnt, i, s->own[i].start <= addr);
+
+	return low && addr < s->own[low - 1].end;
+}
+
+bool kernel_symbols__is_own(struct kernel_symbols *s, __u64 addr)
+{
+	/* The tap must hear of it, too. */
+	return is_own(s, addr) && kernel_symbols__find(s, addr);
+}
+
 /* Returns unused memory to the kernel. */
 static void shrink(struct kernel_symbols *s, size_t names_size)
 {
@@ -224,6 +262,8 @@ static void load(struct kernel_symbols *s)
 		if (!parse_line(line, end, &symbol))
 			continue;
 		note_text(s, &symbol);
+		if (*symbol.module && is_own(s, symbol.start))
+			symbol.module = KERNEL_MODULE_OWN;
 		if (sorted == s->cnt && (!s->cnt || s->list[s->cnt - 1].start <= symbol.start))
 			sorted++;
 		if (add(s, &symbol, &names_end))

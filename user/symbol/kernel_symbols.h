@@ -10,8 +10,11 @@
 #define KRAIT_SYMBOL_KERNEL_SYMBOLS_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 
 #define KALLSYMS "/proc/kallsyms"
+/* The module of krait's own BPF programs; those of others have "bpf". */
+#define KERNEL_MODULE_OWN "krait"
 
 struct kernel_symbols;
 
@@ -33,6 +36,13 @@ void kernel_symbols__tap(struct kernel_symbols *s, kernel_tap_fn fn, void *ctx)
 
 /* NULL if unknown, or hidden from us (kptr_restrict). Valid until free. */
 struct kernel_symbol *kernel_symbols__find(struct kernel_symbols *s, __u64 addr);
+
+/*
+ * Code of krait's own BPF programs, told before the first query. What is told later, or finds no
+ * memory, keeps the kernel's name for it.
+ */
+void kernel_symbols__own(void *symbols, __u64 start, __u32 size) __attribute__((nonnull));
+bool kernel_symbols__is_own(struct kernel_symbols *s, __u64 addr) __attribute__((nonnull));
 
 /*
  * Where the kernel's own code is, from _text to _etext. Returns 0, or -EACCES if that is hidden
