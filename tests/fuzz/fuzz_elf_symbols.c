@@ -29,8 +29,8 @@ static size_t ask(struct elf_symbols *s, __u64 offset)
 static size_t ask_source(struct elf_symbols *s, __u64 offset)
 {
 	struct source_frame frames[SOURCE_FRAMES_MAX];
-	struct dwarf_wanted wanted;
-	unsigned cnt = elf_symbols__source(s, offset, frames, &wanted);
+	bool is_split;
+	unsigned cnt = elf_symbols__source(s, offset, frames, &is_split);
 	size_t length = 0;
 
 	if (cnt > SOURCE_FRAMES_MAX)

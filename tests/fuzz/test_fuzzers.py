@@ -11,7 +11,6 @@ found stays beside the fuzzers, to be run again.
 import concurrent.futures
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -39,32 +38,6 @@ SEEDS = {**{name: LIBRARIES for name in [*OF_ELF, "fuzz_elf_rows", "fuzz_core_fi
          "fuzz_claims": ["/proc/self/environ", "/proc/self/cgroup"]}
 
 
-SPLIT = """static inline __attribute__((always_inline)) int twice(int a)
-{
-	for (int i = 0; i < a; i++)
-		a = a * 31 + (a >> 3);
-	return a;
-}
-int spin(int n) { return n > 3 ? twice(n) + twice(n + 1) : 1; }
-"""
-
-
-def seed_split(corpus):
-    """Makes a .dwo file of each version, preceded by what fuzz_dwarf_split.c takes from the front."""
-    if not shutil.which("gcc") or not shutil.which("readelf"):
-        return
-    for version in (4, 5):
-        dwo = corpus / "seed.dwo"
-        subprocess.run(["gcc", f"-gdwarf-{version}", "-gsplit-dwarf", "-O2", "-x", "c", "-c", "-", "-o", "seed.o"], input=SPLIT,
-                       text=True, cwd=corpus, env=dict(os.environ, CCACHE_DISABLE="1"), check=True)
-        shown = subprocess.run(["readelf", "--debug-dump=info", dwo], text=True, stdout=subprocess.PIPE, check=True,
-                               stderr=subprocess.DEVNULL).stdout
-        number = int(re.search(r"(?i)dwo_id *: *(0x[0-9a-f]+)", shown.replace("DWO ID", "dwo_id")).group(1), 16)
-        (corpus / f"split-{version}").write_bytes(bytes([version == 4]) + number.to_bytes(8, "little") + dwo.read_bytes())
-        dwo.unlink()
-        (corpus / "seed.o").unlink()
-
-
 def finish(command, **env):
     r = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
                        env={**os.environ, **env})
@@ -78,8 +51,6 @@ def fuzz(name):
     for library in LIBRARIES:
         if name in OF_ELF and os.path.exists(library):
             shutil.copy(library, corpus / "libdl")
-    if name == "fuzz_dwarf_split":
-        seed_split(corpus)
     return finish([str(LIBFUZZER / name), f"-max_total_time={SECONDS}", "-seed=1", "-timeout=10", f"-rss_limit_mb={RSS_MIB}",
                    "-verbosity=0", f"-artifact_prefix={LIBFUZZER}/{name}-", str(corpus)])
 
@@ -88,11 +59,6 @@ def feed(name):
     if name == ONE:
         return finish([str(FED / ONE), "-runs=2000", "-seed=1", "-verbosity=0", f"-artifact_prefix={FED}/{name}-"])
     seeds = [str(seed) for seed in SEEDS.get(name, []) if os.path.exists(seed)]
-    if name == "fuzz_dwarf_split":
-        corpus = FED / "corpus" / name
-        corpus.mkdir(parents=True, exist_ok=True)
-        seed_split(corpus)
-        seeds = sorted(str(path) for path in corpus.iterdir())
     options = "%s:handle_abort=1:hard_rss_limit_mb=%d" % (os.environ.get("ASAN_OPTIONS", ""), RSS_MIB)
     return finish([str(FED / name.replace("fuzz_", "feed_")), INPUTS, SECONDS, f"{FED}/{name}-found", *seeds],
                   ASAN_OPTIONS=options.lstrip(":"))

@@ -143,10 +143,11 @@ static void answers_with_sources_that_do_not_add_up_are_refused(void **state)
 	struct parser_answer a = { .job = PARSER_SOURCE,
 				   .sources = { .cnt = 2, .names_size = 2, .ends = { 1, 2 } } };
 	const struct parser_source_frame whole = { 0, PARSER_NO_NAME, 3 };
-	const struct parser_answer good = a;
+	struct parser_answer good;
 
 	memcpy(a.sources.names, "f", 2);
 	a.sources.frames[0] = a.sources.frames[1] = whole;
+	good = a;
 	assert_true(parser_answer_check(&a, parser_answer_size(&a), &r));
 	a.sources.frames[1].line = -1;
 	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
@@ -163,56 +164,16 @@ static void answers_with_sources_that_do_not_add_up_are_refused(void **state)
 	a.sources.cnt = 3;
 	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
 	a = good;
+	a.sources.cnt = 0;
+	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
+	a = good;
+	a.sources.split_cnt = a.sources.cnt;
+	assert_true(parser_answer_check(&a, parser_answer_size(&a), &r));
+	a.sources.split_cnt++;
+	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
+	a = good;
 	a.sources.names_size = PARSER_NAMES_MAX + 1;
 	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
-}
-
-/* Answers, or requests for files ahead of them, with a name. */
-static void wanted_files_that_do_not_add_up_are_refused(void **state)
-{
-	struct parser_request r = { .job = PARSER_SOURCE, .cnt = 1, .offsets = { 1 } };
-	struct parser_answer a = {
-		.job = PARSER_SOURCE,
-		.sources = { .half = PARSER_HALF_UNIT, .folder = PARSER_NO_NAME, .names_size = 2 }
-	};
-	struct parser_sources *s = &a.sources;
-
-	memcpy(s->names, "f", 2);
-	assert_true(parser_answer_check(&a, parser_answer_size(&a), &r));
-	s->name = PARSER_NO_NAME;
-	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
-	s->half = PARSER_HALF_PACKAGE;
-	assert_true(parser_answer_check(&a, parser_answer_size(&a), &r));
-	s->folder = 2;
-	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
-	s->folder = PARSER_NO_NAME;
-	s->half = PARSER_HALF_CNT;
-	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
-	s->half = PARSER_HALF_NONE;
-	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
-	s->half = PARSER_HALF_PACKAGE;
-	s->cnt = 1;
-	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
-}
-
-/* One id of a package or a unit, and an answer without others. */
-static void files_are_handed_over_one_by_one(void **state)
-{
-	struct parser_request r = { .job = PARSER_HALF, .at = PARSER_HALF_UNIT, .cnt = 1 };
-	struct parser_answer a = { .job = PARSER_HALF, .result = -ESTALE };
-
-	assert_true(parser_request_check(&r, parser_request_size(&r)));
-	assert_true(parser_answer_check(&a, parser_answer_size(&a), &r));
-	a.result = 0;
-	assert_true(parser_answer_check(&a, parser_answer_size(&a), &r));
-	assert_false(parser_answer_check(&a, parser_answer_size(&a) + 1, &r));
-	r.cnt = 2;
-	assert_false(parser_request_check(&r, parser_request_size(&r)));
-	r.cnt = 1;
-	r.at = PARSER_HALF_NONE;
-	assert_false(parser_request_check(&r, parser_request_size(&r)));
-	r.at = PARSER_HALF_CNT;
-	assert_false(parser_request_check(&r, parser_request_size(&r)));
 }
 
 int main(void)
@@ -223,8 +184,6 @@ int main(void)
 		cmocka_unit_test(what_a_file_says_of_a_runtime_stays_within_the_answer),
 		cmocka_unit_test(a_table_of_a_file_is_as_long_as_its_kind_says),
 		cmocka_unit_test(answers_with_sources_that_do_not_add_up_are_refused),
-		cmocka_unit_test(wanted_files_that_do_not_add_up_are_refused),
-		cmocka_unit_test(files_are_handed_over_one_by_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,6 @@
 #include "import/object_file.h"
 #include "profile/frames.h"
 #include "profile/parts.h"
-#include "symbol/source_halves.h"
 #include "symbol/source_lines.h"
 
 void native_frames_want_sources(struct native_frames *n, bool inlined)
@@ -20,7 +19,7 @@ void native_frames_want_sources(struct native_frames *n, bool inlined)
 void native_frames_deinit(struct native_frames *n)
 {
 	if (n->sources && n->want_inlined)
-		source_halves__say_missing(source_lines__halves(n->sources));
+		source_lines__say_missing(n->sources);
 	source_lines__free(n->sources);
 }
 

@@ -30,8 +30,6 @@ struct native_part {
 
 	/* The stack that is being joined. */
 	struct native_stack stack;
-	pid_t pid; /* the process of this record, and when it began */
-	__u64 start_ticks;
 	__u64 now_ns;
 	struct join join;
 	bool too_deep; /* its native chain ends at KRAIT_MAX_NATIVE */
@@ -232,8 +230,6 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 
 	native_stack_clear(s, p->native);
 	m->now_ns = record->time_ns;
-	m->pid = p->pid;
-	m->start_ticks = p->info.start_ticks;
 	kernel = record__section(record, SECTION_KERNEL, &in.kernel_cnt);
 	in.kernel_own = own_frames(m, kernel, in.kernel_cnt);
 	/* A wait's stack begins with the program that takes it, which is not part of the wait. */
@@ -275,12 +271,6 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 
 /* ---- frames ----------------------------------------------------------------------------------- */
 
-static void add_place(struct native_part *m, __u32 frame, const struct module *module, __u64 offset)
-{
-	native_places__add(m->places, frame, module, offset);
-	native_places__met_in(m->places, module, m->pid, m->start_ticks);
-}
-
 static void keep_place(struct native_part *m, __u32 i, __u32 frame)
 {
 	__u64 offset;
@@ -288,7 +278,7 @@ static void keep_place(struct native_part *m, __u32 i, __u32 frame)
 		native__place(m->stack.native, native_stack_place(&m->stack, i), &offset);
 
 	if (module)
-		add_place(m, frame, module, offset);
+		native_places__add(m->places, frame, module, offset);
 }
 
 /* The function that has the address; counts those that have no name yet. */
@@ -374,7 +364,7 @@ static __u32 late_node(struct native_part *m, const struct join_item *item)
 	if (frame > known) {
 		late_names__add(m->late, frame, m->stack.native, module, offset);
 		if (m->places)
-			add_place(m, frame, module, offset);
+			native_places__add(m->places, frame, module, offset);
 	}
 	if (tag)
 		*tag = dict__tag(m->dict, frame);

@@ -8,7 +8,6 @@
 #include "profile/frames.h"
 #include "profile/parts.h"
 #include "profile/profile.h"
-#include "symbol/source_halves.h"
 #include "symbol/source_lines.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -72,12 +71,6 @@ void native_places__add(struct native_places *n, __u32 frame, const struct modul
 	if (!frame || n->cnt == NATIVE_PLACES_MAX || vec_reserve(n->list, n->cap, n->cnt + 1))
 		return;
 	n->list[n->cnt++] = (struct native_place_met){ module, offset, frame };
-}
-
-void native_places__met_in(struct native_places *n, const struct module *module, pid_t pid,
-			   __u64 start_ticks)
-{
-	source_lines__met_in(n->lines, module, pid, start_ticks);
 }
 
 static int by_owner(const void *a, const void *b)
@@ -172,7 +165,7 @@ void native_places__resolve(struct native_places *n, struct profile *p)
 			"takes too long",
 			left, n->cnt);
 	if (n->inlined)
-		source_halves__say_missing(source_lines__halves(n->lines));
+		source_lines__say_missing(n->lines);
 	if (parts_expand(p))
 		log_warn(NULL, "out of memory: functions that were inlined are not shown");
 }

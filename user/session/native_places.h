@@ -35,9 +35,6 @@ void native_places__prepare(struct native_places *n) __attribute__((nonnull));
 /* Adds a frame for a place met for the first time. */
 void native_places__add(struct native_places *n, __u32 frame, const struct module *module,
 			__u64 offset) __attribute__((nonnull));
-/* As source_lines__met_in(). */
-void native_places__met_in(struct native_places *n, const struct module *module, pid_t pid,
-			   __u64 start_ticks) __attribute__((nonnull));
 
 /*
  * Reads all lines, makes them the parts of their frames, and counts samples at these parts

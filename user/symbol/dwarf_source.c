@@ -2,9 +2,8 @@
 #include "symbol/dwarf_source.h"
 
 #include <dwarf.h>
-#include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "symbol/dwarf_units.h"
 
@@ -89,8 +88,7 @@ static int has_address(void *ctx, Dwarf_Addr start, Dwarf_Addr end)
 }
 
 /* Descends to the child that contains the address: a block or an inlined function. */
-static bool step(const struct dwarf_split *split, Dwarf_Die *parent, Dwarf_Addr address,
-		 Dwarf_Die *ret)
+static bool step(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *ret)
 {
 	if (dwarf_child(parent, ret))
 		return false;
@@ -98,54 +96,52 @@ static bool step(const struct dwarf_split *split, Dwarf_Die *parent, Dwarf_Addr 
 		int tag = dwarf_tag(ret);
 
 		if ((tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine) &&
-		    dwarf_pieces(split, ret, has_address, &address))
+		    dwarf_pieces(ret, has_address, &address))
 			return true;
 	} while (!dwarf_siblingof(ret, ret));
 	return false;
 }
 
-/* File numbers of calls refer to the program's own line table, even if the rest is in another file. */
+/* A function's mangled name, as in the file; the caller frees it. NULL: none. */
+static char *function_name(Dwarf_Die *die)
+{
+	static const unsigned kinds[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name };
+	const char *name = NULL;
+	Dwarf_Attribute at;
+
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !name; i++) {
+		if (dwarf_attr_integrate(die, kinds[i], &at))
+			name = dwarf_formstring(&at);
+	}
+	return name ? strdup(name) : NULL;
+}
+
 unsigned dwarf_source__find(struct dwarf_source *s, Dwarf_Addr address, struct source_frame *ret,
-			    struct dwarf_wanted *ret_wanted)
+			    bool *ret_is_split)
 {
 	struct dwarf_place place;
 	Dwarf_Die child;
 	unsigned cnt = 1;
 
 	free_names(s);
-	*ret_wanted = (struct dwarf_wanted){ .what = DWARF_WANT_NOTHING };
+	*ret_is_split = false;
 	address -= s->bias;
 	if (!s->units.dwarf || !dwarf_units_find(&s->units, address, &place))
 		return 0;
-	*ret_wanted = place.wanted;
-	if (place.wanted.what != DWARF_WANT_NOTHING)
-		return 0;
+	*ret_is_split = place.is_split;
 	ret[0] = (struct source_frame){ 0 };
 	for (unsigned i = 0;
-	     place.known && i < LEVELS_MAX && step(place.split, &place.function, address, &child);
-	     i++) {
+	     place.known && i < LEVELS_MAX && step(&place.function, address, &child); i++) {
 		place.function = child;
 		if (dwarf_tag(&child) != DW_TAG_inlined_subroutine)
 			continue;
 		place_call(&place.unit, &child, &ret[cnt - 1]);
 		if (cnt == SOURCE_FRAMES_MAX)
 			return cnt;
-		s->names[cnt] = dwarf_function_name(place.split, &child);
+		s->names[cnt] = function_name(&child);
 		ret[cnt] = (struct source_frame){ .name = s->names[cnt] };
 		cnt++;
 	}
 	place_leaf(&place.unit, address, &ret[cnt - 1]);
 	return cnt;
-}
-
-int dwarf_source__add(struct dwarf_source *s, enum dwarf_want what, __u64 id, int fd)
-{
-	switch (what) {
-	case DWARF_WANT_PACKAGE:
-		return dwarf_units_add_package(&s->units, fd);
-	case DWARF_WANT_HALF:
-		return dwarf_units_add_half(&s->units, id, fd);
-	default:
-		return -EINVAL;
-	}
 }

@@ -13,15 +13,16 @@
 
 /* Nested namespaces and types that contain functions. */
 #define DEPTH_MAX 32U
+/* Ranges of one function or unit. */
+#define PIECES_MAX 100000U
+
 void dwarf_units_begin(struct dwarf_units *u, Dwarf *dwarf)
 {
 	*u = (struct dwarf_units){ .dwarf = dwarf };
-	dwarf_halves_begin(&u->halves);
 }
 
 void dwarf_units_free(struct dwarf_units *u)
 {
-	dwarf_halves_free(&u->halves);
 	for (size_t i = 0; i < u->cnt; i++)
 		free(u->units[i].functions.list);
 	free(u->units);
@@ -30,6 +31,21 @@ void dwarf_units_free(struct dwarf_units *u)
 }
 
 /* ---- ranges ----------------------------------------------------------------------------------- */
+
+int dwarf_pieces(Dwarf_Die *die, dwarf_piece_fn fn, void *ctx)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+	int err = 0;
+
+	for (unsigned i = 0; i < PIECES_MAX && !err; i++) {
+		at = dwarf_ranges(die, at, &base, &start, &end);
+		if (at <= 0)
+			break;
+		err = fn(ctx, start, end);
+	}
+	return err;
+}
 
 static int compare(const void *a, const void *b)
 {
@@ -85,24 +101,15 @@ static const struct dwarf_range *find(const struct dwarf_range_list *l, Dwarf_Ad
 
 /* ---- units ------------------------------------------------------------------------------------ */
 
-/* Has the unit another half? Then also returns its id. */
-static bool has_half(Dwarf_Die *die, uint8_t type, uint64_t *ret_id)
-{
-	return type == DW_UT_skeleton &&
-	       !dwarf_cu_info(die->cu, NULL, NULL, NULL, NULL, ret_id, NULL, NULL);
-}
-
 static int add_unit(struct dwarf_units *u, Dwarf_Die *die, uint8_t type)
 {
 	struct piece_list pieces = { &u->ranges, u->cnt, 0, DWARF_RANGES_MAX };
-	uint64_t id = 0;
 
 	if (vec_reserve(u->units, u->cap, u->cnt + 1))
 		return -ENOMEM;
-	u->units[u->cnt] = (struct dwarf_unit){ .die = dwarf_dieoffset(die) };
-	u->units[u->cnt].is_half = has_half(die, type, &id);
-	u->units[u->cnt++].id = id;
-	return dwarf_pieces(NULL, die, add_piece, &pieces);
+	u->units[u->cnt++] = (struct dwarf_unit){ .die = dwarf_dieoffset(die),
+						  .is_split = type == DW_UT_skeleton };
+	return dwarf_pieces(die, add_piece, &pieces);
 }
 
 static bool has_lines(Dwarf_Die *die, uint8_t type)
@@ -138,8 +145,8 @@ static bool has_functions(int tag)
 	       tag == DW_TAG_enumeration_type || tag == DW_TAG_subprogram;
 }
 
-static int read_functions(struct dwarf_units *u, struct dwarf_unit *unit,
-			  const struct dwarf_split *split, Dwarf_Die *parent, __u32 depth)
+static int read_functions(struct dwarf_units *u, struct dwarf_unit *unit, Dwarf_Die *parent,
+			  __u32 depth)
 {
 	struct piece_list pieces = { &unit->functions, 0, depth,
 				     DWARF_FUNCTIONS_MAX - u->function_cnt };
@@ -153,9 +160,9 @@ static int read_functions(struct dwarf_units *u, struct dwarf_unit *unit,
 
 		pieces.name = dwarf_dieoffset(&die);
 		if (tag == DW_TAG_subprogram)
-			err = dwarf_pieces(split, &die, add_piece, &pieces);
+			err = dwarf_pieces(&die, add_piece, &pieces);
 		if (!err && has_functions(tag) && dwarf_haschildren(&die) > 0)
-			err = read_functions(u, unit, split, &die, depth + 1);
+			err = read_functions(u, unit, &die, depth + 1);
 	} while (!err && !dwarf_siblingof(&die, &die));
 	return err;
 }
@@ -174,59 +181,21 @@ static void forget_all_functions(struct dwarf_units *u)
 		forget_functions(u, &u->units[i]);
 }
 
-static void read_unit(struct dwarf_units *u, struct dwarf_unit *unit,
-		      const struct dwarf_split *split, Dwarf_Die *die)
+static void read_unit(struct dwarf_units *u, struct dwarf_unit *unit, Dwarf_Die *die)
 {
 	if (u->function_cnt > DWARF_FUNCTIONS_MAX / 2)
 		forget_all_functions(u);
 	unit->read = true;
-	if (read_functions(u, unit, split, die, 0))
+	if (read_functions(u, unit, die, 0))
 		unit->functions.cnt = 0;
 	u->function_cnt += unit->functions.cnt;
 	sort(&unit->functions);
-}
-
-/* ---- both ------------------------------------------------------------------------------------- */
-
-int dwarf_units_add_package(struct dwarf_units *u, int fd)
-{
-	return dwarf_halves_add_package(&u->halves, fd);
-}
-
-int dwarf_units_add_half(struct dwarf_units *u, __u64 id, int fd)
-{
-	const size_t i = u->wanting;
-	Dwarf_Die skeleton;
-	int err;
-
-	if (i >= u->cnt || u->units[i].id != id || !u->units[i].is_half || u->units[i].missing ||
-	    !dwarf_offdie(u->dwarf, u->units[i].die, &skeleton))
-		return -ENOENT;
-	u->units[i].missing = fd < 0;
-	if (fd < 0)
-		return 0;
-	err = dwarf_halves_add(&u->halves, i, &skeleton, id, fd);
-	u->units[i].missing = err != 0;
-	return err;
-}
-
-/* True: there is nothing to wait for. NULL half: the unit is whole, or only has lines. */
-static bool get_half(struct dwarf_units *u, struct dwarf_unit *unit, struct dwarf_place *ret)
-{
-	if (!unit->is_half || unit->missing)
-		return true;
-	ret->split = dwarf_halves_get(&u->halves, (size_t)(unit - u->units), &ret->unit, unit->id,
-				      &ret->wanted);
-	u->wanting = (size_t)(unit - u->units);
-	unit->missing = !ret->split && ret->wanted.what == DWARF_WANT_NOTHING;
-	return ret->wanted.what == DWARF_WANT_NOTHING;
 }
 
 bool dwarf_units_find(struct dwarf_units *u, Dwarf_Addr address, struct dwarf_place *ret)
 {
 	const struct dwarf_range *r;
 	struct dwarf_unit *unit;
-	Dwarf_Die *die;
 
 	*ret = (struct dwarf_place){ 0 };
 	if (!u->made)
@@ -235,12 +204,10 @@ bool dwarf_units_find(struct dwarf_units *u, Dwarf_Addr address, struct dwarf_pl
 	if (!r || !dwarf_offdie(u->dwarf, u->units[r->die].die, &ret->unit))
 		return false;
 	unit = &u->units[r->die];
-	if (!get_half(u, unit, ret))
-		return true;
-	die = ret->split ? dwarf_split__unit(ret->split) : &ret->unit;
+	ret->is_split = unit->is_split;
 	if (!unit->read)
-		read_unit(u, unit, ret->split, die);
+		read_unit(u, unit, &ret->unit);
 	r = find(&unit->functions, address);
-	ret->known = r && dwarf_offdie(dwarf_cu_getdwarf(die->cu), r->die, &ret->function);
+	ret->known = r && dwarf_offdie(u->dwarf, r->die, &ret->function);
 	return true;
 }

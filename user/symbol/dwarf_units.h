@@ -7,7 +7,7 @@
  * read once and sorted.
  *
  * Must hold: the file is untrusted, so this runs in a parser only; memory and depth are bounded.
- * Nothing is opened here: other files are requested.
+ * Nothing is opened here: what split DWARF keeps in other files (.dwo, .dwp) is not read.
  */
 #ifndef KRAIT_SYMBOL_DWARF_UNITS_H
 #define KRAIT_SYMBOL_DWARF_UNITS_H
@@ -16,8 +16,6 @@
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-#include "symbol/dwarf_halves.h"
 
 /* All units of a file together; 24 bytes each. libtorch has 300,000. */
 #define DWARF_RANGES_MAX 4000000U
@@ -37,10 +35,8 @@ struct dwarf_range_list {
 
 struct dwarf_unit {
 	Dwarf_Off die;
-	__u64 id;
-	/* its functions are in another file; this one has only addresses and lines (split DWARF) */
-	bool is_half;
-	bool missing; /* the other half is missing, for good */
+	/* split DWARF: its functions are described in another file, this one has only lines */
+	bool is_split;
 	bool read;
 	struct dwarf_range_list functions;
 };
@@ -52,15 +48,12 @@ struct dwarf_units {
 	struct dwarf_unit *units;
 	size_t cnt, cap;
 	size_t function_cnt; /* over all units */
-	struct dwarf_halves halves;
-	size_t wanting; /* the unit whose half was last requested: another may have the same id */
 };
 
 struct dwarf_place {
 	Dwarf_Die unit, function;
 	bool known; /* a function is known (assembler has lines, but no functions) */
-	struct dwarf_split *split; /* the function's half; NULL: it is in the file itself */
-	struct dwarf_wanted wanted;
+	bool is_split; /* functions inlined there are described in another file */
 };
 
 /* dwarf: borrowed; NULL: there is none. */
@@ -68,15 +61,10 @@ void dwarf_units_begin(struct dwarf_units *u, Dwarf *dwarf) __attribute__((nonnu
 /* What is at that address; false if no unit contains it. Valid until the next call. */
 bool dwarf_units_find(struct dwarf_units *u, Dwarf_Addr address, struct dwarf_place *ret)
 	__attribute__((warn_unused_result, nonnull));
-/*
- * Supplies what was wanted; the caller keeps the descriptor; -1: it does not exist. Returns 0;
- * -ENOENT: no unit wants it; -ESTALE: the file is another unit's; -errno: it is unusable. In any
- * case the same is not requested again.
- */
-int dwarf_units_add_package(struct dwarf_units *u, int fd)
-	__attribute__((warn_unused_result, nonnull));
-int dwarf_units_add_half(struct dwarf_units *u, __u64 id, int fd)
-	__attribute__((warn_unused_result, nonnull));
+/* Returns 0 to go on. */
+typedef int (*dwarf_piece_fn)(void *ctx, Dwarf_Addr start, Dwarf_Addr end);
+/* Calls fn for each address range of a DIE. Returns 0, or the result of fn. */
+int dwarf_pieces(Dwarf_Die *die, dwarf_piece_fn fn, void *ctx) __attribute__((nonnull(1, 2)));
 void dwarf_units_free(struct dwarf_units *u) __attribute__((nonnull));
 
 #endif /* KRAIT_SYMBOL_DWARF_UNITS_H */

@@ -156,22 +156,17 @@ const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *r
 }
 
 unsigned elf_symbols__source(struct elf_symbols *s, __u64 file_offset, struct source_frame *ret,
-			     struct dwarf_wanted *ret_wanted)
+			     bool *ret_is_split)
 {
 	GElf_Addr bias, address;
 	Elf *elf = dwfl_module_getelf(s->file.module, &bias);
 
-	*ret_wanted = (struct dwarf_wanted){ .what = DWARF_WANT_NOTHING };
+	*ret_is_split = false;
 	if (!elf || !address_of(elf, file_offset, &address))
 		return 0;
 	if (!s->source)
 		s->source = dwarf_source__new(s->file.module);
-	return s->source ? dwarf_source__find(s->source, address + bias, ret, ret_wanted) : 0;
-}
-
-int elf_symbols__add(struct elf_symbols *s, enum dwarf_want what, __u64 id, int fd)
-{
-	return s->source ? dwarf_source__add(s->source, what, id, fd) : -ENOENT;
+	return s->source ? dwarf_source__find(s->source, address + bias, ret, ret_is_split) : 0;
 }
 
 unsigned elf_symbols__build_id(struct elf_symbols *s, __u8 ret[BUILD_ID_MAX])

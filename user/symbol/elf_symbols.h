@@ -15,7 +15,6 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#include "symbol/dwarf_halves.h"
 #include "util/source_frame.h"
 
 #define BUILD_ID_MAX 20
@@ -48,10 +47,7 @@ const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *r
 
 /* Source lines and inlined functions at that offset, as dwarf_source__find(). */
 unsigned elf_symbols__source(struct elf_symbols *s, __u64 file_offset, struct source_frame *ret,
-			     struct dwarf_wanted *ret_wanted) __attribute__((nonnull));
-/* Supplies what that wanted, as dwarf_source__add(). */
-int elf_symbols__add(struct elf_symbols *s, enum dwarf_want what, __u64 id, int fd)
-	__attribute__((warn_unused_result, nonnull));
+			     bool *ret_is_split) __attribute__((nonnull));
 
 /* Has the file its own symbol table? */
 bool elf_symbols__has_table(struct elf_symbols *s) __attribute__((nonnull));

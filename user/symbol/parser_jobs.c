@@ -18,7 +18,6 @@
 #include "worker/channel.h"
 
 _Static_assert(PARSER_BUILD_ID_MAX == BUILD_ID_MAX, "two sizes of a build ID");
-_Static_assert(PARSER_HALVES_MAX == DWARF_HALVES_MAX + 1, "too few descriptors for halves");
 
 struct parser_jobs {
 	struct elf_symbols *files[PARSER_FILES_MAX];
@@ -172,31 +171,14 @@ static bool put_source(struct parser_sources *s, const struct source_frame *f,
 	return (!name || ret->name != PARSER_NO_NAME) && (!f->file || ret->file != PARSER_NO_NAME);
 }
 
-/*
- * What the first offset needs: there is always room for both texts, which are limited like names
- * (dwarf_halves.c).
- */
-static void put_wanted(const struct dwarf_wanted *wanted, struct parser_sources *s)
-{
-	s->half = wanted->what == DWARF_WANT_PACKAGE ? PARSER_HALF_PACKAGE : PARSER_HALF_UNIT;
-	s->half_id = wanted->id;
-	s->folder = wanted->folder ? put_text(s, wanted->folder) : PARSER_NO_NAME;
-	s->name = wanted->name ? put_text(s, wanted->name) : PARSER_NO_NAME;
-}
-
-/* Stores the frames at one offset; false: no room, unless it is the first, or something is wanted. */
+/* Stores the frames at one offset; false: no room, unless it is the first. */
 static bool put_sources(struct elf_symbols *symbols, __u64 offset, struct parser_sources *s)
 {
 	struct source_frame frames[SOURCE_FRAMES_MAX];
 	__u32 begin = s->cnt ? s->ends[s->cnt - 1] : 0, names = s->names_size;
-	struct dwarf_wanted wanted;
-	unsigned cnt = elf_symbols__source(symbols, offset, frames, &wanted);
+	bool is_split;
+	unsigned cnt = elf_symbols__source(symbols, offset, frames, &is_split);
 
-	if (wanted.what != DWARF_WANT_NOTHING) {
-		if (!s->cnt)
-			put_wanted(&wanted, s);
-		return false;
-	}
 	if (cnt > PARSER_SOURCE_FRAMES - begin)
 		return false;
 	for (unsigned i = 0; i < cnt; i++) {
@@ -206,6 +188,7 @@ static bool put_sources(struct elf_symbols *symbols, __u64 offset, struct parser
 		}
 	}
 	s->ends[s->cnt++] = begin + cnt;
+	s->split_cnt += is_split;
 	return true;
 }
 
@@ -221,18 +204,7 @@ static int sources(struct parser_jobs *jobs, const struct parser_request *r,
 		if (!put_sources(s, r->offsets[i], ret))
 			break;
 	}
-	return ret->cnt || ret->half ? 0 : -ENOBUFS;
-}
-
-static int add_half(struct parser_jobs *jobs, const struct parser_request *r, const int *fds,
-		    unsigned fd_cnt)
-{
-	struct elf_symbols *s = jobs->files[r->file];
-
-	return s ? elf_symbols__add(
-			   s, r->at == PARSER_HALF_PACKAGE ? DWARF_WANT_PACKAGE : DWARF_WANT_HALF,
-			   r->offsets[0], fd_cnt ? fds[0] : -1) :
-		   -EBADF;
+	return ret->cnt ? 0 : -ENOBUFS;
 }
 
 /* ---- others ------------------------------------------------------------------------------------ */
@@ -323,9 +295,6 @@ size_t parser_jobs__answer(struct parser_jobs *jobs, const void *message, size_t
 		break;
 	case PARSER_SOURCE:
 		answer->result = sources(jobs, &r, &answer->sources);
-		break;
-	case PARSER_HALF:
-		answer->result = add_half(jobs, &r, fds, fd_cnt);
 		break;
 	case PARSER_ROWS:
 	case PARSER_ROWS_MADE:

@@ -8,29 +8,17 @@
 
 #include "proc/modules.h"
 #include "symbol/native_files.h"
-#include "symbol/source_halves.h"
 #include "symbol/symbol_reader.h"
+#include "util/log.h"
 #include "util/vec.h"
 
-struct source_file {
-	struct symbol_file symbols;
-	__u32 halves; /* requested so far */
-};
-
-struct met_in {
-	pid_t pid; /* 0: nobody was */
-	__u64 start_ticks;
-};
-
 struct source_lines {
-	struct met_in *met; /* by the module's number */
-	__u32 met_cnt, met_cap;
 	struct native_files *files;
 	struct symbol_reader *reader;
-	struct source_halves *halves;
-	struct source_file **list; /* indexed by the module's number; NULL: not requested yet */
+	struct symbol_file **list; /* indexed by the module's number; NULL: not requested yet */
 	__u32 cnt, cap;
 	const struct parser_sources *answer; /* the last one; it belongs to the reader */
+	__u32 split_cnt; /* places whose inlined functions other files describe */
 };
 
 struct source_lines *source_lines__new(struct native_files *files)
@@ -41,8 +29,7 @@ struct source_lines *source_lines__new(struct native_files *files)
 		return NULL;
 	s->files = files;
 	s->reader = symbol_reader__new();
-	s->halves = s->reader ? source_halves__new(s->reader) : NULL;
-	if (s->halves)
+	if (s->reader)
 		return s;
 	source_lines__free(s);
 	return NULL;
@@ -59,12 +46,10 @@ void source_lines__free(struct source_lines *s)
 		return;
 	for (__u32 i = 0; i < s->cnt; i++) {
 		if (s->list[i])
-			symbol_reader__close(s->reader, &s->list[i]->symbols);
+			symbol_reader__close(s->reader, s->list[i]);
 		free(s->list[i]);
 	}
 	free(s->list);
-	free(s->met);
-	source_halves__free(s->halves);
 	symbol_reader__free(s->reader);
 	free(s);
 }
@@ -84,11 +69,11 @@ static int reserve(struct source_lines *s, __u32 number)
 }
 
 /* Has its own descriptors: the shared ones may be closed when there are many. NULL: it is not open. */
-static struct source_file *file_of(struct source_lines *s, const struct module *module)
+static struct symbol_file *file_of(struct source_lines *s, const struct module *module)
 {
 	__u32 number = module__number(module);
 	const struct symbol_file *open;
-	struct source_file *f;
+	struct symbol_file *f;
 
 	if (number < s->cnt && s->list[number])
 		return s->list[number];
@@ -98,48 +83,24 @@ static struct source_file *file_of(struct source_lines *s, const struct module *
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
-	f->symbols = (struct symbol_file){ .fd = copy_fd(open->fd),
-					   .debug_fd = copy_fd(open->debug_fd),
-					   .owner = open->owner,
-					   .size = open->size };
+	*f = (struct symbol_file){ .fd = copy_fd(open->fd),
+				   .debug_fd = copy_fd(open->debug_fd),
+				   .owner = open->owner,
+				   .size = open->size };
 	s->list[number] = f;
 	return f;
 }
 
-void source_lines__met_in(struct source_lines *s, const struct module *module, pid_t pid,
-			  __u64 start_ticks)
-{
-	__u32 number = module__number(module);
-
-	if (vec_reserve(s->met, s->met_cap, number + 1))
-		return;
-	for (; s->met_cnt <= number; s->met_cnt++)
-		s->met[s->met_cnt] = (struct met_in){ 0 };
-	s->met[number] = (struct met_in){ pid, start_ticks };
-}
-
-/* An offset wants a package and a file at most, and both again if the parser was restarted. */
-#define GIVEN_MAX(cnt) (4 * (cnt) + 4)
-
 int source_lines__find(struct source_lines *s, const struct module *module, const __u64 *offsets,
 		       __u32 cnt)
 {
-	struct source_file *f = file_of(s, module);
-	struct met_in met = { 0 };
-	int err = f ? 0 : -ENOENT;
+	struct symbol_file *f = file_of(s, module);
+	int err = f ? symbol_reader__sources(s->reader, f, offsets, cnt, &s->answer) : -ENOENT;
 
-	if (module__number(module) < s->met_cnt)
-		met = s->met[module__number(module)];
-	source_halves__look_in(s->halves, met.pid, met.start_ticks);
-	for (__u32 i = 0; !err && i < GIVEN_MAX(cnt); i++) {
-		err = symbol_reader__sources(s->reader, &f->symbols, offsets, cnt, &s->answer);
-		if (!err && s->answer->cnt)
-			return (int)s->answer->cnt;
-		if (!err)
-			err = source_halves__give(s->halves, &f->symbols, module, s->answer,
-						  &f->halves);
-	}
-	return err ? err : -EAGAIN;
+	if (err)
+		return err;
+	s->split_cnt += s->answer->split_cnt;
+	return (int)s->answer->cnt;
 }
 
 uid_t source_lines__owner(const struct source_lines *s, const struct module *module)
@@ -149,9 +110,14 @@ uid_t source_lines__owner(const struct source_lines *s, const struct module *mod
 	return open ? open->owner : 0;
 }
 
-const struct source_halves *source_lines__halves(const struct source_lines *s)
+void source_lines__say_missing(const struct source_lines *s)
 {
-	return s->halves;
+	if (s->split_cnt)
+		log_info(
+			NULL,
+			"functions inlined at %u places in native code are not shown: their debug information is split "
+			"(-gsplit-dwarf, .dwo), which krait does not read",
+			s->split_cnt);
 }
 
 static const char *text_of(const struct parser_sources *s, __u32 at)

@@ -5,8 +5,8 @@
  *
  * Separate parsers read it, by owner like those of symbols (symbol_reader.h): however much debug
  * information a file has, or claims to have, names never wait for it, and a file that stalls or
- * kills a parser has no lines but keeps its names. Parsers get the other files of split DWARF as
- * they want them (source_halves.h).
+ * kills a parser has no lines but keeps its names. Split DWARF (-gsplit-dwarf) has lines in the
+ * file itself; inlined functions are in other files (.dwo, .dwp), which krait does not read.
  */
 #ifndef KRAIT_SYMBOL_SOURCE_LINES_H
 #define KRAIT_SYMBOL_SOURCE_LINES_H
@@ -18,7 +18,6 @@
 
 struct module;
 struct native_files;
-struct source_halves;
 struct source_lines;
 
 /* files: borrowed; it must have them open. NULL: out of memory. */
@@ -43,15 +42,7 @@ unsigned source_lines__at(const struct source_lines *s, __u32 i, struct source_f
 uid_t source_lines__owner(const struct source_lines *s, const struct module *module)
 	__attribute__((nonnull));
 
-/*
- * The process that began at start_ticks (clock ticks since boot) has mapped the module: its files
- * of split DWARF are looked for in that process's root, too. The last call counts.
- */
-void source_lines__met_in(struct source_lines *s, const struct module *module, pid_t pid,
-			  __u64 start_ticks) __attribute__((nonnull));
-
-/* What happened to the files of split DWARF. */
-const struct source_halves *source_lines__halves(const struct source_lines *s)
-	__attribute__((nonnull));
+/* Logs that inlined functions are missing because of split DWARF, if they are. */
+void source_lines__say_missing(const struct source_lines *s) __attribute__((nonnull));
 
 #endif /* KRAIT_SYMBOL_SOURCE_LINES_H */

@@ -98,8 +98,6 @@ static unsigned fd_cnt(const struct symbol_file *f, const struct parser_request 
 	case PARSER_ROWS:
 	case PARSER_ROWS_MADE:
 		return 1;
-	case PARSER_HALF:
-		return f->half ? 1 : 0;
 	default:
 		return 0;
 	}
@@ -108,8 +106,7 @@ static unsigned fd_cnt(const struct symbol_file *f, const struct parser_request 
 int symbol_parser_ask(struct symbol_parser *p, struct symbol_file *f,
 		      const struct parser_request *request)
 {
-	const int own[] = { f->fd, f->debug_fd };
-	const int *fds = request->job == PARSER_HALF ? f->half : own;
+	const int fds[] = { f->fd, f->debug_fd };
 	int err = symbol_parser_drop_late(p);
 
 	if (err)

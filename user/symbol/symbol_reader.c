@@ -302,26 +302,6 @@ int symbol_reader__sources(struct symbol_reader *r, struct symbol_file *f, const
 	return err;
 }
 
-int symbol_reader__half(struct symbol_reader *r, struct symbol_file *f, enum parser_half what,
-			__u64 id, int fd)
-{
-	struct parser_request request = {
-		.job = PARSER_HALF, .at = what, .cnt = 1, .offsets = { id }
-	};
-	const struct parser_answer *answer;
-	int err;
-
-	f->half = fd >= 0 ? &fd : NULL;
-	err = run(r, f, &request, &answer);
-	f->half = NULL;
-	return err;
-}
-
-void symbol_reader__note_wait(struct symbol_reader *r, const struct symbol_file *f, __u64 ns)
-{
-	reader_waits_note(&r->waits, f->owner, ns);
-}
-
 /* ---- rows -------------------------------------------------------------------------------------- */
 
 /* The largest libraries have 6 million rows. */

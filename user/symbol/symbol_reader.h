@@ -35,7 +35,6 @@ struct symbol_file {
 	bool bad;
 	struct symbol_parser *parser; /* that has it open; NULL: none */
 	__u32 number; /* number in the parser */
-	const int *half; /* to be passed with a job of that kind; NULL: none */
 };
 
 /* NULL: out of memory. */
@@ -74,20 +73,10 @@ int symbol_reader__find(struct symbol_reader *r, struct symbol_file *f, const __
 			__u32 cnt, const struct parser_found **ret)
 	__attribute__((warn_unused_result, nonnull));
 
-/* Their source lines and inlined functions. As symbol_reader__find(); or no answer and .half. */
+/* Their source lines and inlined functions. As symbol_reader__find(). */
 int symbol_reader__sources(struct symbol_reader *r, struct symbol_file *f, const __u64 *offsets,
 			   __u32 cnt, const struct parser_sources **ret)
 	__attribute__((warn_unused_result, nonnull));
-
-/*
- * Supplies what that wanted (parser_sources.half): a descriptor, which the caller keeps, or -1: it
- * does not exist. Returns 0; -ESTALE: it is another unit's; -errno: unusable, or as above.
- */
-int symbol_reader__half(struct symbol_reader *r, struct symbol_file *f, enum parser_half what,
-			__u64 id, int fd) __attribute__((warn_unused_result, nonnull));
-/* krait has waited that long for something else from that file. */
-void symbol_reader__note_wait(struct symbol_reader *r, const struct symbol_file *f, __u64 ns)
-	__attribute__((nonnull));
 
 /*
  * How to unwind its code. *ret is valid until the next call of this function. Returns as above;

@@ -12,9 +12,6 @@ bool parser_request_check(const struct parser_request *r, size_t len)
 	if ((r->job == PARSER_FIND || r->job == PARSER_SOURCE) &&
 	    (!r->cnt || r->cnt > PARSER_PLACES_MAX))
 		return false;
-	if (r->job == PARSER_HALF &&
-	    (r->cnt != 1 || r->at == PARSER_HALF_NONE || r->at >= PARSER_HALF_CNT))
-		return false;
 	if (r->job == PARSER_TABLE && r->at >= PUBLISHED_KINDS)
 		return false;
 	return r->file < PARSER_FILES_MAX && len == parser_request_size(r);
@@ -34,7 +31,6 @@ size_t parser_answer_size(const struct parser_answer *a)
 		[PARSER_SOURCE] = offsetof(struct parser_sources, names),
 		[PARSER_RUNTIME] = sizeof(a->runtime),
 		[PARSER_TABLE] = sizeof(a->table),
-		[PARSER_HALF] = 0,
 		[PARSER_ROWS] = offsetof(struct parser_rows, words),
 		[PARSER_ROWS_MADE] = offsetof(struct parser_rows, words),
 		[PARSER_ROWS_MORE] = offsetof(struct parser_rows, words),
@@ -80,23 +76,12 @@ static bool is_text(const char *names, __u32 size, __u32 at, size_t max)
 	       (at < size && names[at] && strnlen(names + at, max + 1) <= max);
 }
 
-/* It has answers, or asks for another file first. */
-static bool half_is_sound(const struct parser_sources *s)
-{
-	if (s->cnt)
-		return s->half == PARSER_HALF_NONE;
-	return s->half != PARSER_HALF_NONE && s->half < PARSER_HALF_CNT &&
-	       (s->half != PARSER_HALF_UNIT || s->name != PARSER_NO_NAME) &&
-	       is_text(s->names, s->names_size, s->folder, PARSER_NAME_MAX) &&
-	       is_text(s->names, s->names_size, s->name, PARSER_NAME_MAX);
-}
-
 static bool sources_are_sound(const struct parser_sources *s, const struct parser_request *request)
 {
 	__u32 begin = 0;
 
-	if (s->cnt > request->cnt || s->names_size > sizeof(s->names) ||
-	    (s->names_size && s->names[s->names_size - 1]) || !half_is_sound(s))
+	if (!s->cnt || s->cnt > request->cnt || s->split_cnt > s->cnt ||
+	    s->names_size > sizeof(s->names) || (s->names_size && s->names[s->names_size - 1]))
 		return false;
 	for (__u32 i = 0; i < s->cnt; begin = s->ends[i++]) {
 		if (s->ends[i] < begin || s->ends[i] > PARSER_SOURCE_FRAMES)
@@ -159,8 +144,6 @@ bool parser_answer_check(const struct parser_answer *a, size_t len,
 	if (a->job == PARSER_DWARF)
 		return memchr(a->dwarf.why, '\0', sizeof(a->dwarf.why)) != NULL;
 	if (a->result)
-		return true;
-	if (a->job == PARSER_HALF)
 		return true;
 	if (a->job == PARSER_OPEN)
 		return a->opened.build_id_size <= sizeof(a->opened.build_id);

@@ -19,8 +19,6 @@
 
 /* Files with symbols that one parser has open; each holds up to two descriptors. */
 #define PARSER_FILES_MAX 64
-/* For each, files of split DWARF open at the same time: its package, and those of units. */
-#define PARSER_HALVES_MAX 9
 #define PARSER_PLACES_MAX 128
 /* Longer names are cut, at a character boundary. */
 #define PARSER_NAME_MAX 4000
@@ -46,23 +44,15 @@ enum parser_job {
 	PARSER_ROWS_MORE, /* the words from `at` on, for the last file */
 	/* which source line do these offsets have, and which functions were inlined there? */
 	PARSER_SOURCE,
-	/*
-	 * what SOURCE asked for (`at`, with the id in offsets): a descriptor, or none: it does not
-	 * exist
-	 */
-	PARSER_HALF,
 	PARSER_JOB_CNT
 };
 
-/* Where split DWARF keeps the rest (symbol/dwarf_halves.h). */
-enum parser_half { PARSER_HALF_NONE, PARSER_HALF_PACKAGE, PARSER_HALF_UNIT, PARSER_HALF_CNT };
-
 struct parser_request {
 	__u32 job;
-	__u32 file; /* a number below PARSER_FILES_MAX: OPEN, FIND, SOURCE, HALF, CLOSE */
+	__u32 file; /* a number below PARSER_FILES_MAX: OPEN, FIND, SOURCE, CLOSE */
 	__u32 version; /* PY_VERSION_HEX: DWARF */
-	__u32 cnt; /* of offsets: FIND, SOURCE; HALF: 1 */
-	/* number of a word: ROWS_MORE; enum published_kind: TABLE; enum parser_half: HALF */
+	__u32 cnt; /* of offsets: FIND, SOURCE */
+	/* number of a word: ROWS_MORE; enum published_kind: TABLE */
 	__u32 at;
 	__u32 unused;
 	__u64 offsets[PARSER_PLACES_MAX]; /* only cnt of them are sent */
@@ -104,18 +94,11 @@ struct parser_source_frame {
 	__s32 line; /* 0 unknown */
 };
 
-/*
- * Covers the first cnt offsets: at least one, maybe not all. Or none, and says what the first one
- * needs: a package, or the file of the unit with that id, by its name and the folder where it was
- * made.
- */
+/* Covers the first cnt offsets: at least one, maybe not all. */
 struct parser_sources {
 	__u32 cnt;
 	__u32 names_size;
-	__u64 half_id;
-	__u32 half; /* enum parser_half; only if cnt is 0 */
-	/* Offsets in names. PARSER_NO_NAME: unknown; there is no name without half. */
-	__u32 folder, name;
+	__u32 split_cnt; /* of these: what was inlined there is in other files (split DWARF) */
 	__u32 unused;
 	__u32 ends[PARSER_PLACES_MAX]; /* one past the last frame of each; the first begins at 0 */
 	struct parser_source_frame frames[PARSER_SOURCE_FRAMES];
@@ -156,9 +139,8 @@ struct parser_answer {
 static inline size_t parser_request_size(const struct parser_request *r)
 {
 	return offsetof(struct parser_request, offsets) +
-	       (r->job == PARSER_FIND || r->job == PARSER_SOURCE || r->job == PARSER_HALF ?
-			r->cnt * sizeof(r->offsets[0]) :
-			0);
+	       (r->job == PARSER_FIND || r->job == PARSER_SOURCE ? r->cnt * sizeof(r->offsets[0]) :
+								   0);
 }
 
 /* Is this message a request? */

@@ -26,7 +26,7 @@
 static const struct sandbox_limits limits = {
 	.memory = 1ULL << 30,
 	.cpu_seconds = 600,
-	.fds = 4 + (2 + PARSER_HALVES_MAX) * (PARSER_FILES_MAX + 1),
+	.fds = 4 + 2 * (PARSER_FILES_MAX + 1),
 };
 
 struct starter {
