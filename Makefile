@@ -413,7 +413,15 @@ coverage: ## line coverage of the unit tests; fails where too little of some fol
 	@$(RUN) cov
 	@scripts/run-tests --coverage build-cov
 
-lint: ## formatting, shell scripts, direction of includes
+# What make would do to compile each file.
+compile_commands.json: $(SKEL) $(PROTO_HDR) $(TWIN_SKEL) ## for clangd and other tools: how each file is compiled
+	$(call say,LIST,$@)
+	$(Q)$(MAKE) -Bnk V=1 O=$(O) all build-unit build-bpf-tests build-fuzzers | awk -v folder='$(CURDIR)' ' \
+		/ -c [^ ]+\.c / { file = $$0; sub(/.* -c /, "", file); sub(/ .*/, "", file); gsub(/["\\]/, "\\\\&"); \
+			printf "%s{ \"directory\": \"%s\", \"file\": \"%s\", \"command\": \"%s\" }", n++ ? ",\n" : "[\n", folder, file, $$0 } \
+		END { print "\n]" }' > $@
+
+lint: ## formatting, shell scripts, links between pages, direction of includes
 	@scripts/lint
 
 format: ## rewrite the C sources in the project's format
@@ -473,4 +481,4 @@ help: ## this text
 -include $(O)/small/room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 .PHONY: all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
-	coverage lint format build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages install uninstall dist check-dist static check-static clean help
+	coverage lint format compile_commands.json build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages install uninstall dist check-dist static check-static clean help
