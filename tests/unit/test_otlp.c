@@ -29,7 +29,7 @@ static void sums_are_those_of_the_window(void **state)
 	otlp_wait(&w, otlp_stack(p, 8, 8, "a", 11), 8, STATE_GIL, 5);
 	otlp_window_end(&w);
 	r = otlp_request(&w, &at, 1 << 20);
-	assert_int_equal(at, w.cnt);
+	assert_int_equal(at, w.samples.cnt);
 	assert_int_equal(otlp_sum(r, "samples", "a").ticks, 6);
 	assert_int_equal(otlp_sum(r, "samples", "a").weight, 6 * PERIOD_NS);
 	/* One per process: all times of a stack are in one sample. */

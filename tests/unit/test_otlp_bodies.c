@@ -92,7 +92,7 @@ static void a_large_window_is_several_bodies(void **state)
 			  PERIOD_NS);
 	}
 	otlp_window_end(&w);
-	for (; at < w.cnt; bodies++) {
+	for (; at < w.samples.cnt; bodies++) {
 		Request *r = otlp_request(&w, &at, 20000);
 
 		assert_true(at > before);
@@ -165,7 +165,7 @@ static void a_window_outlives_what_is_forgotten(void **state)
 	kept = otlp_stack(p, 7, 7, "kept", 11);
 	otlp_tick(&w, kept, 7, 1, PERIOD_NS);
 	assert_int_equal(dict__forget(p->dict), 0);
-	assert_int_not_equal(w.list[0].node, kept);
+	assert_int_not_equal(w.samples.list[0].node, kept);
 	otlp_window_end(&w);
 	r = otlp_request(&w, &at, 1 << 20);
 	assert_int_equal(otlp_sum(r, "samples", "kept").ticks, 1);

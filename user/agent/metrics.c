@@ -24,8 +24,8 @@ static void on_window(void *ctx, const struct window *w)
 	}
 	m->levels_changed += m->windows && m->price.level != w->price.level;
 	m->windows++;
-	m->samples += w->cnt;
-	m->dropped += w->dropped;
+	m->samples += w->samples.cnt;
+	m->dropped += w->samples.dropped;
 	m->cpu_ns += w->price.cpu_ns;
 	m->kernel_ns += w->price.kernel_ns;
 	m->server_ns += w->price.server_ns;

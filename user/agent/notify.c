@@ -115,7 +115,7 @@ static void on_window(void *ctx, const struct window *w)
 	char text[128];
 
 	snprintf(text, sizeof(text), "STATUS=window %" PRIu64 ": %u samples, %" PRIu64 " Hz",
-		 (uint64_t)w->number, w->cnt, (uint64_t)w->price.frequency);
+		 (uint64_t)w->number, w->samples.cnt, (uint64_t)w->price.frequency);
 	notify__say(n, text);
 }
 

@@ -167,14 +167,14 @@ static void on_window(void *ctx, const struct window *w)
 		return;
 	window_facts_fill(&o->facts, w);
 	options.profile = (struct otlp_attributes){ o->facts.list, o->facts.cnt };
-	if (!w->cnt)
+	if (!w->samples.cnt)
 		put_empty(o, w, &options);
-	for (unsigned part = 0; at < w->cnt; part++) {
+	for (unsigned part = 0; at < w->samples.cnt; part++) {
 		struct otlp_body body;
 		int err = otlp_encode(&body, w, &at, &options);
 
 		if (err) {
-			take_failure(o, w->cnt - at, err);
+			take_failure(o, w->samples.cnt - at, err);
 			return;
 		}
 		put_body(o, w, part, &body);

@@ -59,7 +59,7 @@ void pprof_push__stats(const struct pprof_push *p, struct pprof_push_stats *ret)
 
 /* ---- services --------------------------------------------------------------------------------- */
 
-static bool is_same_image(const struct window_sample *a, const struct window_sample *b)
+static bool is_same_image(const struct stored_sample *a, const struct stored_sample *b)
 {
 	return a->pid == b->pid && a->image == b->image;
 }
@@ -86,8 +86,8 @@ static void take_claimant(const struct pprof_push *p, struct run *r, int pid)
 static int list_runs(struct pprof_push *p, const struct window *w)
 {
 	p->run_cnt = 0;
-	for (__u32 i = 0; i < w->cnt; i++) {
-		if (i && is_same_image(&w->list[i], &w->list[i - 1])) {
+	for (__u32 i = 0; i < w->samples.cnt; i++) {
+		if (i && is_same_image(&w->samples.list[i], &w->samples.list[i - 1])) {
 			p->runs[p->run_cnt - 1].cnt++;
 			continue;
 		}
@@ -95,8 +95,9 @@ static int list_runs(struct pprof_push *p, const struct window *w)
 			return -ENOMEM;
 		p->runs[p->run_cnt] = (struct run){ .first = i, .cnt = 1 };
 		put_word(p->runs[p->run_cnt].service, sizeof(p->runs[0].service),
-			 resources__service(p->resources, w->list[i].pid, w->list[i].image));
-		take_claimant(p, &p->runs[p->run_cnt], w->list[i].pid);
+			 resources__service(p->resources, w->samples.list[i].pid,
+					    w->samples.list[i].image));
+		take_claimant(p, &p->runs[p->run_cnt], w->samples.list[i].pid);
 		p->run_cnt++;
 	}
 	return 0;
@@ -164,7 +165,8 @@ static int push_body(struct pprof_push *p, const struct window *w, const struct 
 static void count_run(struct profile *profile, const struct window *w, const struct run *r)
 {
 	for (__u32 i = r->first; i < r->first + r->cnt; i++)
-		profile__count(profile, w->list[i].event, w->list[i].node, w->list[i].weight);
+		profile__count(profile, w->samples.list[i].event, w->samples.list[i].node,
+			       w->samples.list[i].weight);
 }
 
 /* The runs from first to end belong to one service, by the claims of one user at most. */
@@ -203,7 +205,7 @@ static void on_window(void *ctx, const struct window *w)
 	__u32 end;
 
 	if (err) {
-		p->stats.failed_samples += w->cnt;
+		p->stats.failed_samples += w->samples.cnt;
 		return;
 	}
 	if (p->run_cnt)

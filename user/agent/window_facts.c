@@ -68,8 +68,8 @@ void window_facts_fill(struct window_facts *f, const struct window *w)
 	memset(f, 0, sizeof(*f));
 	put(f, "", "number", "", w->number);
 	put_price(f, &w->price);
-	if (w->dropped)
-		put(f, "", "samples", "dropped", w->dropped);
+	if (w->samples.dropped)
+		put(f, "", "samples", "dropped", w->samples.dropped);
 	for (unsigned i = 0; i < w->profile->event_cnt && i < KRAIT_MAX_EVENTS; i++) {
 		const struct event_spec *event = &profile__counts(w->profile, i)->event;
 

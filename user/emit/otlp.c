@@ -86,7 +86,7 @@ static void put_attributes(struct otlp_encoder *e, const struct otlp_attributes 
 /* Writes all profiles of one process, or as many as the body has room for. */
 static void put_process(struct otlp_encoder *e)
 {
-	const struct window_sample *first = &e->w->list[e->at];
+	const struct stored_sample *first = &e->w->samples.list[e->at];
 	struct otlp_attributes attributes =
 		e->options->resource(e->options->resource_ctx, first->pid, first->image);
 
@@ -94,8 +94,8 @@ static void put_process(struct otlp_encoder *e)
 	do {
 		otlp_profile_put(e);
 		add_profile(e);
-	} while (!e->err && e->at < e->w->cnt && window__same_process(first, &e->w->list[e->at]) &&
-		 !otlp_is_full(e, 0));
+	} while (!e->err && e->at < e->w->samples.cnt &&
+		 window__same_process(first, &e->w->samples.list[e->at]) && !otlp_is_full(e, 0));
 	if (!e->err)
 		put_attributes(e, &attributes);
 	e->scope.len = 0;
@@ -156,7 +156,7 @@ int otlp_encode(struct otlp_body *ret, const struct window *w, __u32 *at,
 
 	*ret = (struct otlp_body){ 0 };
 	prepare(&e);
-	while (!e.err && e.at < w->cnt && !otlp_is_full(&e, 0))
+	while (!e.err && e.at < w->samples.cnt && !otlp_is_full(&e, 0))
 		put_process(&e);
 	finish(&e);
 	if (!e.err)

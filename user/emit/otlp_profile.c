@@ -53,7 +53,7 @@ static const struct profile_frame *thread_of(const struct dict *d, __u32 node)
 	return NULL;
 }
 
-static size_t fill_attributes(struct otlp_encoder *e, const struct window_sample *s,
+static size_t fill_attributes(struct otlp_encoder *e, const struct stored_sample *s,
 			      __s32 list[OTLP_SAMPLE_ATTRIBUTES])
 {
 	const struct profile_frame *thread = thread_of(e->w->profile->dict, s->node);
@@ -88,7 +88,7 @@ static int compare_ticks(const void *x, const void *y)
 /* Adds the window's next sample to the profile. */
 static void take_tick(struct otlp_encoder *e, __u32 cnt)
 {
-	const struct window_sample *s = &e->w->list[e->at];
+	const struct stored_sample *s = &e->w->samples.list[e->at];
 	struct otlp_tick *t;
 
 	if (vec_reserve(e->ticks, e->tick_cap, cnt + 1)) {
@@ -142,7 +142,7 @@ static __u32 put_sample(struct otlp_encoder *e, struct otlp_tick *first, __u32 l
 /* ---- a profile -------------------------------------------------------------------------------- */
 
 /* s NULL: a window without samples. */
-static void fill_types(struct otlp_encoder *e, const struct window_sample *s,
+static void fill_types(struct otlp_encoder *e, const struct stored_sample *s,
 		       Krait__Otlp__Profile *part)
 {
 	bool clock;
@@ -184,7 +184,7 @@ static void next_id(struct otlp_encoder *e)
 		memcpy(e->body->id, e->id, sizeof(e->id));
 }
 
-static void put_head(struct otlp_encoder *e, const struct window_sample *first, __u64 from_ns,
+static void put_head(struct otlp_encoder *e, const struct stored_sample *first, __u64 from_ns,
 		     __u64 to_ns)
 {
 	Krait__Otlp__Profile part = KRAIT__OTLP__PROFILE__INIT;
@@ -204,21 +204,21 @@ static void put_head(struct otlp_encoder *e, const struct window_sample *first, 
 
 void otlp_profile_put(struct otlp_encoder *e)
 {
-	const struct window_sample *first = &e->w->list[e->at];
+	const struct stored_sample *first = &e->w->samples.list[e->at];
 	__u64 from_ns = e->w->from_ns, to_ns = e->w->to_ns;
 	__u32 begin = e->at, cnt;
 	bool clock = window__is_clock(e->w, first);
 
 	e->profile.len = 0;
-	for (cnt = 0; !e->err && e->at < e->w->cnt &&
-		      window__same_profile(e->w, first, &e->w->list[e->at]) &&
+	for (cnt = 0; !e->err && e->at < e->w->samples.cnt &&
+		      window__same_profile(e->w, first, &e->w->samples.list[e->at]) &&
 		      (!cnt || !otlp_is_full(e, cnt));
 	     cnt++)
 		take_tick(e, cnt);
 	if (e->err)
 		return;
 	for (__u32 i = begin; i < e->at; i++) {
-		__u64 time_ns = e->w->list[i].time_ns;
+		__u64 time_ns = e->w->samples.list[i].time_ns;
 
 		if (time_ns < from_ns)
 			from_ns = time_ns;

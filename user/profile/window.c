@@ -5,73 +5,34 @@
 
 #include "profile/states.h"
 #include "util/event.h"
-#include "util/vec.h"
-
-static struct window *window_of(struct dict_holder *h)
-{
-	return (struct window *)((char *)h - offsetof(struct window, holder));
-}
-
-static void mark(struct dict_holder *h, struct dict_map *live)
-{
-	const struct window *w = window_of(h);
-
-	for (__u32 i = 0; i < w->cnt; i++) {
-		if (w->list[i].node)
-			live->nodes[w->list[i].node] = 1;
-	}
-}
-
-static void move(struct dict_holder *h, const struct dict_map *ids)
-{
-	struct window *w = window_of(h);
-
-	for (__u32 i = 0; i < w->cnt; i++)
-		w->list[i].node = w->list[i].node ? ids->nodes[w->list[i].node] : 0;
-}
 
 void window__begin(struct window *w, const struct profile *profile, __u64 from_ns)
 {
 	*w = (struct window){ .profile = profile, .from_ns = from_ns };
-	w->holder = (struct dict_holder){ .mark = mark, .move = move };
-	dict__hold(profile->dict, &w->holder);
+	sample_store_begin(&w->samples, profile->dict, WINDOW_SAMPLES_MAX);
 }
 
-void window__add(struct window *w, const struct profile_sample *from)
+void window__add(struct window *w, const struct profile_sample *sample)
 {
-	if (w->cnt == WINDOW_SAMPLES_MAX || vec_reserve(w->list, w->cap, w->cnt + 1)) {
-		w->dropped++;
-		return;
-	}
-	w->list[w->cnt++] = (struct window_sample){
-		.time_ns = from->time_ns,
-		.weight = from->period,
-		.node = from->node,
-		.state = state_of(from->state),
-		.event = from->event,
-		.image = from->image,
-		.pid = from->pid,
-		.tid = from->tid,
-		.cpu = from->cpu,
-	};
+	(void)sample_store_add(&w->samples, sample);
 }
 
 /* ---- order ------------------------------------------------------------------------------------ */
 
 #define DIFFER(a, b) ((a) < (b) ? -1 : (a) > (b))
 
-bool window__is_clock(const struct window *w, const struct window_sample *s)
+bool window__is_clock(const struct window *w, const struct stored_sample *s)
 {
 	return event_is_clock(&profile__counts(w->profile, s->event)->event);
 }
 
-static int compare_processes(const struct window_sample *a, const struct window_sample *b)
+static int compare_processes(const struct stored_sample *a, const struct stored_sample *b)
 {
 	return a->pid != b->pid ? DIFFER(a->pid, b->pid) : DIFFER(a->image, b->image);
 }
 
-static int compare_profiles(const struct window *w, const struct window_sample *a,
-			    const struct window_sample *b)
+static int compare_profiles(const struct window *w, const struct stored_sample *a,
+			    const struct stored_sample *b)
 {
 	int order = compare_processes(a, b);
 
@@ -84,7 +45,7 @@ static int compare_profiles(const struct window *w, const struct window_sample *
 
 static int compare(const void *x, const void *y, void *ctx)
 {
-	const struct window_sample *a = x, *b = y;
+	const struct stored_sample *a = x, *b = y;
 	const struct window *w = ctx;
 	int order = compare_profiles(w, a, b);
 
@@ -100,17 +61,17 @@ static int compare(const void *x, const void *y, void *ctx)
 
 void window__sort(struct window *w)
 {
-	if (w->cnt)
-		qsort_r(w->list, w->cnt, sizeof(w->list[0]), compare, w);
+	if (w->samples.cnt)
+		qsort_r(w->samples.list, w->samples.cnt, sizeof(w->samples.list[0]), compare, w);
 }
 
-bool window__same_process(const struct window_sample *a, const struct window_sample *b)
+bool window__same_process(const struct stored_sample *a, const struct stored_sample *b)
 {
 	return !compare_processes(a, b);
 }
 
-bool window__same_profile(const struct window *w, const struct window_sample *a,
-			  const struct window_sample *b)
+bool window__same_profile(const struct window *w, const struct stored_sample *a,
+			  const struct stored_sample *b)
 {
 	return !compare_profiles(w, a, b);
 }
@@ -119,7 +80,6 @@ void window__end(struct window *w)
 {
 	if (!w->profile)
 		return;
-	dict__release(w->profile->dict, &w->holder);
-	free(w->list);
+	sample_store_end(&w->samples);
 	*w = (struct window){ 0 };
 }

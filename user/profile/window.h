@@ -6,8 +6,7 @@
  * A window is open until window__end(); later samples belong to the next one, even if their time is
  * before its end.
  *
- * Must hold: every sample of the window is in the list or in dropped; nodes are updated when the
- * dictionary forgets.
+ * Must hold: every sample of the window is in its store, or counted there as dropped.
  */
 #ifndef KRAIT_PROFILE_WINDOW_H
 #define KRAIT_PROFILE_WINDOW_H
@@ -17,19 +16,10 @@
 
 #include "abi.h"
 #include "profile/profile.h"
+#include "profile/sample_store.h"
 
-/* Samples per window, 56 bytes each. */
+/* Samples per window. */
 #define WINDOW_SAMPLES_MAX (1U << 19)
-
-struct window_sample {
-	__u64 time_ns, weight; /* CLOCK_MONOTONIC; for a wait, its end, and ns */
-	__u32 node;
-	__u32 state; /* profile/states.h, without flags */
-	__u32 event; /* index of the profile's event */
-	__u32 image; /* as struct profile_sample */
-	int pid, tid; /* host */
-	__u32 cpu;
-};
 
 /*
  * How it was sampled, and the cost. If that changed during the window, the values are those at its
@@ -56,13 +46,10 @@ struct window {
 	__u64 number; /* from 1, set by its creator */
 	__u64 from_ns, to_ns; /* CLOCK_MONOTONIC; to_ns: once it has ended */
 	__s64 wall_offset_ns; /* add this to get ns since 1970, by the clock at its end */
-	struct window_sample *list; /* in order of arrival */
-	__u32 cnt, cap;
-	__u64 dropped; /* found no room */
+	struct sample_store samples;
 	/* For this window only; the caller fills them in. */
 	struct accounts accounts[KRAIT_MAX_EVENTS];
 	struct window_price price; /* all 0: not measured */
-	struct dict_holder holder;
 };
 
 /* Begins an empty window. The profile must outlive it. */
@@ -74,11 +61,11 @@ void window__add(struct window *w, const struct profile_sample *sample);
  */
 void window__sort(struct window *w);
 /* Do two samples belong together, and so are adjacent after sorting? */
-bool window__same_process(const struct window_sample *a, const struct window_sample *b);
-bool window__same_profile(const struct window *w, const struct window_sample *a,
-			  const struct window_sample *b);
+bool window__same_process(const struct stored_sample *a, const struct stored_sample *b);
+bool window__same_profile(const struct window *w, const struct stored_sample *a,
+			  const struct stored_sample *b);
 /* Its time is that of a tick, and its weight the time between two ticks. */
-bool window__is_clock(const struct window *w, const struct window_sample *s);
+bool window__is_clock(const struct window *w, const struct stored_sample *s);
 /* Frees its memory. */
 void window__end(struct window *w);
 

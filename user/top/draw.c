@@ -17,8 +17,8 @@ static double gil_share(const struct round *r)
 {
 	__u64 known = 0, held = 0;
 
-	for (__u32 i = 0; r && i < r->cnt; i++) {
-		const struct top_sample *s = &r->list[i];
+	for (__u32 i = 0; r && i < r->samples.cnt; i++) {
+		const struct stored_sample *s = &r->samples.list[i];
 
 		if (s->event || (s->state != STATE_PYTHON && s->state != STATE_NATIVE))
 			continue;
@@ -66,9 +66,9 @@ static void put_second_line(struct screen *s, const struct model *m,
 	for (int i = MEASURE_GIL; m->off_cpu && i < MEASURE_CNT; i++)
 		x = screen_printf(s, 1, x, LOOK_PLAIN, "  %s %.1f%%", words[i],
 				  percent_of(m->rows->now.total[i], ns));
-	if (last && last->dropped)
+	if (last && last->samples.dropped)
 		screen_printf(s, 1, x, LOOK_HOT, "  (%llu samples only in \"since\")",
-			      last->dropped);
+			      last->samples.dropped);
 }
 
 void draw_head(struct screen *s, const struct model *m, const struct top_status *status)

@@ -73,7 +73,7 @@ struct profile *pick_profile(const struct model *m)
 }
 
 /* The names of a sample's process and thread are in its stack. */
-static bool give(struct picking *p, const struct top_sample *s, pick_fn fn, void *ctx)
+static bool give(struct picking *p, const struct stored_sample *s, pick_fn fn, void *ctx)
 {
 	struct dict *d = p->m->session->dict;
 	const struct profile_sample sample = {
@@ -105,9 +105,9 @@ int pick_samples(const struct model *m, pick_fn fn, void *ctx)
 	while (age-- && on && !p.err) {
 		const struct round *r = samples__round(m->samples, age);
 
-		for (__u32 i = 0; i < r->cnt && on && !p.err; i++) {
-			if (is_wanted(&p, r->list[i].node))
-				on = give(&p, &r->list[i], fn, ctx);
+		for (__u32 i = 0; i < r->samples.cnt && on && !p.err; i++) {
+			if (is_wanted(&p, r->samples.list[i].node))
+				on = give(&p, &r->samples.list[i], fn, ctx);
 		}
 	}
 	free(p.path.nodes);

@@ -62,7 +62,7 @@ static bool take_path(struct row_table *t, __u32 node)
 
 struct adding {
 	struct row_table *table;
-	const struct top_sample *sample;
+	const struct stored_sample *sample;
 };
 
 static void add_part(void *ctx, __u64 number, __u64 ns)
@@ -80,7 +80,7 @@ static void add_part(void *ctx, __u64 number, __u64 ns)
 }
 
 static void add_sample(struct row_table *t, const struct samples *s, unsigned age,
-		       const struct top_sample *sample, bool into_all)
+		       const struct stored_sample *sample, bool into_all)
 {
 	struct adding a = { t, sample };
 
@@ -97,8 +97,8 @@ static void add_round(struct row_table *t, const struct samples *s, unsigned age
 {
 	const struct round *r = samples__round(s, age);
 
-	for (__u32 i = 0; i < r->cnt; i++)
-		add_sample(t, s, age, &r->list[i], into_all);
+	for (__u32 i = 0; i < r->samples.cnt; i++)
+		add_sample(t, s, age, &r->samples.list[i], into_all);
 }
 
 static void add_count(void *ctx, __u32 node, __u32 event, enum state state, __u64 samples,

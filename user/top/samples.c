@@ -6,54 +6,19 @@
 #include <string.h>
 
 #include "util/cleanup.h"
-#include "util/vec.h"
 
 struct samples {
-	struct dict *dict;
 	struct profile *all, *later; /* later: during a pause */
 	__u64 all_ns;
 	bool paused;
 	__u64 paused_ns; /* start of the pause */
 	struct round rounds[ROUNDS_MAX + 1]; /* by number; one of them is in progress */
 	__u64 number; /* the round in progress */
-	struct dict_holder holder;
 };
 
 static struct round *round_at(struct samples *s, __u64 number)
 {
 	return &s->rounds[number % (ROUNDS_MAX + 1)];
-}
-
-/* ---- a holder of the nodes of rounds ---------------------------------------------------------- */
-
-static struct samples *samples_of(struct dict_holder *h)
-{
-	return (struct samples *)((char *)h - offsetof(struct samples, holder));
-}
-
-static void mark(struct dict_holder *h, struct dict_map *live)
-{
-	const struct samples *s = samples_of(h);
-
-	for (unsigned i = 0; i <= ROUNDS_MAX; i++) {
-		for (__u32 k = 0; k < s->rounds[i].cnt; k++) {
-			if (s->rounds[i].list[k].node)
-				live->nodes[s->rounds[i].list[k].node] = 1;
-		}
-	}
-}
-
-static void move(struct dict_holder *h, const struct dict_map *ids)
-{
-	struct samples *s = samples_of(h);
-
-	for (unsigned i = 0; i <= ROUNDS_MAX; i++) {
-		for (__u32 k = 0; k < s->rounds[i].cnt; k++) {
-			__u32 *node = &s->rounds[i].list[k].node;
-
-			*node = *node ? ids->nodes[*node] : 0;
-		}
-	}
 }
 
 /* ---- life ------------------------------------------------------------------------------------- */
@@ -71,15 +36,30 @@ static struct profile *new_profile(const struct profile *session)
 	return p;
 }
 
+static void drop(struct round *r)
+{
+	sample_store_clear(&r->samples);
+	r->number = 0;
+}
+
+/* Begins the round of that number in the place of the oldest. */
+static void begin_round(struct samples *s, __u64 now_ns)
+{
+	struct round *r = round_at(s, s->number);
+
+	sample_store_clear(&r->samples);
+	r->number = s->number;
+	r->from_ns = now_ns;
+	r->to_ns = 0;
+}
+
 struct samples *samples__new(const struct profile *session, __u64 now_ns)
 {
 	struct samples *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
-	s->dict = session->dict;
 	s->number = 1;
-	*round_at(s, 1) = (struct round){ .number = 1, .from_ns = now_ns };
 	s->all = new_profile(session);
 	s->later = new_profile(session);
 	if (!s->all || !s->later) {
@@ -88,8 +68,9 @@ struct samples *samples__new(const struct profile *session, __u64 now_ns)
 		free(s);
 		return NULL;
 	}
-	s->holder = (struct dict_holder){ .mark = mark, .move = move };
-	dict__hold(s->dict, &s->holder);
+	for (unsigned i = 0; i <= ROUNDS_MAX; i++)
+		sample_store_begin(&s->rounds[i].samples, session->dict, ROUND_SAMPLES_MAX);
+	begin_round(s, now_ns);
 	return s;
 }
 
@@ -97,9 +78,8 @@ void samples__free(struct samples *s)
 {
 	if (!s)
 		return;
-	dict__release(s->dict, &s->holder);
 	for (unsigned i = 0; i <= ROUNDS_MAX; i++)
-		free(s->rounds[i].list);
+		sample_store_end(&s->rounds[i].samples);
 	profile__free(s->all);
 	profile__free(s->later);
 	free(s);
@@ -107,44 +87,26 @@ void samples__free(struct samples *s)
 
 /* ---- rounds ----------------------------------------------------------------------------------- */
 
+static void count_one(struct profile *p, const struct profile_sample *from)
+{
+	profile__count_state(p, from->event, from->node, from->period, from->state);
+}
+
 void samples__add(struct samples *s, const struct profile_sample *from)
 {
-	struct round *r = round_at(s, s->number);
-	bool full = r->cnt == ROUND_SAMPLES_MAX || vec_reserve(r->list, r->cap, r->cnt + 1);
-
-	if (s->paused || full) {
-		profile__count_state(s->paused ? s->later : s->all, from->event, from->node,
-				     from->period, from->state);
-		r->dropped += !s->paused;
-		return;
-	}
-	r->list[r->cnt++] = (struct top_sample){
-		.time_ns = from->time_ns,
-		.weight = from->period,
-		.node = from->node,
-		.event = from->event,
-		.state = state_of(from->state),
-		.cpu = from->cpu,
-		.thread = from->thread,
-		.image = from->image,
-		.pid = from->pid,
-		.tid = from->tid,
-	};
+	if (s->paused)
+		count_one(s->later, from);
+	else if (!sample_store_add(&round_at(s, s->number)->samples, from))
+		count_one(s->all, from);
 }
 
 static void count(struct profile *p, const struct round *r)
 {
-	for (__u32 i = 0; i < r->cnt; i++) {
-		const struct top_sample *sample = &r->list[i];
+	for (__u32 i = 0; i < r->samples.cnt; i++) {
+		const struct stored_sample *sample = &r->samples.list[i];
 
 		profile__count_state(p, sample->event, sample->node, sample->weight, sample->state);
 	}
-}
-
-static void drop(struct round *r)
-{
-	free(r->list);
-	*r = (struct round){ 0 };
 }
 
 /* Drops the oldest rounds until the rest is small enough; always keeps the last one. */
@@ -157,7 +119,7 @@ static void bound(struct samples *s)
 
 		if (r->number != n)
 			break;
-		cnt += r->cnt;
+		cnt += r->samples.cnt;
 		if (cnt > ROUND_SAMPLES_MAX && n < s->number)
 			drop(r);
 	}
@@ -173,9 +135,8 @@ bool samples__end_round(struct samples *s, __u64 now_ns)
 	r->to_ns = now_ns;
 	s->all_ns += now_ns - r->from_ns;
 	bound(s);
-	r = round_at(s, ++s->number);
-	drop(r);
-	*r = (struct round){ .number = s->number, .from_ns = now_ns };
+	s->number++;
+	begin_round(s, now_ns);
 	return true;
 }
 
@@ -224,8 +185,7 @@ void samples__reset(struct samples *s, __u64 now_ns)
 	clear(s->all);
 	clear(s->later);
 	s->all_ns = 0;
-	r->cnt = 0;
-	r->dropped = 0;
+	sample_store_clear(&r->samples);
 	r->from_ns = s->paused_ns = now_ns;
 }
 
@@ -274,7 +234,7 @@ enum measure measure_of(__u32 event, enum state state)
 					 MEASURE_WAIT;
 }
 
-void samples__split(const struct samples *s, unsigned age, const struct top_sample *sample,
+void samples__split(const struct samples *s, unsigned age, const struct stored_sample *sample,
 		    sample_part_fn fn, void *ctx)
 {
 	const struct round *r = samples__round(s, age);

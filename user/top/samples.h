@@ -16,11 +16,12 @@
 #include <stdbool.h>
 
 #include "profile/profile.h"
+#include "profile/sample_store.h"
 #include "profile/states.h"
 
 /* Rounds that we keep: the columns of a history. */
 #define ROUNDS_MAX 30
-/* Samples in all rounds, 48 bytes each; the oldest rounds are dropped first. */
+/* Samples in all rounds; the oldest rounds are dropped first. */
 #define ROUND_SAMPLES_MAX (1U << 18)
 
 /* What a thread did: each nanosecond belongs to one of them. */
@@ -32,19 +33,10 @@ enum measure {
 	MEASURE_CNT
 };
 
-struct top_sample {
-	__u64 time_ns, weight; /* a wait has its end here and ns as weight */
-	__u32 node, event, state; /* enum state */
-	__u32 cpu, thread, image;
-	int pid, tid;
-};
-
 struct round {
 	__u64 number; /* from 1 */
 	__u64 from_ns, to_ns;
-	__u64 dropped; /* samples without room: counted only since the start */
-	struct top_sample *list;
-	__u32 cnt, cap;
+	struct sample_store samples; /* those without room are counted only since the start */
 };
 
 struct samples;
@@ -87,7 +79,7 @@ typedef void (*sample_part_fn)(void *ctx, __u64 number, __u64 ns);
  * Splits a sample: a wait may have begun rounds ago; time on the CPU belongs to the round in which
  * it was sampled.
  */
-void samples__split(const struct samples *s, unsigned age, const struct top_sample *sample,
+void samples__split(const struct samples *s, unsigned age, const struct stored_sample *sample,
 		    sample_part_fn fn, void *ctx);
 
 /* Receives the count of one node in one state. */

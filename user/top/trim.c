@@ -21,8 +21,8 @@ static void mark_recent(struct trimming *t, const struct samples *s)
 	const struct round *r = samples__open(s);
 
 	for (unsigned age = 0; r; r = samples__round(s, age++)) {
-		for (__u32 i = 0; i < r->cnt; i++)
-			t->recent[r->list[i].node] = true;
+		for (__u32 i = 0; i < r->samples.cnt; i++)
+			t->recent[r->samples.list[i].node] = true;
 	}
 	/* Parents have smaller numbers. */
 	for (__u32 i = t->cnt; i; i--) {
