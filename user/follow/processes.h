@@ -92,18 +92,7 @@ struct process {
 	__u64 node; /* the collector's tag; 0: none yet */
 	struct task_ids ids; /* of its last sample whose ids are known (session/whose.h) */
 	uid_t node_uid; /* that its node's name says */
-	__u64 unwind_retry_ns; /* when files whose rows are missed may be read again */
-	__u64 unwind_pause_ns; /* pause between two such looks */
-	bool unwind_waits; /* some of its files' rows have not been read yet */
-	__u64 unwind_digest; /* of the mappings that the kernel has (unwinding.h); 0: none */
-	__u32 unwind_space; /* the number of these in the kernel's tables; valid with a digest */
-	__u64 unwind_seen; /* of the space that they were made from */
-	/* the unwinder's: mappings that names do not know yet; NULL: none */
-	struct space *unwind_ahead;
-	__u64 unwind_named; /* of the space that names have used since then */
-	/* the unwinder's data about its generated code (session/made_code.h), or NULL */
-	void *made;
-	__u64 made_number; /* unique in the recording, if it has generated code */
+	struct unwound *unwound; /* what the unwinder keeps for it, until it goes; NULL: nothing */
 	__u32 image; /* unique for each image in the recording; a fork has its own */
 	__u64 main_interp_addr; /* its oldest interpreter; 0 unknown (interpreters.h) */
 	__u32 interp_looks; /* at other interpreters */

@@ -168,13 +168,12 @@ static void read_native(struct resting *r, const struct process *p, const struct
 {
 	struct stack_unwind_of of = {
 		.memory = memory,
-		.space = p->unwind_space,
 		.now_ns = r->ask->now_ns,
 		.behind_call = look->behind_syscall,
 	};
 	struct record_sample *record = &r->out.record;
 
-	if (!p->unwind_digest || !(look->facts.flags & WAIT_HAS_SYSCALL)) {
+	if (!unwinding_space(p, &of.space) || !(look->facts.flags & WAIT_HAS_SYSCALL)) {
 		record->native_reason = NATIVE_NO_REGS;
 		return;
 	}

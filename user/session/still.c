@@ -56,6 +56,10 @@ struct still {
 struct still_process {
 	struct still *still;
 	struct process process;
+	__u64 digest; /* of its mappings in the tables; 0: none */
+	__u32 space; /* their number */
+	struct made_code *made; /* its generated code; NULL: none */
+	__u64 made_number;
 	bool changed; /* its mappings have changed meanwhile */
 	bool made_seen; /* its generated code has been examined */
 };
@@ -155,15 +159,15 @@ static void give_mappings(struct still_process *p)
 	__u64 digest = space__digest(process->space);
 	__u32 space;
 
-	if (process->made)
-		digest = hash_step(hash_step(0, digest), process->made_number) | 1;
-	space = unwind_spaces__acquire(p->still->spaces, digest, process->space, process->made,
+	if (p->made)
+		digest = hash_step(hash_step(0, digest), p->made_number) | 1;
+	space = unwind_spaces__acquire(p->still->spaces, digest, process->space, p->made,
 				       process->owner);
 
-	if (process->unwind_digest)
-		unwind_spaces__release(p->still->spaces, process->unwind_digest);
-	process->unwind_digest = space ? digest : 0;
-	process->unwind_space = space;
+	if (p->digest)
+		unwind_spaces__release(p->still->spaces, p->digest);
+	p->digest = space ? digest : 0;
+	p->space = space;
 }
 
 struct still_process *still__open(struct still *s, const struct py_process *info,
@@ -194,9 +198,9 @@ void still__close(struct still_process *p)
 {
 	if (!p)
 		return;
-	if (p->process.unwind_digest)
-		unwind_spaces__release(p->still->spaces, p->process.unwind_digest);
-	made_code__free(p->process.made);
+	if (p->digest)
+		unwind_spaces__release(p->still->spaces, p->digest);
+	made_code__free(p->made);
 	native__free(p->process.native);
 	space__free(p->process.space);
 	free(p);
@@ -298,10 +302,10 @@ static bool settle_made(struct still_process *p)
 		if (!m || !made_code_is(m))
 			continue;
 		p->made_seen = true;
-		process->made = made_code__new(&tools);
-		process->made_number = ++s->made_cnt;
-		if (!process->made || !made_code__look(process->made, process, process->space, true,
-						       clock_monotonic_ns()))
+		p->made = made_code__new(&tools);
+		p->made_number = ++s->made_cnt;
+		if (!p->made ||
+		    !made_code__look(p->made, process, process->space, true, clock_monotonic_ns()))
 			return false;
 		give_mappings(p);
 		return true;
@@ -321,11 +325,11 @@ static enum native_reason walk(struct still_process *p, const struct still_threa
 	s->walked.cnt = 0;
 	if (!t->regs)
 		return NATIVE_NO_REGS;
-	if (p->changed || !p->process.unwind_digest)
+	if (p->changed || !p->digest)
 		return NATIVE_CHANGED;
 	memcpy(of.regs, t->regs, sizeof(of.regs));
 	for (int i = 0; i < WALKS_MAX; i++) {
-		of.space = p->process.unwind_space;
+		of.space = p->space;
 		stack_unwind__walk(s->unwind, &of, &s->walked);
 		if (!settle_missed(p) && !settle_made(p))
 			break;

@@ -57,6 +57,20 @@ struct unwinding {
 	__u64 waited_ns; /* time spent waiting for rows before the start */
 };
 
+/* What is kept for a process, from its first mappings to unwinding__forget(). */
+struct unwound {
+	__u64 digest; /* of the mappings that the kernel has; 0: none */
+	__u32 space; /* the number of these in the kernel's tables; valid with a digest */
+	bool waits; /* some of its files' rows have not been read yet */
+	__u64 seen; /* of the space that they were made from */
+	struct space *ahead; /* mappings that names do not know yet; NULL: none */
+	__u64 named; /* of the space that names have used since then */
+	__u64 retry_ns; /* when files whose rows are missed may be read again */
+	__u64 pause_ns; /* pause between two such looks */
+	struct made_code *made; /* its generated code; NULL: none */
+	__u64 made_number; /* unique in the recording, if it has generated code */
+};
+
 struct unwinding *unwinding__new(struct sampler *sampler, struct native_files *native_files)
 {
 	struct unwinding *u = calloc(1, sizeof(*u));
@@ -88,6 +102,16 @@ void unwinding__free(struct unwinding *u)
 	free(u);
 }
 
+/* Does the process have native stacks, and memory for them? */
+static bool unwound_begin(struct process *p)
+{
+	if (!p->native || !p->space)
+		return false;
+	if (!p->unwound)
+		p->unwound = calloc(1, sizeof(*p->unwound));
+	return p->unwound;
+}
+
 /*
  * The mappings that its rows belong to. Mappings reported ahead of pending records (mmap_events.h)
  * do not go into the process's space, because the frames of those records must still be named by
@@ -95,16 +119,16 @@ void unwinding__free(struct unwinding *u)
  */
 static struct space *view_of(const struct process *p)
 {
-	return p->unwind_ahead ? p->unwind_ahead : p->space;
+	return p->unwound->ahead ? p->unwound->ahead : p->space;
 }
 
 /* ---- processes that wait for rows --------------------------------------------------------------- */
 
 static void stop_waiting(struct unwinding *u, struct process *p)
 {
-	if (!p->unwind_waits)
+	if (!p->unwound->waits)
 		return;
-	p->unwind_waits = false;
+	p->unwound->waits = false;
 	for (unsigned i = 0; i < u->waiting_cnt; i++) {
 		if (u->waiting[i] == p) {
 			u->waiting[i] = u->waiting[--u->waiting_cnt];
@@ -116,10 +140,10 @@ static void stop_waiting(struct unwinding *u, struct process *p)
 /* Without memory for this, its rows are read once they are missed. */
 static void wait_for_rows(struct unwinding *u, struct process *p)
 {
-	if (p->unwind_waits || vec_reserve(u->waiting, u->waiting_cap, u->waiting_cnt + 1))
+	if (p->unwound->waits || vec_reserve(u->waiting, u->waiting_cap, u->waiting_cnt + 1))
 		return;
 	u->waiting[u->waiting_cnt++] = p;
-	p->unwind_waits = true;
+	p->unwound->waits = true;
 }
 
 static bool settle(struct unwinding *u, struct process *p, const struct mapping *m, __u64 now_ns)
@@ -214,22 +238,22 @@ static bool look_at_made_code(struct unwinding *u, struct process *p, bool mappe
 	const struct made_code_tools tools = { u->tables, u->files, u->native_files,
 					       u->made_words };
 
-	if (!p->made && has_made_code(p)) {
-		p->made = made_code__new(&tools);
-		p->made_number = ++u->made_cnt;
+	if (!p->unwound->made && has_made_code(p)) {
+		p->unwound->made = made_code__new(&tools);
+		p->unwound->made_number = ++u->made_cnt;
 	}
-	return p->made && made_code__look(p->made, p, view_of(p), mapped, now_ns);
+	return p->unwound->made && made_code__look(p->unwound->made, p, view_of(p), mapped, now_ns);
 }
 
 /* Of the mappings as the kernel has them. With generated code they are unique to the process. */
 static __u64 digest_of(const struct process *p)
 {
 	__u64 digest = space__digest(view_of(p));
-	__u64 generation = p->made ? made_code__generation(p->made) : 0;
+	__u64 generation = p->unwound->made ? made_code__generation(p->unwound->made) : 0;
 
 	if (!generation)
 		return digest;
-	return hash_step(hash_step(hash_step(0, digest), p->made_number), generation) | 1;
+	return hash_step(hash_step(hash_step(0, digest), p->unwound->made_number), generation) | 1;
 }
 
 /* ---- processes -------------------------------------------------------------------------------- */
@@ -238,16 +262,17 @@ static __u64 digest_of(const struct process *p)
 static bool give_mappings(struct unwinding *u, struct process *p)
 {
 	__u64 digest = digest_of(p);
-	__u32 space = unwind_spaces__acquire(u->spaces, digest, view_of(p), p->made, p->owner);
+	__u32 space =
+		unwind_spaces__acquire(u->spaces, digest, view_of(p), p->unwound->made, p->owner);
 
 	if (!space)
 		return false;
 	if (sampler__set_space(u->sampler, p->pid, p->start_ns, space))
 		log_debug("unwind", "%d has no native stacks", p->pid);
-	if (p->unwind_digest)
-		unwind_spaces__release(u->spaces, p->unwind_digest);
-	p->unwind_digest = digest;
-	p->unwind_space = space;
+	if (p->unwound->digest)
+		unwind_spaces__release(u->spaces, p->unwound->digest);
+	p->unwound->digest = digest;
+	p->unwound->space = space;
 	return true;
 }
 
@@ -279,7 +304,7 @@ bool unwinding__waits(const struct unwinding *u)
 /* Reads mappings that were reported ahead, if it is time. */
 static void read_ahead(struct process *p, __u64 now_ns)
 {
-	struct space *ahead = p->unwind_ahead;
+	struct space *ahead = p->unwound->ahead;
 
 	if (ahead && space__is_outdated(ahead) &&
 	    now_ns >= space__read_ns(ahead) + NATIVE_OUTDATED_NS &&
@@ -289,8 +314,8 @@ static void read_ahead(struct process *p, __u64 now_ns)
 
 static void forget_ahead(struct process *p)
 {
-	space__free(p->unwind_ahead);
-	p->unwind_ahead = NULL;
+	space__free(p->unwound->ahead);
+	p->unwound->ahead = NULL;
 }
 
 /*
@@ -301,24 +326,24 @@ static void compare_ahead(struct process *p)
 {
 	__u64 digest = space__digest(p->space);
 
-	if (!p->unwind_ahead || digest == p->unwind_named)
+	if (!p->unwound->ahead || digest == p->unwound->named)
 		return;
-	p->unwind_named = digest;
-	if (space__digest(p->unwind_ahead) == digest)
+	p->unwound->named = digest;
+	if (space__digest(p->unwound->ahead) == digest)
 		forget_ahead(p);
 	else
-		space__outdate(p->unwind_ahead);
+		space__outdate(p->unwound->ahead);
 }
 
 static void update(struct unwinding *u, struct process *p, __u64 now_ns)
 {
 	read_ahead(p, now_ns);
-	if (space__digest(view_of(p)) == p->unwind_seen)
+	if (space__digest(view_of(p)) == p->unwound->seen)
 		return;
 	if (!give_mappings(u, p))
 		return;
-	p->unwind_seen = space__digest(view_of(p));
-	p->unwind_pause_ns = 0;
+	p->unwound->seen = space__digest(view_of(p));
+	p->unwound->pause_ns = 0;
 	/* Each file is useful as soon as it has been read: the mappings are in place. */
 	settle_now(u, p, now_ns);
 	if (look_at_made_code(u, p, true, now_ns))
@@ -327,7 +352,7 @@ static void update(struct unwinding *u, struct process *p, __u64 now_ns)
 
 void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns)
 {
-	if (!p->native || !p->space)
+	if (!unwound_begin(p))
 		return;
 	native__catch_up(p->native, now_ns);
 	compare_ahead(p);
@@ -336,17 +361,17 @@ void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns)
 
 void unwinding__mapped(struct unwinding *u, struct process *p, __u64 now_ns)
 {
-	if (!p->native || !p->space || p->state != PROCESS_TRACKED)
+	if (p->state != PROCESS_TRACKED || !unwound_begin(p))
 		return;
-	if (!p->unwind_ahead) {
-		p->unwind_ahead = space__fork(p->space, space__probed(p->space), p->pid);
-		p->unwind_named = space__digest(p->space);
+	if (!p->unwound->ahead) {
+		p->unwound->ahead = space__fork(p->space, space__probed(p->space), p->pid);
+		p->unwound->named = space__digest(p->space);
 	}
-	if (!p->unwind_ahead)
+	if (!p->unwound->ahead)
 		return;
-	space__outdate(p->unwind_ahead);
+	space__outdate(p->unwound->ahead);
 	update(u, p, now_ns);
-	if (space__is_outdated(p->unwind_ahead))
+	if (space__is_outdated(p->unwound->ahead))
 		wait_for_rows(u, p);
 }
 
@@ -363,7 +388,7 @@ __u64 unwinding__step(struct unwinding *u, __u64 now_ns)
 	p = u->waiting[0];
 	stop_waiting(u, p);
 	update(u, p, now_ns);
-	if (p->unwind_digest)
+	if (p->unwound->digest)
 		some = settle_files(u, p, now_ns, clock_monotonic_ns() + STEP_PATIENCE_NS);
 	if (some)
 		u->again_ns = 0;
@@ -386,7 +411,7 @@ void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns)
 	bool found = false;
 	unsigned cnt;
 
-	if (u->starving || !p->native || !p->space || (now_ns < p->unwind_retry_ns && !u->late))
+	if (u->starving || !unwound_begin(p) || (now_ns < p->unwound->retry_ns && !u->late))
 		return;
 	list = space__mappings(view_of(p), &cnt);
 	for (unsigned i = 0; i < cnt; i++) {
@@ -399,32 +424,42 @@ void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns)
 			found |= settle(u, p, &list[i], now_ns);
 	}
 	/* Less often, the longer it has no result. */
-	p->unwind_pause_ns = found ? RETRY_NS : 2 * p->unwind_pause_ns;
-	if (p->unwind_pause_ns < RETRY_NS)
-		p->unwind_pause_ns = RETRY_NS;
-	if (p->unwind_pause_ns > RETRY_RARE_NS)
-		p->unwind_pause_ns = RETRY_RARE_NS;
-	p->unwind_retry_ns = now_ns + p->unwind_pause_ns;
+	p->unwound->pause_ns = found ? RETRY_NS : 2 * p->unwound->pause_ns;
+	if (p->unwound->pause_ns < RETRY_NS)
+		p->unwound->pause_ns = RETRY_NS;
+	if (p->unwound->pause_ns > RETRY_RARE_NS)
+		p->unwound->pause_ns = RETRY_RARE_NS;
+	p->unwound->retry_ns = now_ns + p->unwound->pause_ns;
 	/* It may have been read while a mapping was moved (mremap() is not reported): look again. */
-	if (!found && p->unwind_ahead) {
-		space__outdate(p->unwind_ahead);
+	if (!found && p->unwound->ahead) {
+		space__outdate(p->unwound->ahead);
 		update(u, p, now_ns);
 	}
 }
 
 void unwinding__missed_made(struct unwinding *u, struct process *p, __u64 now_ns)
 {
-	if (p->native && p->space && look_at_made_code(u, p, false, now_ns))
+	if (unwound_begin(p) && look_at_made_code(u, p, false, now_ns))
 		give_mappings(u, p);
 }
 
 void unwinding__forget(struct unwinding *u, struct process *p)
 {
+	if (!p->unwound)
+		return;
 	stop_waiting(u, p);
-	if (p->unwind_digest)
-		unwind_spaces__release(u->spaces, p->unwind_digest);
-	p->unwind_digest = p->unwind_seen = 0;
-	made_code__free(p->made);
-	p->made = NULL;
-	forget_ahead(p);
+	if (p->unwound->digest)
+		unwind_spaces__release(u->spaces, p->unwound->digest);
+	made_code__free(p->unwound->made);
+	space__free(p->unwound->ahead);
+	free(p->unwound);
+	p->unwound = NULL;
+}
+
+bool unwinding_space(const struct process *p, __u32 *ret)
+{
+	if (!p->unwound || !p->unwound->digest)
+		return false;
+	*ret = p->unwound->space;
+	return true;
 }

@@ -35,7 +35,7 @@ void unwinding__read_late(struct unwinding *u);
 /* Files whose rows were read so far, or that turned out to have none. */
 __u64 unwinding__read_cnt(const struct unwinding *u);
 
-/* The kernel's tables; unwind_space says which of their spaces a process has. */
+/* The kernel's tables; unwinding_space() says which of their spaces a process has. */
 struct unwind_tables *unwinding__tables(const struct unwinding *u);
 /* Are rows of present processes yet to be read? */
 bool unwinding__waits(const struct unwinding *u);
@@ -65,5 +65,8 @@ void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns);
 void unwinding__missed_made(struct unwinding *u, struct process *p, __u64 now_ns);
 /* It has ended, or has another image. */
 void unwinding__forget(struct unwinding *u, struct process *p);
+
+/* The number of its mappings in the kernel's tables. False: it has none. */
+bool unwinding_space(const struct process *p, __u32 *ret);
 
 #endif /* KRAIT_SESSION_UNWINDING_H */
