@@ -246,10 +246,39 @@ def check_speedscope(tap, path, cpu, waits):
     tap.equal(dict(sums), {"CPU": cpu, "waiting": waits}, "speedscope: a profile of each time for each thread")
 
 
-def check_page(tap, path, cpu, waits, gil):
+def page_data(path):
     with open(path, encoding="utf-8") as f:
         text = f.read()
-    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))
+
+
+def above_waits(data):
+    """Returns {(kind, name)} of what the marks of waits follow, and the sum of the marks."""
+    stack, found, total = [], set(), 0
+    for depth, frame, self in zip(*[iter(data["nodes"])] * 3):
+        kind, name = data["frames"][7 * frame:7 * frame + 2]
+        stack[depth:] = [(data["kinds"][kind], data["strings"][name])]
+        if depth and stack[-1][0] == "mark" and stack[-1][1].startswith(("[sleep", "[io", "[gil", "[lock")):
+            found.add(stack[-2])
+            total += self
+    return found, total
+
+
+def check_page_waits(tap, path, folder):
+    """A page shows what waits, not how the kernel does that, unless asked."""
+    pages = {}
+    for args in ((), ("--kernel",)):
+        page = os.path.join(folder, "waits.html")
+        tap.equal(krait("convert", "-q", *args, "-i", path, "-o", page).returncode, 0, "converted to a page", args)
+        pages[args] = above_waits(page_data(page))
+    (short, total), (long, same) = pages.values()
+    tap.ok(short and not any(kind == "kernel" for kind, _ in short), "the page: no kernel below a wait", short)
+    tap.ok("kernel" in {kind for kind, _ in long}, "the page with --kernel: the kernel below a wait", long)
+    tap.equal(total, same, "the page: the same time")
+
+
+def check_page(tap, path, cpu, waits, gil):
+    data = page_data(path)
     tap.equal([sum(data["nodes"][2::3]), sum(data["cpu"][1::2]), sum(data["gil"][1::2])], [cpu + waits, cpu, gil],
               "the page: wall clock is CPU and waiting, GIL waits are a part")
 
@@ -365,6 +394,7 @@ def check(tap, python):
     path = r.path("x.data")
     check_filters(tap, path, target.pid)
     check_who_waits(tap, whole)
+    check_page_waits(tap, whole, r.folder)
     waits = folded_sums(path, "--event", "offcpu-time")
     sums = script_sums(path)
     total, gil, cpu = sum(waits.values()), waits["gil"], sums["cpu-clock"][1]

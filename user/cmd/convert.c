@@ -33,7 +33,7 @@ struct convert {
 	bool began; /* a sample has come */
 };
 
-enum { KEY_LINES = 256, KEY_NO_PROCESS, KEY_NO_SOURCE };
+enum { KEY_LINES = 256, KEY_NO_PROCESS, KEY_NO_SOURCE, KEY_KERNEL };
 
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Output:", 2 },
@@ -46,6 +46,7 @@ static const struct argp_option option_table[] = {
 	  0 },
 	{ "threads", 't', NULL, 0, "folded: a frame for each thread", 0 },
 	{ "no-process", KEY_NO_PROCESS, NULL, 0, "folded and html: merge all processes", 0 },
+	{ "kernel", KEY_KERNEL, NULL, 0, "html: also the kernel's functions below a wait", 0 },
 	{ "no-source", KEY_NO_SOURCE, NULL, 0, PAGE_NO_SOURCE_HELP, 0 },
 	{ "source", 's', "DIR", 0,
 	  "html: also include source files below DIR; otherwise the page has only those that are in "
@@ -104,6 +105,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_NO_SOURCE:
 		c->no_source = true;
+		break;
+	case KEY_KERNEL:
+		c->emit.wait_kernel = true;
 		break;
 	case KEY_NO_PROCESS:
 		c->emit.no_process = true;

@@ -116,6 +116,7 @@ static int open_outputs(struct record_command *r, struct error *err)
 		.lines = o->lines,
 		.threads = o->threads,
 		.no_process = o->no_process,
+		.wait_kernel = o->wait_kernel,
 		.title = "krait",
 		.recording = {
 			.host = r->host.nodename,

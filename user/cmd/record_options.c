@@ -96,7 +96,9 @@ static const struct argp_option options[] = {
 	  "C" },
 	{ "no-native", KEY_NO_NATIVE, 0, 0,
 	  "no native frames (krait report can also leave them out)" },
-	{ "kernel", 'k', 0, 0, "also kernel frames, if a sample hits the kernel (the default)" },
+	{ "kernel", 'k', 0, 0,
+	  "also kernel frames, if a sample hits the kernel (the default); html: also those below a wait "
+	  "(not the default)" },
 	{ "no-kernel", KEY_NO_KERNEL, 0, 0, "no kernel frames" },
 	{ "interpreter-frames", KEY_INTERPRETER, 0, 0,
 	  "also the interpreter's own C functions, which krait otherwise "
@@ -254,7 +256,7 @@ static bool set_switch(struct record_options *o, int key)
 		break;
 	case 'k':
 	case KEY_NO_KERNEL:
-		o->kernel = key == 'k';
+		o->kernel = o->wait_kernel = key == 'k';
 		break;
 	case KEY_INTERPRETER:
 		o->native = true;

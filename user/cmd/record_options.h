@@ -57,6 +57,7 @@ struct record_options {
 	bool jitter; /* vary the rate all the time */
 	bool lines, threads, no_process, no_source, quiet, stats, perf_map;
 	bool native, kernel, interpreter_frames;
+	bool wait_kernel; /* a page has the kernel's functions below waits */
 	bool greenlets; /* the parents of the running greenlet come before it */
 	enum async_mode async; /* how to show stacks of asyncio tasks */
 	bool wants_tasks; /* the user asked for tasks explicitly */

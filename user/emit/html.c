@@ -30,6 +30,7 @@
 #include "util/short_path.h"
 #include "profile/frames.h"
 #include "profile/marks.h"
+#include "profile/waits.h"
 #include "util/cleanup.h"
 #include "util/stream.h"
 
@@ -221,7 +222,7 @@ static int put_meanings(FILE *out, const struct view *v)
 }
 
 static int put_tree(FILE *out, const struct emit_options *o, const struct html_content *content,
-		    const struct view *v)
+		    const struct view *v, bool moved)
 {
 	cleanup_free __u32 *page_node = NULL;
 	/* Instructions cannot be compared between two recordings. */
@@ -232,14 +233,15 @@ static int put_tree(FILE *out, const struct emit_options *o, const struct html_c
 	if (!err)
 		err = put_meanings(out, v);
 	if (!err)
-		err = html_put_nodes(out, v, content->measures, &page_node);
+		err = html_put_nodes(out, v, content->measures, moved, &page_node);
 	if (!err && content->strip)
 		err = html_strip__put(content->strip, out, content->profile, content->event,
 				      content->measures, page_node);
 	return err ? err : html_put_sources(out, o, v);
 }
 
-static int put_data(FILE *out, const struct emit_options *o, const struct html_content *content)
+static int put_data_of(FILE *out, const struct emit_options *o, const struct html_content *content,
+		       const struct counts *shown)
 {
 	const struct html_measures *m = content->measures;
 	const struct view_options options = {
@@ -252,9 +254,8 @@ static int put_data(FILE *out, const struct emit_options *o, const struct html_c
 		.order = VIEW_BY_COUNT,
 	};
 	cleanup_view struct view *v = NULL;
-	int err;
+	int err = view__new(&v, shown, &options);
 
-	err = view__new(&v, m->all, &options);
 	if (err)
 		return err;
 	fputs("{", out);
@@ -262,8 +263,25 @@ static int put_data(FILE *out, const struct emit_options *o, const struct html_c
 	if (!err)
 		err = put_words(out);
 	if (!err)
-		err = put_tree(out, o, content, v);
+		err = put_tree(out, o, content, v, shown != m->all);
 	fputs("}", out);
+	return err;
+}
+
+/* Kernel code below a wait is the same everywhere, and hides who waits. */
+static int put_data(FILE *out, const struct emit_options *o, const struct html_content *content)
+{
+	const struct counts *all = content->measures->all;
+	struct counts *waits;
+	int err;
+
+	if (o->wait_kernel || !waits_are_in(all))
+		return put_data_of(out, o, content, all);
+	waits = waits__new_without_kernel(all);
+	if (!waits)
+		return -ENOMEM;
+	err = put_data_of(out, o, content, waits);
+	counts__free(waits);
 	return err;
 }
 

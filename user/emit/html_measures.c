@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "profile/states.h"
+#include "profile/waits.h"
 #include "util/cleanup.h"
 
 /*
@@ -147,18 +148,26 @@ static int put_measure(FILE *out, const char *name, const struct view *v, const 
 	return 0;
 }
 
-int html_put_nodes(FILE *out, const struct view *v, const struct html_measures *m, __u32 **ret)
+int html_put_nodes(FILE *out, const struct view *v, const struct html_measures *m, bool moved,
+		   __u32 **ret)
 {
 	cleanup_free __u32 *written_as = calloc(v->node_cnt, sizeof(*written_as));
-	cleanup_free __u32 *page_node =
-		calloc((size_t)dict__node_cnt(v->dict) + 1, sizeof(*page_node));
+	/* Those that moving has made are there already. */
+	const __u32 cnt = dict__node_cnt(v->dict);
+	cleanup_free __u32 *page_node = calloc((size_t)cnt + 1, sizeof(*page_node));
 	int err = 0;
 
 	if (!written_as || !page_node)
 		return -ENOMEM;
 	put_tree(out, v, written_as);
-	for (__u32 i = 0; i <= dict__node_cnt(v->dict); i++)
-		page_node[i] = written_as[v->node_of[i]];
+	for (__u32 i = 0; i <= cnt; i++) {
+		__u32 node = i;
+
+		if (moved && counts__at(m->all, i).samples)
+			node = waits_without_kernel(m->all->dict, i);
+		if (node <= cnt)
+			page_node[i] = written_as[v->node_of[node]];
+	}
 	if (m->before)
 		err = put_measure(out, "before", v, m->before, page_node);
 	if (m->cpu)

@@ -37,11 +37,11 @@ void html_measures_free(struct html_measures *m);
 
 /*
  * "nodes": depth, frame and self of each, depth first; then each measure that is not their sum, as
- * pairs: how many nodes to skip, and the value. v: a view of m->all that knows its nodes. *ret: by
- * node of the dictionary, the number of the page's node for it; the caller frees it. Returns 0 or
+ * pairs: how many nodes to skip, and the value. v: a view that knows its nodes, of m->all, or of
+ * that with moved: waits without the kernel. *ret: by node of the dictionary, the number of the page's node for it; the caller frees it. Returns 0 or
  * -ENOMEM.
  */
-int html_put_nodes(FILE *out, const struct view *v, const struct html_measures *m, __u32 **ret)
-	__attribute__((warn_unused_result));
+int html_put_nodes(FILE *out, const struct view *v, const struct html_measures *m, bool moved,
+		   __u32 **ret) __attribute__((warn_unused_result));
 
 #endif /* KRAIT_EMIT_HTML_MEASURES_H */

@@ -98,16 +98,25 @@ struct counts *waits__new_of_functions(const struct counts *c)
 	return new_moved(c, to_function);
 }
 
+__u32 waits_without_kernel(struct dict *dict, __u32 node)
+{
+	const struct profile_node *old;
+	__u32 frame, parent, above, moved = 0;
+
+	if (!ends_in_wait(dict, node))
+		return node;
+	old = dict__node_at(dict, node);
+	frame = old->frame;
+	parent = old->parent;
+	above = above_kernel(dict, parent);
+	if (above != parent)
+		moved = dict__child(dict, above, frame);
+	return moved ? moved : node;
+}
+
 static void to_caller(struct counts *to, __u32 node, struct node_count n)
 {
-	const struct profile_node *old = dict__node_at(to->dict, node);
-	const __u32 frame = old->frame, parent = old->parent,
-		    above = above_kernel(to->dict, parent);
-	__u32 moved = 0;
-
-	if (above != parent)
-		moved = dict__child(to->dict, above, frame);
-	counts__add(to, moved ? moved : node, n.samples, n.weight);
+	counts__add(to, waits_without_kernel(to->dict, node), n.samples, n.weight);
 }
 
 struct counts *waits__new_without_kernel(const struct counts *c)

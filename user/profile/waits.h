@@ -27,5 +27,7 @@ bool waits_are_in(const struct counts *c);
 struct counts *waits__new_of_functions(const struct counts *c);
 /* New counts in which the mark follows the function that called the kernel. NULL: out of memory. */
 struct counts *waits__new_without_kernel(const struct counts *c);
+/* The node that has the samples of this one there. */
+__u32 waits_without_kernel(struct dict *dict, __u32 node);
 
 #endif /* KRAIT_PROFILE_WAITS_H */
