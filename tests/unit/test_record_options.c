@@ -365,7 +365,9 @@ static void where_no_thread_fits_it_says_which_ran(void **state)
 	assert_string_equal(text, "the processes had none of these events");
 	o.event_cnt = 0;
 	record_targets_explain(text, &o, &there);
-	assert_string_equal(text, "the processes used no CPU time");
+	assert_string_equal(
+		text,
+		"the processes used no CPU time; krait record --wall shows what they wait for");
 	there.threads = "7 python3, 8 worker-2";
 	record_targets_explain(text, &o, &there);
 	assert_string_equal(text, "no thread that ran matches --thread worker-1 (those that ran: "

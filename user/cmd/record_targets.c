@@ -196,7 +196,8 @@ void record_targets_explain(char buf[RECORD_TARGETS_TEXT], const struct record_o
 	else if (*there->threads)
 		put_no_thread(out, o, there->threads);
 	else if (o->event_cnt <= 1 && (!o->event_cnt || event_is_clock(&o->events[0])))
-		fputs("the processes used no CPU time", out);
+		fputs("the processes used no CPU time; krait record --wall shows what they wait for",
+		      out);
 	else
 		fputs("the processes had none of these events", out);
 	fclose(out);
