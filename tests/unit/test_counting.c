@@ -22,6 +22,7 @@
 #include "profile/states.h"
 #include "session/collector.h"
 #include "session/counting.h"
+#include "session/own.h"
 #include "util/event.h"
 
 #define MS 1000000ULL
@@ -35,6 +36,8 @@ struct fixture {
 	struct counting counting;
 	struct process process;
 	struct thread thread;
+	struct process_own process_own;
+	struct thread_own thread_own;
 	struct {
 		struct record_sample head;
 		struct wait_facts facts;
@@ -70,6 +73,8 @@ static int setup(void **state)
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(profile__set_event(f->counting.profile, i, &f->events[i]), 0);
 	f->thread.process = &f->process;
+	f->process.own = &f->process_own;
+	f->thread.own = &f->thread_own;
 	f->node = dict__named_child(f->counting.profile->dict, 0, FRAME_THREAD, "t", 1, 1);
 	f->record.head = (struct record_sample){
 		.type = RECORD_SAMPLE,

@@ -36,6 +36,7 @@ static int set_up(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	f->threads = threads__new();
+	threads__make_room(f->threads, sizeof(__u64));
 	for (int i = 0; i < 3; i++)
 		TAILQ_INIT(&f->process[i].threads);
 	threads__on_gone(f->threads, on_gone, f);
@@ -73,11 +74,11 @@ static void the_next_thread_of_an_id_inherits_nothing(void **state)
 	struct thread *t = threads__add(f->threads, &f->process[0], 5, 100), *next;
 	__u32 number = t->number;
 
-	t->node = 7;
+	*(__u64 *)t->own = 7;
 	t->slot = 3;
 	next = threads__add(f->threads, &f->process[1], 5, 200);
 	assert_int_equal(f->gone, 1);
-	assert_int_equal(next->node, 0);
+	assert_int_equal(*(__u64 *)next->own, 0);
 	assert_int_equal(next->slot, KRAIT_NO_SLOT);
 	assert_int_not_equal(next->number, number);
 	assert_null(threads__find(f->threads, 5, 100));

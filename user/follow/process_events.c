@@ -216,7 +216,7 @@ static void on_end(struct processes *ps, const struct record_task *record)
 
 	if (!e)
 		return;
-	e->process.reasons[REASON_RING_FULL] += record->dropped;
+	e->process.dropped = record->dropped;
 	e->process.exited = true;
 	entry_remove(ps, e);
 }

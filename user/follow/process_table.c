@@ -82,7 +82,7 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 	p->scanned = false;
 	p->looked = p->remapped = false;
 	process_note_unread(ps, p);
-	free(p->gils);
+	free(p->own);
 	symbolizer__free(p->symbolizer);
 	native__free(p->native);
 	space__free(p->space);
@@ -93,16 +93,11 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 	probed__free(p->probed);
 	drop_program(p);
 	p->native = NULL;
-	p->unevaluated = false;
 	p->space = NULL;
 	p->symbolizer = NULL;
 	p->probed = NULL;
-	p->gils = NULL;
-	p->gil_cnt = p->gil_cap = 0;
-	p->node = 0;
-	p->ids = (struct task_ids){ 0 };
+	p->own = NULL;
 	p->main_interp_addr = 0;
-	p->interp_looks = 0;
 	p->parent_pid = 0;
 	p->state = PROCESS_PENDING;
 	p->attempts = 0;
@@ -181,6 +176,10 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 {
 	if (!p->program && process_set_program(p, NULL))
 		return -ENOMEM;
+	if (!p->own)
+		p->own = calloc(1, ps->own_size);
+	if (!p->own)
+		return -ENOMEM;
 	if (!p->probed)
 		p->probed = probed__open(ps->config.prober, p->pid, p->info.start_ticks,
 					 process_image(p));
@@ -203,7 +202,6 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 	if (p->exec.file.inode)
 		plain_files__is_python(sampler__plain_files(ps->config.sampler), &p->exec,
 				       p->owner);
-	p->offered = false;
 	ps->tracked_cnt++;
 	p->image = ++ps->seen_cnt;
 	if (p->program->pid == p->pid)

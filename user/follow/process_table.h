@@ -50,6 +50,7 @@ struct processes {
 	struct forked_list forked; /* in the order in which they were put off */
 	struct threads *threads;
 	struct quota *room; /* entries, by owner */
+	size_t own_size; /* of process.own */
 	struct name_share names[OWNER_CNT]; /* by owner; looks are unlimited for root */
 	process_gone_fn gone;
 	void *gone_ctx;

@@ -54,6 +54,12 @@ struct processes *processes__new(const struct processes_config *config)
 	return ps;
 }
 
+void processes__make_room(struct processes *ps, size_t process_size, size_t thread_size)
+{
+	ps->own_size = process_size;
+	threads__make_room(ps->threads, thread_size);
+}
+
 struct name_share *processes__names(struct processes *ps, unsigned owner)
 {
 	return &ps->names[owner % OWNER_CNT];

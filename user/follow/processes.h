@@ -88,25 +88,19 @@ struct process {
 	struct symbolizer *symbolizer;
 	struct space *space; /* NULL: native frames are not wanted */
 	struct native *native; /* names in space; NULL with it */
-	bool unevaluated; /* as join_input.unevaluated */
-	__u64 node; /* the collector's tag; 0: none yet */
-	struct task_ids ids; /* of its last sample whose ids are known (session/whose.h) */
-	uid_t node_uid; /* that its node's name says */
+	/* what the session keeps for it while it is tracked (processes__make_room()); else NULL */
+	struct process_own *own;
 	struct unwound *unwound; /* what the unwinder keeps for it, until it goes; NULL: nothing */
 	__u32 image; /* unique for each image in the recording; a fork has its own */
 	__u64 main_interp_addr; /* its oldest interpreter; 0 unknown (interpreters.h) */
-	__u32 interp_looks; /* at other interpreters */
-	__u64 *gils; /* addresses of its interpreters' GILs (session/counting.c) */
-	__u32 gil_cnt, gil_cap;
 	struct tables tables; /* that it publishes besides its runtime */
 	struct greenlet_watch greenlets; /* where they are */
 	struct name_watch names; /* of its threads */
 	struct thread_list threads; /* those sampled so far */
 	__u32 attempts;
 	__u64 retry_ns; /* CLOCK_MONOTONIC: when to look again; 0: never */
-	__u64 reasons[REASON_CNT]; /* how its interrupts ended */
-	bool exited; /* reasons is final */
-	bool offered; /* was offered to the placer of anchors (admission.h) */
+	bool exited;
+	__u64 dropped; /* once it has exited: its records that found no room in the ring buffer */
 };
 
 struct processes_config {
@@ -143,6 +137,11 @@ __u64 processes__look_delay_ns(const struct processes *ps);
 void processes__prepare(struct processes *ps);
 /* Call before the first process is followed. */
 void processes__connect(struct processes *ps, struct sampler *sampler);
+/*
+ * Sizes of what the session keeps for each tracked process and each thread: their "own", all zero at
+ * first. Call before the first process is followed.
+ */
+void processes__make_room(struct processes *ps, size_t process_size, size_t thread_size);
 void processes__free(struct processes *ps);
 
 /* Looks at every process; for "all". wait_ms: how long to wait for quick answers. */

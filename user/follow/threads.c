@@ -28,6 +28,7 @@ struct threads {
 	thread_gone_fn gone;
 	void *gone_ctx;
 	__u32 last_number;
+	size_t own_size;
 };
 
 struct threads *threads__new(void)
@@ -42,6 +43,11 @@ struct threads *threads__new(void)
 void threads__free(struct threads *ts)
 {
 	free(ts);
+}
+
+void threads__make_room(struct threads *ts, size_t own_size)
+{
+	ts->own_size = own_size;
 }
 
 void threads__on_gone(struct threads *ts, thread_gone_fn fn, void *ctx)
@@ -104,9 +110,10 @@ struct thread *threads__add(struct threads *ts, struct process *p, pid_t tid, __
 		threads__remove(ts, t); /* its end was not reported */
 	if (HASH_COUNT(ts->by_tid) >= THREADS_MAX)
 		threads__remove(ts, TAILQ_FIRST(&ts->by_use));
-	t = calloc(1, sizeof(*t));
+	t = calloc(1, sizeof(*t) + ts->own_size);
 	if (!t)
 		return NULL;
+	t->own = (struct thread_own *)(t + 1);
 	t->tid = tid;
 	t->start_ns = start_ns;
 	t->process = p;

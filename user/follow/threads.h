@@ -14,18 +14,16 @@
 
 #include <linux/types.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/queue.h>
 #include <sys/types.h>
 #include <uthash.h>
-
-#include "follow/thread_clock.h"
 
 #include "abi.h"
 
 /* About 250 bytes each, plus what their stacks hold (stack/stacks.h). */
 #define THREADS_MAX 65536
 
-struct last_stack;
 struct process;
 
 /* How a thread stands to looks at its name (name_watch.h): in which list it is. */
@@ -37,21 +35,11 @@ struct thread {
 	struct process *process;
 	__u32 number; /* unique in the recording; from 1 */
 	__u32 slot; /* sampler/slots.h; KRAIT_NO_SLOT: none */
-	char comm[16]; /* the kernel's name for it */
 	char given[64]; /* the program's (name_watch.h), printable; "": none, or not known yet */
-	char name[64]; /* what it is called (thread_name_shown()), printable */
 	enum thread_naming naming;
 	__u8 looks; /* likewise: begun so far, up to a few */
 	__u64 thread_ptr; /* pthread_self(), if it has run Python; else 0 */
-	__u64 unwanted; /* samples left out because of its name or id */
-	__u64 node; /* the collector's tag; 0: none yet */
-	struct task_ids ids; /* of its last sample (session/whose.h) */
-	__u64 tstate_addr; /* from its last sample; 0: none */
-	__u64 interp_addr; /* last interpreter other than the oldest; 0: none */
-	__u64 came_ns; /* end of its last sampled wait; 0: none */
-	struct thread_clock clock;
-	bool has_callers; /* it entered that interpreter from an older one (interpreters.h) */
-	struct last_stack *stack; /* NULL before the first stack */
+	struct thread_own *own; /* what the session keeps for it (threads__make_room()) */
 	TAILQ_ENTRY(thread) of_process, by_use, waiting;
 	UT_hash_handle hh;
 };
@@ -66,6 +54,8 @@ typedef void (*thread_gone_fn)(void *ctx, struct thread *thread);
 struct threads *threads__new(void);
 /* Call when every process has gone. */
 void threads__free(struct threads *ts);
+/* Size of thread.own, which is all zero at first. Call before the first thread is added. */
+void threads__make_room(struct threads *ts, size_t own_size);
 void threads__on_gone(struct threads *ts, thread_gone_fn fn, void *ctx);
 
 /* The thread with that tid and start, now the most recently used; or NULL. */

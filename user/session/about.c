@@ -7,6 +7,7 @@
 
 #include "follow/processes.h"
 #include "proc/modules.h"
+#include "session/own.h"
 #include "session/parts.h"
 #include "target/context.h"
 
@@ -26,7 +27,7 @@ int session__about(struct session *s, pid_t pid, __u32 image, struct session_abo
 	context = process_context(p);
 	if (!context)
 		return 0;
-	ret->uid = p->ids.groups ? p->ids.uid : context->uid;
+	ret->uid = p->own->ids.groups ? p->own->ids.uid : context->uid;
 	snprintf(ret->script, sizeof(ret->script), "%s", context->script);
 	snprintf(ret->container, sizeof(ret->container), "%s", context->container.id);
 	return 0;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "session/anchor_thread.h"
+#include "session/own.h"
 #include "follow/processes.h"
 #include "target/probed.h"
 #include "util/cleanup.h"
@@ -47,9 +48,9 @@ void admission_offer(struct anchor_thread *t, struct process *p)
 	};
 
 	/* As long as this is not known: a later sample asks again. */
-	if (p->offered || !t || (p->probed && probed__is_opening(p->probed)))
+	if (p->own->offered || !t || (p->probed && probed__is_opening(p->probed)))
 		return;
-	p->offered = true;
+	p->own->offered = true;
 	if (!py_process_has_anchors(&p->info))
 		return;
 	if (open_process(p, &process))

@@ -17,6 +17,7 @@
 #include "session/collector.h"
 #include "session/descriptors.h"
 #include "session/native_places.h"
+#include "session/own.h"
 #include "session/parts.h"
 #include "session/perf_mappings.h"
 #include "session/resting.h"
@@ -117,7 +118,7 @@ static void on_process_gone(void *ctx, struct process *process)
 				   sampler__dropped(s->sampler, process->pid, process->start_ns));
 	collector__process_gone(s->collector, process);
 	/* Without samples it is nobody's pid in the profile. */
-	if (s->config->knows_starts && process->node)
+	if (s->config->knows_starts && process->own->node)
 		pid_starts_add(&s->ended, process->pid, process->start_ns);
 	if (s->unwinding)
 		unwinding__forget(s->unwinding, process);
@@ -192,6 +193,7 @@ struct sampler_handler session_handler(struct session *s)
 void session_connect(struct session *s)
 {
 	processes__connect(s->processes, s->sampler);
+	processes__make_room(s->processes, sizeof(struct process_own), sizeof(struct thread_own));
 	processes__on_gone(s->processes, on_process_gone, s);
 	processes__on_opened(s->processes, on_process_opened, s);
 	processes__on_renamed(s->processes, on_thread_renamed, s);

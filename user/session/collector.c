@@ -19,6 +19,7 @@
 #include "session/greenlet_chains.h"
 #include "session/interpreters.h"
 #include "follow/processes.h"
+#include "session/own.h"
 #include "session/stack_nodes.h"
 #include "session/thread_node.h"
 #include "share.h"
@@ -166,7 +167,7 @@ static __u32 sample_node(struct collector *c, struct thread *t, const struct rec
 						 add_mark(c, root, mark_of(record->reason)),
 						 record) :
 			      0;
-	err = stacks__merge(c->stacks, &t->stack, record, record__frames(record), &stack);
+	err = stacks__merge(c->stacks, &t->own->stack, record, record__frames(record), &stack);
 	if (err) {
 		*reason = err == -ESTALE ? REASON_NO_CACHE : REASON_BAD_RECORD;
 		if (c->anchors)
@@ -197,7 +198,7 @@ static bool is_wanted_thread(struct collector *c, struct thread *t,
 		return true;
 	if (!t)
 		return false;
-	memcpy(t->comm, record->comm, sizeof(t->comm));
+	memcpy(t->own->comm, record->comm, sizeof(t->own->comm));
 	if (!thread_filter_has_names(f))
 		return false;
 	name_watch_await(c->processes, t);
@@ -225,7 +226,7 @@ static bool is_unwanted(struct collector *c, struct thread *t, const struct reco
 		return false;
 	profile__counts(c->profile, record->event)->accounts.unwanted++;
 	if (t)
-		t->unwanted++;
+		t->own->unwanted++;
 	return true;
 }
 
@@ -238,7 +239,7 @@ static bool is_lost(struct collector *c, struct process *p, const struct record_
 		return false;
 	counting_lost(&c->counting, record, record->reason);
 	accounts->reasons[record->reason]++;
-	p->reasons[record->reason]++;
+	p->own->reasons[record->reason]++;
 	return true;
 }
 
@@ -294,10 +295,11 @@ static void note_ticks(struct collector *c, struct thread *t, const struct recor
 	facts = record__section(record, SECTION_WAIT, &cnt);
 	ns = cnt ? counting_unsampled_ns(record) + facts->ticks_ns : 0;
 	if (ns)
-		thread_clock_tick(&t->clock, record->time_ns, c->clock_period_ns,
+		thread_clock_tick(&t->own->clock, record->time_ns, c->clock_period_ns,
 				  ns / (c->clock_period_ns ? c->clock_period_ns : 1));
 	else if (record->event == c->clock)
-		thread_clock_tick(&t->clock, record->time_ns, record->period, 1 + record->missed);
+		thread_clock_tick(&t->own->clock, record->time_ns, record->period,
+				  1 + record->missed);
 }
 
 /* The thread that the clock is of; NULL: nobody's, or not worth an entry. */
@@ -336,14 +338,14 @@ void collector__clock(struct collector *c, const struct record_clock *record)
 	if (!t || t->process->state != PROCESS_TRACKED)
 		return;
 	head.event = (__u8)c->clock;
-	head.ids = *t->comm ? t->ids : t->process->ids;
-	memcpy(head.comm, *t->comm ? t->comm : record->comm, sizeof(head.comm));
+	head.ids = *t->own->comm ? t->own->ids : t->process->own->ids;
+	memcpy(head.comm, *t->own->comm ? t->own->comm : record->comm, sizeof(head.comm));
 	if (!is_wanted_thread(c, t, &head))
 		return;
 	accounts = &profile__counts(c->profile, head.event)->accounts;
-	over_ns = t->clock.over_ns;
-	cnt = thread_clock_read(&t->clock, record, c->clock_period_ns);
-	accounts->over_ns += t->clock.over_ns - over_ns;
+	over_ns = t->own->clock.over_ns;
+	cnt = thread_clock_read(&t->own->clock, record, c->clock_period_ns);
+	accounts->over_ns += t->own->clock.over_ns - over_ns;
 	if (!cnt)
 		return;
 	dict__begin(c->profile->dict, record->owner);
@@ -375,14 +377,14 @@ void collector__sample(struct collector *c, const struct record_sample *record)
 	put_unsampled(c, t, record);
 	if (is_lost(c, p, record))
 		return;
-	if (!p->offered)
+	if (!p->own->offered)
 		admission_offer(c->anchors, p);
 	if (t)
 		node = take_sample(c, t, record, &reason, &collects);
 	else
 		reason = REASON_NO_ROOM;
 	if (t && record->tstate_addr)
-		t->tstate_addr = record->tstate_addr;
+		t->own->tstate_addr = record->tstate_addr;
 	if (node && !counting_put(&c->counting, t, record, node, collects)) {
 		accounts->unwanted++;
 		return;
@@ -390,7 +392,7 @@ void collector__sample(struct collector *c, const struct record_sample *record)
 	if (!node)
 		counting_lost(&c->counting, record, reason);
 	accounts->reasons[reason]++;
-	p->reasons[reason]++;
+	p->own->reasons[reason]++;
 }
 
 static struct thread *main_thread(struct collector *c, const struct record_sample *record)
@@ -412,7 +414,7 @@ __u32 collector__task_node(struct collector *c, struct record_sample *record)
 	if (!t)
 		return 0;
 	if (!*record->comm)
-		memcpy(record->comm, *t->comm ? t->comm : t->process->info.comm,
+		memcpy(record->comm, *t->own->comm ? t->own->comm : t->process->info.comm,
 		       sizeof(record->comm));
 	if (is_others(c, t->process, record) || is_unwanted(c, t, record) ||
 	    is_lost(c, t->process, record))
@@ -447,7 +449,7 @@ static void note_unwanted(struct mentions *u, const struct thread *t)
 	char name[THREAD_NAME_MAX];
 
 	thread_name(t, name);
-	mentions_add(u, t->tid, name, t->unwanted);
+	mentions_add(u, t->tid, name, t->own->unwanted);
 }
 
 static void note_unwanted_of(void *ctx, const struct process *p)
@@ -469,18 +471,23 @@ struct mentions collector__unwanted(const struct collector *c)
 void collector__thread_gone(struct collector *c, struct thread *thread)
 {
 	note_unwanted(&c->ended, thread);
-	stacks__forget(c->stacks, &thread->stack);
+	stacks__forget(c->stacks, &thread->own->stack);
 }
 
 void collector__process_gone(struct collector *c, struct process *process)
 {
+	struct process_own *own = process->own;
+
 	if (c->nodes.natives)
 		native_part__process_gone(c->nodes.natives, process);
-	if (!process->exited)
-		process->reasons[REASON_RING_FULL] +=
-			sampler__dropped(c->sampler, process->pid, process->start_ns);
-	losses_add(&c->losses, process->pid, process->info.comm, process->reasons);
-	memset(process->reasons, 0, sizeof(process->reasons));
+	own->reasons[REASON_RING_FULL] +=
+		process->exited ? process->dropped :
+				  sampler__dropped(c->sampler, process->pid, process->start_ns);
+	losses_add(&c->losses, process->pid, process->info.comm, own->reasons);
+	memset(own->reasons, 0, sizeof(own->reasons));
+	free(own->gils);
+	own->gils = NULL;
+	own->gil_cnt = own->gil_cap = 0;
 }
 
 void collector__name(struct collector *c, __u64 until_ns)

@@ -10,6 +10,7 @@
 #include "profile/states.h"
 #include "sampler/record.h"
 #include "session/collector.h"
+#include "session/own.h"
 #include "session/wait_state.h"
 #include "util/clock.h"
 #include "util/event.h"
@@ -29,18 +30,19 @@
  */
 
 /* Numbers start at 1; 0: no lock at that address, or too many. */
-static __u32 gil_number(struct process *p, __u64 gil_addr)
+static __u32 gil_number(struct process_own *own, __u64 gil_addr)
 {
 	if (!gil_addr)
 		return 0;
-	for (__u32 i = 0; i < p->gil_cnt; i++) {
-		if (p->gils[i] == gil_addr)
+	for (__u32 i = 0; i < own->gil_cnt; i++) {
+		if (own->gils[i] == gil_addr)
 			return i + 1;
 	}
-	if (p->gil_cnt == GIL_FACTS_LOCKS || vec_reserve(p->gils, p->gil_cap, p->gil_cnt + 1))
+	if (own->gil_cnt == GIL_FACTS_LOCKS ||
+	    vec_reserve(own->gils, own->gil_cap, own->gil_cnt + 1))
 		return 0;
-	p->gils[p->gil_cnt++] = gil_addr;
-	return p->gil_cnt;
+	own->gils[own->gil_cnt++] = gil_addr;
+	return own->gil_cnt;
 }
 
 /* The thread with that state; 0: unknown. */
@@ -53,7 +55,7 @@ static pid_t gil_holder(const struct process *p, __u64 tstate_addr)
 		return 0;
 	TAILQ_FOREACH(t, &p->threads, of_process)
 	{
-		if (t->tstate_addr == tstate_addr)
+		if (t->own->tstate_addr == tstate_addr)
 			return t->tid;
 		if (++looked == GIL_FACTS_THREADS)
 			break;
@@ -69,7 +71,7 @@ static __u32 flags_of(const struct thread *t, const struct record_sample *record
 
 	interp = record__section(record, SECTION_INTERP, &cnt);
 	return state_flags(record) | (collects ? STATE_GC : 0) |
-	       (cnt ? gil_number(t->process, interp->gil_addr) << STATE_GIL_SHIFT : 0);
+	       (cnt ? gil_number(t->process->own, interp->gil_addr) << STATE_GIL_SHIFT : 0);
 }
 
 static bool is_wanted(const struct collector_config *f, __u32 state)
@@ -101,7 +103,7 @@ static bool put_sample(struct counting *c, const struct thread *t,
 		.cpu = record->cpu,
 		.pid = record->pid,
 		.tid = record->tid,
-		.comm = t->name,
+		.comm = t->own->name,
 		.event = record->event,
 		.space = t->process->space,
 		.thread = t->number,
@@ -145,9 +147,9 @@ static __u64 began(const struct thread *t, __u64 time_ns, __u64 length_ns)
 {
 	__u64 ns = length_ns < time_ns ? time_ns - length_ns : 0;
 
-	if (ns >= t->came_ns)
+	if (ns >= t->own->came_ns)
 		return ns;
-	return t->came_ns < time_ns ? t->came_ns : time_ns;
+	return t->own->came_ns < time_ns ? t->own->came_ns : time_ns;
 }
 
 /*
@@ -164,7 +166,7 @@ static unsigned put_wait(struct counting *c, struct thread *t, const struct reco
 	char text[WAIT_TEXT_SIZE];
 	unsigned put = 0;
 
-	t->came_ns = record->time_ns > t->came_ns ? record->time_ns : t->came_ns;
+	t->own->came_ns = record->time_ns > t->own->came_ns ? record->time_ns : t->own->came_ns;
 
 	if (parts.waited_ns) {
 		__u32 waits = facts->flags & WAIT_GIL_LOCKED ? STATE_STILL_WAITS : 0;

@@ -5,6 +5,7 @@
 
 #include "abi.h"
 #include "follow/processes.h"
+#include "session/own.h"
 #include "target/probed.h"
 
 /* Per look: in a process with more interpreters nothing can be said. */
@@ -106,12 +107,12 @@ bool interpreters_has_callers(struct thread *t, const struct record_sample *reco
 
 	if (!record->interp_addr || record->interp_addr == p->main_interp_addr || !p->probed)
 		return false;
-	if (record->interp_addr == t->interp_addr)
-		return t->has_callers;
-	if (p->interp_looks == INTERPRETER_LOOKS_MAX)
+	if (record->interp_addr == t->own->interp_addr)
+		return t->own->has_callers;
+	if (p->own->interp_looks == INTERPRETER_LOOKS_MAX)
 		return false;
-	p->interp_looks++;
-	t->interp_addr = record->interp_addr;
-	t->has_callers = look(p, record);
-	return t->has_callers;
+	p->own->interp_looks++;
+	t->own->interp_addr = record->interp_addr;
+	t->own->has_callers = look(p, record);
+	return t->own->has_callers;
 }

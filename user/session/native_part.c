@@ -11,6 +11,7 @@
 #include "session/greenlets.h"
 #include "session/native_places.h"
 #include "session/native_stack.h"
+#include "session/own.h"
 #include "session/unwinding.h"
 #include "follow/processes.h"
 #include "proc/modules.h"
@@ -242,7 +243,7 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 		native_stack_find_roles(s, record, in.evals);
 		in.evals_known = s->evals_known;
 		in.has_frame = s->has_frame;
-		in.unevaluated = p->unevaluated;
+		in.unevaluated = p->own->unevaluated;
 		space__mappings(p->space, &mapping_cnt);
 		in.native_cnt = s->cnt;
 		in.chain = find_chain(m, p, record, &in);
@@ -260,7 +261,7 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 	err = join_stacks(&m->join, &in);
 	if (err)
 		return err;
-	p->unevaluated = p->unevaluated || m->join.unevaluated;
+	p->own->unevaluated = p->own->unevaluated || m->join.unevaluated;
 	m->too_deep = reason == NATIVE_LIMIT;
 	put_addresses(m, kernel);
 	if (in.taken || reason == NATIVE_NO_REGS)

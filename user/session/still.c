@@ -13,6 +13,7 @@
 #include "profile/room.h"
 #include "session/made_code.h"
 #include "session/native_part.h"
+#include "session/own.h"
 #include "session/unwind_files.h"
 #include "session/unwind_settle.h"
 #include "session/unwind_spaces.h"
@@ -56,6 +57,7 @@ struct still {
 struct still_process {
 	struct still *still;
 	struct process process;
+	struct process_own own; /* of the process */
 	__u64 digest; /* of its mappings in the tables; 0: none */
 	__u32 space; /* their number */
 	struct made_code *made; /* its generated code; NULL: none */
@@ -137,6 +139,7 @@ static struct still_process *new_process(struct still *s, const struct py_proces
 	if (!p)
 		return NULL;
 	p->still = s;
+	p->process.own = &p->own;
 	p->process.pid = info->pid;
 	p->process.info = *info;
 	p->process.probed = probed;

@@ -9,6 +9,7 @@
 #include "profile/thread_filter.h"
 #include "sampler/record.h"
 #include "session/label.h"
+#include "session/own.h"
 #include "session/whose.h"
 #include "target/context.h"
 #include "util/printable.h"
@@ -28,10 +29,10 @@ static __u32 process_node(struct dict *dict, unsigned label_parts, struct proces
 	if (seen)
 		context = *seen;
 	/* What it is when it is asked may be another user's program by then. */
-	if (p->ids.groups)
-		context.uid = p->ids.uid;
-	context.known |= p->ids.groups != 0;
-	p->node_uid = context.uid;
+	if (p->own->ids.groups)
+		context.uid = p->own->ids.uid;
+	context.known |= p->own->ids.groups != 0;
+	p->own->node_uid = context.uid;
 	process_label(label, sizeof(label), label_parts, comm, p->pid, &context);
 	return dict__named_child(dict, 0, FRAME_PROCESS, label, p->pid, 0);
 }
@@ -39,31 +40,32 @@ static __u32 process_node(struct dict *dict, unsigned label_parts, struct proces
 /* Does the process's node name another user than the one whose rights it has now? */
 static bool says_another(const struct process *p, unsigned label_parts)
 {
-	return label_parts & LABEL_USER && p->ids.groups && p->ids.uid != p->node_uid;
+	return label_parts & LABEL_USER && p->own->ids.groups &&
+	       p->own->ids.uid != p->own->node_uid;
 }
 
 __u32 thread_node(struct dict *dict, unsigned label_parts, struct thread *t,
 		  const struct record_sample *record)
 {
 	struct process *p = t->process;
-	__u32 node = dict__tagged(dict, t->node), parent = dict__tagged(dict, p->node);
+	__u32 node = dict__tagged(dict, t->own->node), parent = dict__tagged(dict, p->own->node);
 
-	if (node && !memcmp(t->comm, record->comm, sizeof(t->comm)) &&
-	    whose_same(&t->ids, &record->ids))
+	if (node && !memcmp(t->own->comm, record->comm, sizeof(t->own->comm)) &&
+	    whose_same(&t->own->ids, &record->ids))
 		return node;
-	t->ids = record->ids;
+	t->own->ids = record->ids;
 	if (record->ids.groups)
-		p->ids = record->ids;
+		p->own->ids = record->ids;
 	whose_note(dict__identities(dict), p, &record->ids);
-	memcpy(t->comm, record->comm, sizeof(t->comm));
-	thread_name(t, t->name);
+	memcpy(t->own->comm, record->comm, sizeof(t->own->comm));
+	thread_name(t, t->own->name);
 	if (!parent || says_another(p, label_parts)) {
 		parent = process_node(dict, label_parts, p,
-				      p->info.comm[0] ? p->info.comm : t->comm);
-		p->node = dict__tag(dict, parent);
+				      p->info.comm[0] ? p->info.comm : t->own->comm);
+		p->own->node = dict__tag(dict, parent);
 	}
-	node = dict__thread_child(dict, parent, t->number, t->name, p->pid, t->tid);
-	t->node = dict__tag(dict, node);
+	node = dict__thread_child(dict, parent, t->number, t->own->name, p->pid, t->tid);
+	t->own->node = dict__tag(dict, node);
 	return node;
 }
 
@@ -72,14 +74,15 @@ void thread_name(const struct thread *t, char ret[THREAD_NAME_MAX])
 	const char *comm = t->process->info.comm;
 
 	printable_into(ret, THREAD_NAME_MAX,
-		       thread_name_shown(t->given, t->comm, *comm ? comm : t->comm));
+		       thread_name_shown(t->given, t->own->comm, *comm ? comm : t->own->comm));
 }
 
 void thread_node_rename(struct dict *dict, struct thread *t)
 {
-	__u32 node = dict__tagged(dict, t->node);
+	__u32 node = dict__tagged(dict, t->own->node);
 
-	thread_name(t, t->name);
+	thread_name(t, t->own->name);
 	if (node)
-		(void)!dict__name_frame(dict, dict__node_at(dict, node)->frame, t->name, false);
+		(void)!dict__name_frame(dict, dict__node_at(dict, node)->frame, t->own->name,
+					false);
 }

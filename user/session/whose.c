@@ -5,6 +5,7 @@
 
 #include "follow/processes.h"
 #include "profile/identities.h"
+#include "session/own.h"
 #include "target/proc.h"
 #include "util/cleanup.h"
 
@@ -63,7 +64,8 @@ void whose_now(const struct process *p, struct task_ids *ret)
 	struct proc_ids now;
 
 	*ret = (struct task_ids){ 0 };
-	if (p->ids.groups && dir >= 0 && !proc_ids_at(dir, &now) && now.fsuid == p->ids.uid &&
-	    now.fsgid == p->ids.gid && groups_of(&now) == p->ids.groups)
-		*ret = p->ids;
+	if (p->own->ids.groups && dir >= 0 && !proc_ids_at(dir, &now) &&
+	    now.fsuid == p->own->ids.uid && now.fsgid == p->own->ids.gid &&
+	    groups_of(&now) == p->own->ids.groups)
+		*ret = p->own->ids;
 }
