@@ -381,8 +381,8 @@ $(O)/tests/bench/rows_cost: $(O)/tests/bench/rows_cost.o $(O)/libkrait.a
 verify: $(BPF_O)/bpf/krait.bpf.o $(O)/tests/bpf/verifier_stats ## growth of the BPF programs; UPDATE=1 accepts it
 	@UPDATE=$(UPDATE) scripts/verify $(O)/tests/bpf/verifier_stats $(BPF_O)/bpf/krait.bpf.o
 
-bench: all ## krait beside other profilers: samples, truth, cost (20 min); B='--quick' and other options
-	@O=$(O) scripts/bench $(B)
+bench: all ## krait beside other profilers, into docs/MEASUREMENTS.md (half an hour, quiet machine); B='--quick' and other options
+	@O=$(O) scripts/bench $(or $(B),--page)
 
 $(FEED_BIN): $(O)/tests/fuzz/feed_%: $(O)/tests/fuzz/fuzz_%.o $(FEEDER_SRC:%.c=$(O)/%.o) $(O)/libkrait.a
 	$(call say,LINK,$@)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Comparisons of other kinds than measure.py makes: each has a module compare_NAME.py, whose run() returns a table's
-head, its rows, and notes. Each table has its own place in docs/MEASUREMENTS.md."""
+head, its rows, and notes. Those in PAGE have a place in docs/MEASUREMENTS.md, and say there what a reader needs."""
 import importlib
 import os
 import sys
@@ -22,9 +22,13 @@ NAMES = {
 }
 
 
+# On the page, and there only targets with these in their names; None: all.
+PAGE = {"native": ("callbacks, 3.12", "callbacks, 3.14", "numpy", "cryptography", "polars", "greenlet"),
+        "waits": None, "dump": None, "agents": ("3.14, 19, 100$", "3.14, 97, 300$")}
+
+
 def marks(name):
-    how = "--quick" if name == "quick" else "--what " + name
-    return "<!-- bench %s: scripts/bench %s --page writes what follows -->" % (name, how), "<!-- /bench %s -->" % name
+    return "<!-- bench %s: make bench writes what follows -->" % name, "<!-- /bench %s -->" % name
 
 
 def conditions(found):

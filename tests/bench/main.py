@@ -43,14 +43,16 @@ def arguments():
     parser.add_argument("--compare", metavar="OLD.json", help="also show what has become worse")
     parser.add_argument("--results", metavar="FILE.json", help="show these, measure nothing")
     parser.add_argument("--page", nargs="?", const=True, metavar="FILE.json",
-                        help="put the tables into docs/MEASUREMENTS.md, those of that file if there is one; "
-                             "those of --quick have a place of their own")
+                        help="measure what docs/MEASUREMENTS.md shows, all of its tables or that of --what, and write them there; "
+                             "with a file only its tables")
     options = parser.parse_args()
     if isinstance(options.page, str):
         options.results = options.page
     names = [w.name for w in plan.WORKLOADS]
     if options.what not in (None, "native", "pairs", "unwinding", "agents") and options.target:
         parser.error("--target is not for --what " + options.what)
+    if options.page and options.what and options.what not in compare.PAGE:
+        parser.error("the page has no table of " + options.what)
     if (options.what == "pairs") != bool(options.before):
         parser.error("--what pairs and --before KRAIT belong together")
     for target in options.target:
@@ -99,16 +101,18 @@ def wanted(options):
     """Returns which profilers at which rates; always includes krait."""
     def want(profiler, rate=plan.USUAL_RATE):
         if isinstance(profiler, profilers.Krait):
-            return True
+            return not options.page or profiler.name == "krait"
         if options.rival is not None:
             return any(part and part in profiler.name for part in options.rival)
+        if options.page:
+            return profiler.name in plan.PAGE_RIVALS
         return rate == plan.USUAL_RATE or profiler.name not in plan.ONLY_USUALLY
     return want
 
 
 def measure_all(options, pythons, document, save):
     """Runs all cells in rounds; in each cell one profiler after another, in a different order each round."""
-    cells, want = plan.cells(options.quick, options.target, options.rate), wanted(options)
+    cells, want = plan.cells(options.quick, options.target, options.rate, options.page), wanted(options)
     for number in range(options.rounds):
         for name, rate in cells:
             workload = plan.workload(name)
@@ -137,18 +141,16 @@ def begin():
     return pythons
 
 
-def compared(options):
+def compared(options, what, pythons):
     """Runs another comparison: prints it, and puts it into the page if requested."""
-    pythons = begin()
-    text = compare.run(options.what, dict(conditions(options, {}), now=now, load=load), pythons,
-                       options.target, options.before)
+    only = options.target or (compare.PAGE[what] if options.page else None)
+    text = compare.run(what, dict(conditions(options, {}), now=now, load=load), pythons, only, options.before)
     print(text)
     if options.page:
-        compare.put_into_page(options.what, text)
+        compare.put_into_page(what, text)
 
 
-def measured(options):
-    pythons = begin()
+def measured(options, pythons):
     everyone = [p for p in profilers.all_profilers() if wanted(options)(p)]
     there = {p.name: p.version for p in everyone if p.available(pythons)}
     document = {"conditions": conditions(options, there), "runs": [],
@@ -191,9 +193,10 @@ def read(path):
 
 def main():
     options = arguments()
+    pythons = None if options.results else begin()
     if options.what:
-        return compared(options)
-    document = read(options.results) if options.results else measured(options)
+        return compared(options, options.what, pythons)
+    document = read(options.results) if options.results else measured(options, pythons)
     print(results.conditions(document) + "\n\n" + results.full_table(document))
     if options.compare:
         print("\nagainst %s: %s" % (options.compare,
@@ -202,8 +205,9 @@ def main():
         path = os.path.join(h.ROOT, "docs", "MEASUREMENTS.md")
         with open(path, encoding="utf-8") as f:
             text = f.read()
-        places = compare.marks("quick") if "--quick" in document["conditions"]["command"] else ()
-        write(path, results.put_into(text, results.page(document), *places))
+        write(path, results.put_into(text, results.page(document)))
+        for name in compare.PAGE if pythons else ():
+            compared(options, name, pythons)
 
 
 if __name__ == "__main__":

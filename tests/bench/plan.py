@@ -41,6 +41,10 @@ DEFAULT = [(w.name, USUAL_RATE) for w in WORKLOADS] + [
 ]
 QUICK = [("calls", 997), ("deep", 10000), ("threads-50", 997), ("native", 997), ("callbacks", 997), ("forks", 997),
          ("processes", 99)]
+# Those of docs/MEASUREMENTS.md, and beside whom.
+PAGE = [("calls", 997), ("deep", 997), ("threads-200", 997), ("native", 997), ("server", 997), ("forks", 997),
+        ("processes", 997), ("calls", 10000), ("deep", 10000)]
+PAGE_RIVALS = ("profiling.sampling", "py-spy", "austin", "OTel", "perf record -g")
 # Variants of a rival that are left out at other rates, to save time.
 ONLY_USUALLY = ("perf record -g", "perf --call-graph dwarf", "profiling.sampling --blocking", "py-spy --nonblocking",
                 "py-spy --native", "krait, native")
@@ -50,9 +54,9 @@ def workload(name):
     return next(w for w in WORKLOADS if w.name == name)
 
 
-def cells(quick, targets, rates):
+def cells(quick, targets, rates, page=False):
     """Returns [(target, rate)]: the usual ones; or the requested rates for all targets or the requested ones."""
-    usual = QUICK if quick else DEFAULT
+    usual = PAGE if page else QUICK if quick else DEFAULT
     if rates:
         return [(w.name, r) for w in WORKLOADS for r in rates if not targets or w.name in targets]
     if targets:

@@ -8,7 +8,7 @@ import statistics
 
 # A figure that is worse by this ratio is reported as a regression.
 WORSE = 1.25
-MARK = "<!-- bench: scripts/bench --page writes what follows -->"
+MARK = "<!-- bench: make bench writes what follows -->"
 END_MARK = "<!-- /bench -->"
 
 
@@ -183,14 +183,6 @@ def truth_cell(entry):
     return delivered if entry["judged"] is None else "%s; %s" % (delivered, wrong(entry))
 
 
-def stack_cell(entry):
-    if entry["delivered"] is None:
-        return "failed"
-    return "%s; %s; %s B; %s s; %s MiB" % (percent(entry["complete"], entry["delivered"]), whole(entry),
-                                           number(entry["bytes"] / entry["delivered"]),
-                                           seconds(entry["start_cpu"]), number(entry["peak_kib"] / 1024))
-
-
 def cost_cell(entry):
     if entry["delivered"] is None:
         return "failed"
@@ -209,9 +201,6 @@ def page(document):
         "*%s.*" % conditions(document).replace("\n", ".*  \n*"), "",
         "Samples delivered of those asked for; of them, wrong: stacks that the target cannot have.", "",
         pivot(document, python, truth_cell), "",
-        "Of Python stacks, whole by the profiler's own account; of native stacks, those that reach the thread's"
-        " start; bytes a sample; CPU seconds until it samples; peak memory.", "",
-        pivot(document, seen, stack_cell), "",
         "What the target's work costs more, in CPU time; the profiler's own use of a core, BPF"
         " programs included.", "",
         pivot(document, seen, cost_cell)] + ([""] + notes if notes else []))

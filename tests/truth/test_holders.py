@@ -51,7 +51,7 @@ def check(tap, python, count):
         if any(waiter == holder == function for _, waiter, holder in rows):
             wrong.append("%s waits for itself" % function)
     tap.ok(not wrong, name + ": who holds it meanwhile", *wrong, text)
-    # For docs/MEASUREMENTS.md: the worst waiter's error, in parts of the elapsed time, and how far the worst
+    # For whoever compares versions: the worst waiter's error, in parts of the elapsed time, and how far the worst
     # holder exceeds what it can have held.
     print("# | %s | %.2f %% | %.2f %% |" % (name, *(100 * w for w in worst)))
     all_ms = sum(ms for ms, waiter, _ in rows if waiter in truth)

@@ -144,7 +144,7 @@ def check(tap, python, milliseconds, short, crowds):
     unknown = sum(ns for _, _, ns, stack in found if stack[0].startswith("[waiting"))
     tap.ok(unknown <= all_ns / 100, python.name + ": what it waited for is known",
            "%.1f of %.1f ms are not" % (unknown / 1e6, all_ns / 1e6))
-    # For docs/MEASUREMENTS.md: the worst function; short sleeps; relative to the elapsed time, the worst thread's
+    # For whoever compares versions: the worst function; short sleeps; relative to the elapsed time, the worst thread's
     # on and off, waits for the GIL, and those of a single thread; the unknown part.
     print("# | %s | %s | %s | %.2f %% |" % (python.name, functions, threads, 100 * unknown / all_ns))
 
