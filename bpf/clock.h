@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clock.h - tells user space how long a thread has run so far by the kernel's own account, so that
- * CPU time that no tick found does not go unnoticed (user/follow/thread_clock.h).
+ * CPU time that no tick found does not go unnoticed (user/session/thread_clock.h).
  *
  * The kernel brings the account of a running thread up to date at each of its own ticks, so it may
  * be up to one of these behind (1 to 10 ms). The account of a thread off the CPU is exact.

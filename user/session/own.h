@@ -16,7 +16,7 @@
 
 #include "abi.h"
 #include "follow/processes.h"
-#include "follow/thread_clock.h"
+#include "session/thread_clock.h"
 #include "follow/threads.h"
 
 struct last_stack;

@@ -9,8 +9,8 @@
  * Must hold: nothing is told that chance can explain, nor of a thread whose account is not known
  * from the moment on at which its ticks count; nothing is told twice.
  */
-#ifndef KRAIT_FOLLOW_THREAD_CLOCK_H
-#define KRAIT_FOLLOW_THREAD_CLOCK_H
+#ifndef KRAIT_SESSION_THREAD_CLOCK_H
+#define KRAIT_SESSION_THREAD_CLOCK_H
 
 #include <linux/types.h>
 #include <stdbool.h>
@@ -40,4 +40,4 @@ void thread_clock_tick(struct thread_clock *c, __u64 time_ns, __u64 period_ns, _
 __u64 thread_clock_read(struct thread_clock *c, const struct record_clock *record, __u64 period_ns)
 	__attribute__((nonnull));
 
-#endif /* KRAIT_FOLLOW_THREAD_CLOCK_H */
+#endif /* KRAIT_SESSION_THREAD_CLOCK_H */

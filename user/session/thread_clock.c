@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "follow/thread_clock.h"
+#include "session/thread_clock.h"
 
 #include <math.h>
 
