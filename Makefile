@@ -469,6 +469,12 @@ check-static: static ## the same, tried where nothing but busybox is and on Debi
 	@O=build-static-again scripts/static && cmp build-static/dist/krait build-static-again/dist/krait
 	@O=build-static scripts/check-packages static
 
+wheel: static ## build-static/dist/krait_profiler-VERSION-....whl for pip: the static file, python -m krait, %%krait
+	@python3 deploy/python/wheel.py $(VERSION) build-static/dist/krait build-static/dist/LICENSES build-static/dist
+
+check-wheel: wheel ## the same, installed into a fresh environment of each Python, and in a notebook's kernel
+	@O=build-static scripts/check-packages wheel
+
 clean: ## remove everything built
 	$(RM) -r build build-static build-static-again build-asan build-tsan build-debug build-cov build-fuzz build-fuzz-short $(filter-out . ..,$(O))
 
@@ -481,4 +487,4 @@ help: ## this text
 -include $(O)/small/room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 .PHONY: all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
-	coverage lint format compile_commands.json build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages install uninstall dist check-dist static check-static clean help
+	coverage lint format compile_commands.json build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages install uninstall dist check-dist static check-static wheel check-wheel clean help

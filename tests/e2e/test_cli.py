@@ -454,7 +454,8 @@ def check_permissions(tap, python):
         pid, output = str(target.pid), folder("x.folded")
         done = shell('exec setpriv --reuid=65534 --regid=65534 --clear-groups "$1" record -p "$2" '
                      '-d 100ms -o "$3"', krait, pid, output)
-        fails(tap, "as nobody", done, PERMISSION, "root")
+        # With its path, since sudo looks in folders of its own only; and with all arguments, as a shell takes them.
+        fails(tap, "as nobody", done, PERMISSION, "root", "(try: sudo %s record -p " % krait, "-o %s)" % output)
         tap.ok(not os.path.exists(output), "as nobody: no file is left behind")
         # A root without the right to read other processes, as in a container: krait does not tell it to become
         # root.

@@ -468,7 +468,8 @@ static int dump(struct dump *d)
 		log_warn("dump", "krait cannot take the stacks of threads that run: %s%s",
 			 d->no_interrupts.text, error_doctor(d->no_interrupts.code));
 	if (d->code == EXIT_CODE_PERMISSION)
-		log_error("dump", "krait needs more rights%s", error_doctor(d->code));
+		log_error("dump", "krait needs more rights%s%s", error_sudo(),
+			  error_doctor(d->code));
 	note_written(d);
 	if (d->writer.failed && !d->unwritten)
 		d->unwritten = -ENOMEM;

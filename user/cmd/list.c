@@ -286,6 +286,7 @@ int cmd_list(int argc, char **argv)
 		return EXIT_CODE_OK;
 	if (!l.unreadable.cnt)
 		return EXIT_CODE_TARGET;
-	log_error("list", "krait needs more rights%s", error_doctor(EXIT_CODE_PERMISSION));
+	log_error("list", "krait needs more rights%s%s", error_sudo(),
+		  error_doctor(EXIT_CODE_PERMISSION));
 	return EXIT_CODE_PERMISSION;
 }

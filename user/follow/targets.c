@@ -44,8 +44,7 @@ static int explain_target(struct error *err, pid_t pid, int result, const char *
 	if (result == -EACCES || result == -EPERM)
 		return error_set(err, -result, EXIT_CODE_PERMISSION,
 				 "process %d cannot be read%s: %s%s", pid,
-				 geteuid() ? "" : ", not even by root", why,
-				 geteuid() ? " (try: sudo krait ...)" : "");
+				 geteuid() ? "" : ", not even by root", why, error_sudo());
 	if (result == -ESRCH)
 		return error_set(err, -result, EXIT_CODE_TARGET, "no process %d", pid);
 	return error_set(err, -result, EXIT_CODE_TARGET, "process %d cannot be sampled: %s", pid,

@@ -62,8 +62,8 @@ static int explain_open(struct error *err, const struct event_spec *event, int e
 	case EACCES:
 		return error_set(err, errnum, EXIT_CODE_PERMISSION,
 				 "perf_event_open: %s: sampling all CPUs needs root or "
-				 "CAP_PERFMON (try: sudo krait ...)",
-				 strerror(errnum));
+				 "CAP_PERFMON%s",
+				 strerror(errnum), error_sudo());
 	case EINVAL:
 		if (event->frequency && limit && event->frequency > (__u64)limit)
 			return error_set(err, errnum, EXIT_CODE_USAGE,

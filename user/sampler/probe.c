@@ -30,8 +30,8 @@ static int probe_permission(struct error *err)
 				 "this kernel is built without BPF (CONFIG_BPF_SYSCALL)");
 	if (errnum == EPERM && geteuid() != 0)
 		return error_set(err, errnum, EXIT_CODE_PERMISSION,
-				 "BPF needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE "
-				 "(try: sudo krait ...)");
+				 "BPF needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE%s",
+				 error_sudo());
 	if (errnum == EPERM)
 		return error_set(err, errnum, EXIT_CODE_PERMISSION,
 				 "BPF is refused although this is root: a container without "

@@ -34,4 +34,10 @@ int error_set(struct error *err, int errnum, enum exit_code code, const char *fm
 /* Returns a hint, with a leading space, for errors that krait doctor can explain; "" for others. */
 const char *error_doctor(enum exit_code code);
 
+/*
+ * Returns " (try: sudo krait record ...)" with this process's own command line, for someone whose
+ * rights do not suffice; "" for root. krait is named by its path where sudo would not find it.
+ */
+const char *error_sudo(void);
+
 #endif /* KRAIT_UTIL_ERROR_H */
