@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * activation.h - finds the previous activation while C code is just entering the interpreter.
+ * activation.h - finds what the interpreter has in registers only, where C code is just entering it
+ * or a frame is just entered or left.
  *
  * In CPython 3.11 and 3.12 _PyEval_EvalFrameDefault() (Python/ceval.c) publishes the _PyCFrame of a
  * new activation some instructions before it fills it. Until then compilers keep the address of the
@@ -111,27 +112,179 @@ static __always_inline int begin_activation(__u32 memory, __u32 layout, bool has
 
 GLOBAL_FLAVOURS(begin_activation, (__u32 memory, __u32 layout), memory, layout)
 
-/*
- * Tries again if the newest activation is impossible. Leaves the Python frames in s->frames and
- * returns the outcome's reason.
- */
-static __always_inline __u32 take_activation_before(const struct trigger *t, struct scratch *s,
-						    const struct proc_info *proc,
-						    struct task_struct *task)
-{
-	__u32 layout = proc->layout;
-	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+/* ---- callers in registers ----------------------------------------------------------------------- */
 
-	if (!want_native || !natives_on || !off || !(off->flags & PYOFF_CFRAME) ||
-	    walk_native(t, s, task))
+/* PyThreadState.datastack_top, from cframe on; co_framesize, in words, from co_firstlineno on (3.12). */
+#define DATASTACK_TOP 184
+#define FRAME_SIZE 8
+/* An entry frame and the activation that it belongs to are variables of one C function. */
+#define ENTRY_FRAME_REACH 512
+
+/* Is this a code object, like the other one? */
+static __always_inline bool caller_has_code(const struct walker *w, const struct py_offsets *off,
+					    __u64 code_addr, __u64 other_addr)
+{
+	__u64 type_addr = 0, other_type_addr = 0;
+
+	return code_addr && !read_from_u64(w, &type_addr, code_addr + off->object.ob_type) &&
+	       !read_from_u64(w, &other_type_addr, other_addr + off->object.ob_type) &&
+	       type_addr == other_type_addr;
+}
+
+/* Can the frame at addr have called the leaf? end: where it ends if it is on the data stack. */
+static __always_inline bool caller_fits(struct scratch *s, const struct py_offsets *off, __u64 addr,
+					__u64 end)
+{
+	struct walker *w = &s->walker;
+	__u64 previous_addr, code_addr;
+	__u32 size = 0, owner;
+
+	if (!addr || addr & TAG_BITS || read_from(w, w->frame_window, KRAIT_FRAME_WINDOW, addr))
+		return false;
+	previous_addr = window_u64(w->frame_window, off->frame.previous, FRAME_WINDOW_MASK);
+	code_addr = window_u64(w->frame_window, off->frame.executable, FRAME_WINDOW_MASK);
+	if (!previous_addr || (previous_addr | code_addr) & TAG_BITS ||
+	    !caller_has_code(w, off, code_addr, s->leaf.code_addr))
+		return false;
+	owner = walk_owner(w, off, addr);
+	if (owner == OWNER_GENERATOR)
+		return true;
+	if (owner == OWNER_INTERPRETER)
+		return addr - s->caller.top.cframe_addr + ENTRY_FRAME_REACH < 2 * ENTRY_FRAME_REACH;
+	return owner == OWNER_THREAD &&
+	       !read_from(w, &size, sizeof(size), code_addr + off->code.firstlineno + FRAME_SIZE) &&
+	       addr + 8 * (__u64)size == end;
+}
+
+/* Looks at one register. */
+__weak __noinline int caller_look(__u32 memory, __u32 layout, __u64 addr)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+	struct caller_search *c;
+
+	if (!s || !off)
+		return -1;
+	c = &s->caller;
+	if (addr == s->leaf.frame_addr) {
+		c->has_leaf = 1;
+	} else if (addr != c->addr[0] && addr != c->addr[1] && caller_fits(s, off, addr, c->end)) {
+		if (c->cnt < 2)
+			c->addr[c->cnt & 1] = addr;
+		c->cnt++;
+	}
+	return 0;
+}
+
+/* Looks for the frame that called the leaf, s->leaf. Leaves what it finds in s->caller. */
+__weak __noinline int callers_in_regs(__u32 memory, __u32 layout)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+	struct caller_search *c;
+	struct thread_search *t;
+	struct walker *w;
+
+	if (!s || !off)
+		return -1;
+	w = &s->walker;
+	t = &s->search;
+	c = &s->caller;
+	*c = (struct caller_search){ .end = s->leaf.frame_addr };
+	if (off->frame_kind != PY_FRAME_OWNER || !w->frame_cnt || !c->end ||
+	    thread_top(t, off, &c->top) || c->top.frame_addr != c->end ||
+	    read_from(w, w->frame_window, KRAIT_FRAME_WINDOW, c->end))
+		return -1;
+	if (walk_owner(w, off, c->end) == OWNER_GENERATOR)
+		c->end = window_u64(t->window, off->thread.cframe + DATASTACK_TOP,
+				    THREAD_WINDOW_MASK);
+	for (__u32 i = 0; i < REGS_GENERAL; i++)
+		caller_look(memory, layout, s->regs[i]);
+	return 0;
+}
+
+/* Walks from one of them. Returns the walk's reason. */
+static __always_inline __u32 walk_caller(const struct trigger *t, struct scratch *s, __u32 layout,
+					 __u64 addr)
+{
+	struct walker *w = &s->walker;
+
+	walk_begin(w, addr, 0, 0);
+	walk_begin_cframe(w, s->search.tstate_addr, s->caller.top.cframe_addr,
+			  s->caller.top.cframe_previous_addr);
+	w->exposed = EXPOSED_NOT;
+	w->frame_cnt = 1;
+	CALL_FLAVOUR(t->has_loop, walk_frames, s->index, layout);
+	return w->reason;
+}
+
+/* Walks from the frame that called the leaf. Returns the walk's reason, or REASON_BAD_FRAME. */
+static __always_inline __u32 walk_callers(const struct trigger *t, struct scratch *s, __u32 layout)
+{
+	struct caller_search *c = &s->caller;
+	__u32 other = REASON_BAD_FRAME;
+
+	s->leaf = s->frames[0];
+	callers_in_regs(s->index, layout);
+	if (!c->has_leaf || c->cnt - 1 >= 2)
 		return REASON_BAD_FRAME;
-	if (CALL_FLAVOUR(t->has_loop, begin_activation, s->index, layout))
+	if (c->cnt == 2) {
+		other = walk_caller(t, s, layout, c->addr[0]);
+		c->addr[0] = other == REASON_PYTHON ? c->addr[0] : c->addr[1];
+		if (other == REASON_PYTHON && walk_caller(t, s, layout, c->addr[1]) == other)
+			return REASON_BAD_FRAME;
+	}
+	return walk_caller(t, s, layout, c->addr[0]);
+}
+
+/* ---- again -------------------------------------------------------------------------------------- */
+
+/* Can the reason be one of those above? */
+static __always_inline bool worth_another_walk(const struct scratch *s, __u32 reason)
+{
+	return reason == REASON_BAD_FRAME || reason == REASON_CYCLE ||
+	       (reason == REASON_NO_BASE && s->walker.frame_cnt == 1);
+}
+
+/* Walks from the activation before. Returns the walk's reason, or REASON_BAD_FRAME. */
+static __always_inline __u32 walk_activation(const struct trigger *t, struct scratch *s,
+					     __u32 layout, struct task_struct *task)
+{
+	/* The native frames lie where the Python frames were. */
+	if (walk_native(t, s, task) ||
+	    CALL_FLAVOUR(t->has_loop, begin_activation, s->index, layout))
 		return REASON_BAD_FRAME;
 	CALL_FLAVOUR(t->has_loop, walk_frames, s->index, layout);
-	if (s->walker.reason != REASON_PYTHON)
-		return REASON_BAD_FRAME;
-	CALL_FLAVOUR(t->has_loop, describe_frames, s->index, layout);
-	return REASON_PYTHON;
+	return s->walker.reason;
+}
+
+/*
+ * Tries again if the thread's newest frames are impossible. Leaves the Python frames in s->frames and
+ * returns the outcome's reason: the first one if the stack remains unknown.
+ */
+static __always_inline __u32 take_python_again(const struct trigger *t, struct scratch *s,
+					       const struct proc_info *proc,
+					       struct task_struct *task, __u32 reason)
+{
+	const bool natives = want_native && natives_on;
+	__u32 layout = proc->layout, again;
+	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+	struct native_regs regs;
+
+	if (!off || !(off->flags & PYOFF_CFRAME) || find_regs(t, s, task, &regs))
+		return reason;
+	again = walk_callers(t, s, layout);
+	/* A generator in a register is not what an earlier activation left: it just has no caller. */
+	if (again != REASON_PYTHON && natives && (reason != REASON_NO_BASE || !s->caller.has_leaf))
+		again = walk_activation(t, s, layout, task);
+	if (again == REASON_PYTHON) {
+		CALL_FLAVOUR(t->has_loop, describe_frames, s->index, layout);
+		return REASON_PYTHON;
+	}
+	/* Of a generator without a caller only the leaf is known. */
+	s->frames[0] = s->leaf;
+	s->walker.frame_cnt = 1;
+	return reason;
 }
 
 #endif /* KRAIT_ACTIVATION_H */

@@ -331,8 +331,8 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	begin_record(&s->record, t, proc, &now);
 	pages_begin(&s->native.stack);
 	reason = take_python(s, proc, &now, t->has_loop);
-	if (reason == REASON_BAD_FRAME)
-		reason = take_activation_before(t, s, proc, task);
+	if (worth_another_walk(s, reason))
+		reason = take_python_again(t, s, proc, task, reason);
 	settle_python(s, reason);
 	take_native_and_kernel(t, s, task);
 	if (want_states) {

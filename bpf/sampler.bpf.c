@@ -258,7 +258,7 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_l
 			.in_kernel = !MODE_IS_USER(context_reg(ctx, REG_MODE)),
 			.regs = { context_reg(ctx, REG_IP), context_reg(ctx, REG_SP),
 				  context_reg(ctx, REG_FP) },
-			.pt_regs = want_native ? context_regs(ctx) : NULL,
+			.pt_regs = context_regs(ctx),
 			.has_loop = has_loop,
 			.has_kernel_stack = true,
 		},

@@ -23,6 +23,15 @@
 
 #define FRAME_WORDS (sizeof(struct frame) / sizeof(__u64))
 
+/* The search for the frame that called the leaf: activation.h. */
+struct caller_search {
+	__u64 end; /* where the caller ends if it is on the data stack */
+	__u64 addr[2]; /* the first ones found */
+	__u32 cnt;
+	__u32 has_leaf; /* a register has the leaf */
+	struct thread_top top; /* the leaf's activation */
+};
+
 /*
  * What every sample uses lies together, between large arrays: after a millisecond of other work each
  * page and line is one that the CPU has to fetch again.
@@ -58,6 +67,8 @@ struct scratch {
 	struct task_walk tasks;
 	struct greenlet_walk greenlets;
 	struct record_code code;
+	struct frame leaf; /* activation.h */
+	struct caller_search caller;
 };
 
 /*

@@ -29,7 +29,8 @@
  * before, and the outermost activation must be the thread state's own (greenlet has one more above
  * that); else the walk ends (REASON_BAD_FRAME). This hits 0.8 % of the samples in a program where C
  * calls Python all the time on 3.11, 1.4 % on 3.12. If native frames are wanted the sampler tries
- * again from the activation before (activation.h); without them the sample is lost.
+ * again from the activation before (activation.h); without them the sample is lost. It is bad or
+ * circular, by what that place held. 3.12 also enters and leaves frames in steps: activation.h.
  *
  * Nuitka (4.3.3, compiled_frame.h) compiles functions to C and links a frame for each into the
  * chain. Its owner is 1, or 2 without the GIL, and it is part of its own frame object, which no
