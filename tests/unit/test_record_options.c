@@ -162,7 +162,7 @@ static void a_period_is_for_what_is_counted(void **state)
 	assert_int_equal(o->events[0].period, 1000000);
 	assert_int_equal(o->events[0].frequency, 0);
 	assert_int_equal(o->frequency, 0);
-	assert_refused("-p 1 -c 5000", "counts nanoseconds, at least 10000");
+	assert_refused("-p 1 -c 5000", "counts nanoseconds; use at least 10000");
 	assert_refused("-p 1 -c 10000 -F 99",
 		       "-F sets the rate of clocks and -c the period of other events");
 	assert_refused("-p 1 -e cs -c 1 -F 99",

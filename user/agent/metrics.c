@@ -88,42 +88,41 @@ static void put_price(const struct metrics *m, FILE *out)
 		       "Samples of CPU time that krait takes a second on each busy CPU.",
 		       m->price.frequency);
 	metrics_number(out, "krait_frames_max", "gauge",
-		       "Python stacks are cut off after so many frames.", m->price.frames_max);
+		       "Frames after which Python stacks are cut off.", m->price.frames_max);
 	metrics_number(
 		out, "krait_native_frames", "gauge",
 		"1: native frames are recorded; 0: not configured, or given up to stay within the budget.",
 		m->price.natives);
 	metrics_family(
 		out, "krait_wait_seconds", "gauge",
-		"Every wait that long has its own stack, of shorter ones some; 0: no waits.");
+		"Waits of this length or more all have a stack, shorter ones by chance; 0: no waits.");
 	metrics_seconds(out, "krait_wait_seconds", m->price.wait_ns, NULL);
-	metrics_number(out, "krait_budget_level", "gauge",
-		       "0: as configured; otherwise so many steps less, to stay within the budget.",
-		       m->price.level);
+	metrics_number(
+		out, "krait_budget_level", "gauge",
+		"Steps by which detail is reduced to stay within the budget; 0: as configured.",
+		m->price.level);
 	metrics_number(out, "krait_budget_stalled", "gauge",
 		       "1: over the budget, but a lower rate saved nothing, so the rate stays.",
 		       m->price.stalled);
-	metrics_family(
-		out, "krait_look_delay_seconds", "gauge",
-		"Processes that start are looked at so much later, to stay within the budget.");
+	metrics_family(out, "krait_look_delay_seconds", "gauge",
+		       "Delay before new processes are examined, to stay within the budget.");
 	metrics_seconds(out, "krait_look_delay_seconds", m->price.look_delay_ns, NULL);
 	metrics_family(
 		out, "krait_budget_starved_seconds_total", "counter",
-		"Time for which nothing was done that could wait, to stay within the budget.");
+		"Time for which all work that can wait was put off, to stay within the budget.");
 	metrics_seconds(out, "krait_budget_starved_seconds_total", m->starved_ns, NULL);
-	metrics_number(
-		out, "krait_unseen_processes_total", "counter",
-		"Processes that ended before it was their turn to be looked at, Python or not.",
-		m->unseen);
+	metrics_number(out, "krait_unseen_processes_total", "counter",
+		       "Processes, Python or not, that ended before they were examined.",
+		       m->unseen);
 	metrics_number(
 		out, "krait_names_put_off_total", "counter",
-		"Native frames of samples that are shown as their files', whose symbols were not to be "
-		"read at that moment.",
+		"Native frames shown with their file's name only, because its symbols could not be read "
+		"in time.",
 		m->names_put_off);
 	metrics_number(
 		out, "krait_names_left_out_total", "counter",
-		"Python frames of samples that are shown as [name left out], because new names of their "
-		"user had cost too much, or were more than its share of what is kept and sent.",
+		"Python frames shown as [name left out], because new names of their user cost too much "
+		"or exceeded its share of what is kept and sent.",
 		m->names_left_out);
 	metrics_number(out, "krait_budget_changes_total", "counter",
 		       "How often krait_budget_level has changed.", m->levels_changed);
@@ -168,7 +167,8 @@ static void put_processes(const struct metrics *m, FILE *out)
 	}
 	resources__stats(m->resources, &stats);
 	metrics_number(out, "krait_processes_without_resource_total", "counter",
-		       "Samples of processes that there was no room to describe.", stats.refused);
+		       "Samples of processes for whose description there was no room.",
+		       stats.refused);
 	metrics_number(out, "krait_claims_refused_total", "counter",
 		       "Resource attributes that processes claimed without being allowed to.",
 		       stats.claims_refused);
@@ -177,13 +177,11 @@ static void put_processes(const struct metrics *m, FILE *out)
 	session__progress(m->session, &progress);
 	metrics_number(out, "krait_tracked_processes", "gauge",
 		       "Python processes that are sampled now.", progress.processes);
-	metrics_number(
-		out, "krait_late_processes_total", "counter",
-		"Python processes that a later look found, and not the kernel as they started.",
-		progress.late);
+	metrics_number(out, "krait_late_processes_total", "counter",
+		       "Python processes found by a scan, not reported at start.", progress.late);
 	metrics_family(
 		out, "krait_late_cpu_seconds_total", "counter",
-		"CPU time that processes had used before a later look found them; it has no samples.");
+		"CPU time without samples, which processes had used before a scan found them.");
 	metrics_seconds(out, "krait_late_cpu_seconds_total", progress.late_ns, NULL);
 	metrics_number(out, "krait_refused_processes_total", "counter",
 		       "Python processes that are not sampled (krait list says why).",
@@ -200,7 +198,7 @@ void metrics_write(const struct metrics *m, FILE *out)
 	metrics_number(out, "krait_window_samples_total", "counter",
 		       "Samples in windows that have ended.", m->samples);
 	metrics_number(out, "krait_window_samples_dropped_total", "counter",
-		       "Samples that were lost, since their window had no room for them.",
+		       "Samples that were lost because their window had no room for them.",
 		       m->dropped);
 	metrics_family(out, "krait_last_window_timestamp_seconds", "gauge",
 		       "When the last window ended, in seconds since 1970.");

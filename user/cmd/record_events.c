@@ -113,7 +113,7 @@ static void check_event(const struct record_options *o, unsigned index, struct a
 	}
 	if (event_is_clock(e) && e->period && e->period < EVENT_CLOCK_MIN_NS)
 		arguments_refuse(state,
-				 "-c %llu: %s counts nanoseconds, at least %d for each sample",
+				 "-c %llu is too small: %s counts nanoseconds; use at least %d",
 				 e->period, e->name, EVENT_CLOCK_MIN_NS);
 }
 

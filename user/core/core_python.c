@@ -153,7 +153,7 @@ int core_python_find(const struct core_file *c, struct core_python *ret, char *w
 	if (!*why)
 		snprintf(
 			why, why_size,
-			"no Python is found in it: its executable and libraries are not here as they were "
-			"then, and before 3.13 nothing in memory tells");
+			"no Python is found in it: its executable and libraries have changed or are missing, and "
+			"memory alone does not identify a Python before 3.13");
 	return err == -ENOENT ? -ENOEXEC : err;
 }

@@ -18,7 +18,7 @@
 #define MEANINGS_MAX 6
 /* Different labels that are added up: states, and the system calls that wait. */
 #define LABELS_MAX 256
-/* Lines of meanings that callers of summary_options_fit() already count. */
+/* Legend lines that callers of summary_options_fit() have already counted. */
 #define MEANINGS_LINES 4
 /* Of a CPU. */
 #define IDLE_SHARE 0.1

@@ -21,7 +21,7 @@
 struct announced_task {
 	int tid; /* the key; for a process, its main thread's */
 	__u32 image; /* main thread: frame of the process, which changes with its name */
-	__u32 image_number; /* main thread: profile_sample.image */
+	__u32 image_number; /* for the main thread: its process's image number (profile_sample.image) */
 	struct announced_maps maps; /* main thread: those hit by samples */
 	__u32 generations; /* main thread: of the DSO, announced so far */
 	__u16 *opcode_generations; /* the same for each opcode, if any was met; else NULL */

@@ -64,7 +64,7 @@ void native_files__skip_interpreter(struct native_files *f);
 void native_files__starve(struct native_files *f, bool on);
 /* As symbol_reader__rest(). */
 void native_files__rest(struct native_files *f, __u64 idle_ns);
-/* Must the file not be read now because of that? */
+/* Is reading the file postponed for that reason? */
 bool native_files__starves(const struct native_files *f, const struct module *module);
 /* May a server be asked for the names of the file's functions? */
 bool native_files__has_names(const struct native_files *f, const struct module *module);

@@ -59,7 +59,7 @@ const struct thread_list_entry *thread_stacks__state_of(const struct thread_stac
 							struct probe_thread *t)
 	__attribute__((nonnull));
 /*
- * Appends its stack, how it stands to the GIL, and its variables. The caller must first take back
+ * Appends its stack, whether it holds or awaits the GIL, and its variables. The caller must first take back
  * the results of an earlier try.
  */
 void thread_stacks__walk(struct thread_stacks *s, struct probe_thread *t,

@@ -29,7 +29,7 @@ struct file_room {
 	__u32 run_cnt;
 	__u32 row_cnt;
 	__u64 words; /* of all runs */
-	bool dropped; /* for want of room, or there was none for it */
+	bool dropped; /* dropped, or never loaded, for lack of room */
 	bool too_large; /* for all the room there may be */
 };
 

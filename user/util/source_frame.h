@@ -10,7 +10,7 @@
 
 /* One function at an address; the first has the symbol, the others are inlined in it. */
 struct source_frame {
-	const char *name; /* NULL for the first, which has the symbol's, and if unknown */
+	const char *name; /* NULL if unknown, and for the first, which uses the symbol's */
 	const char *file; /* NULL: unknown */
 	int line; /* current line, or the line where the next function was inlined; 0: unknown */
 };
