@@ -266,13 +266,13 @@ _Static_assert(sizeof(struct thread_ref) == 16, "struct thread_ref is shared wit
  * different functions of C: TaskStepMethWrapper_call() and task_wakeup() (Modules/_asynciomodule.c).
  */
 struct task_calm {
-	__u64 entry_addr[2];
-	__u64 caller_addr;
+	__u32 entry[2]; /* entry frames of their coroutines, the lower halves of the addresses */
+	__u32 caller; /* the frame of their caller, likewise */
 };
 
 static inline int task_is_calm(const struct task_calm *c, __u64 entry_addr)
 {
-	return entry_addr == c->entry_addr[0] || entry_addr == c->entry_addr[1];
+	return (__u32)entry_addr == c->entry[0] || (__u32)entry_addr == c->entry[1];
 }
 
 /*
@@ -294,8 +294,9 @@ struct thread_slot {
 	/* where its thread states point to the running task, when tasks_known had that value; 0: nowhere */
 	__u32 running_task, tasks_known;
 	struct task_calm calm;
+	__u32 pad_;
 };
-_Static_assert(sizeof(struct thread_slot) == 112, "struct thread_slot is shared with BPF");
+_Static_assert(sizeof(struct thread_slot) == 104, "struct thread_slot is shared with BPF");
 
 /*
  * A thread's time on and off the CPU. Only switches and ticks write it: one CPU at a time, in the

@@ -157,7 +157,7 @@ static __always_inline void look_around_leaf(struct scratch *s)
 		__u64 addr = s->frames[i].frame_addr;
 
 		if (s->frames[i].code_addr) {
-			if (addr && addr == t->calm.caller_addr) {
+			if (addr && (__u32)addr == t->calm.caller) {
 				if (!task_is_calm(&t->calm, last_addr))
 					return;
 				break;
@@ -170,7 +170,6 @@ static __always_inline void look_around_leaf(struct scratch *s)
 	if (entry_addr < TASK_SEEK_BEFORE || entry_addr & TAG_BITS)
 		return;
 	t->leaf_addr = entry_addr - TASK_SEEK_BEFORE;
-	t->leaf_end_addr = entry_addr + TASK_SEEK_BYTES;
 }
 
 static __always_inline void begin_tasks(struct scratch *s, __u64 task_addr)
@@ -187,8 +186,8 @@ static __always_inline void remember_calm(const struct scratch *s)
 {
 	struct thread_slot *slot = slot_of(s);
 
-	if (slot && (slot->calm.entry_addr[0] != s->tasks.calm.entry_addr[0] ||
-		     slot->calm.caller_addr != s->tasks.calm.caller_addr))
+	if (slot && (slot->calm.entry[0] != s->tasks.calm.entry[0] ||
+		     slot->calm.caller != s->tasks.calm.caller))
 		slot->calm = s->tasks.calm;
 }
 

@@ -91,21 +91,21 @@ struct task_walk {
 	__u32 waiters; /* tasks that await the last task */
 	/* entry frame of the last task's coroutine, if it runs and nobody has looked for its creator */
 	__u64 entry_addr;
+	/* If the first task does not run: where to look for its creator; 0: nowhere. */
+	__u64 leaf_addr;
+	/* Words to look at next, and their end; both 0: not looking. */
+	__u64 seek_addr, seek_end_addr;
 	/*
-	 * Where coroutines without a creator were last seen to run: their entry frames, and their
-	 * caller's frame. Set from outside before the walk, which may change them; 0: unknown.
+	 * Where coroutines without a creator were last seen to run; 0: unknown. Set from outside
+	 * before the walk, which may change it.
 	 */
 	struct task_calm calm;
-	/* If the first task does not run: where to look for its creator, and up to where; 0: nowhere. */
-	__u64 leaf_addr, leaf_end_addr;
-	/* The search: words to look at next, their end, where it began; the best creator so far. */
-	__u64 seek_addr, seek_end_addr; /* equal: no search */
+	__u32 seek_at; /* index of the next word in entries; SET_ENTRIES * 2: read more */
+	__u8 window[WINDOW_SIZE(TASK_WINDOW_MASK + 1)];
+	__u64 entries[2 * SET_ENTRIES]; /* of the set: key, hash; or words of the stack */
+	/* Where the search began, the caller's frame there (0: unknown), and the best creator so far. */
 	__u64 seek_entry_addr, seek_caller_addr;
 	__u64 creator_addr, creator_entry_addr;
-	__u32 seek_at; /* index of the next word in entries, SET_ENTRIES * 2: read more */
-	__u32 pad2_;
-	__u8 window[WINDOW_SIZE(TASK_WINDOW_MASK + 1)];
-	__u64 entries[2 * SET_ENTRIES]; /* of the set: key, hash */
 };
 
 static __always_inline void task_walk_begin(struct task_walk *t, __u64 task_addr, __u32 names)
@@ -133,10 +133,8 @@ static __always_inline void task_walk_begin(struct task_walk *t, __u64 task_addr
 	t->entry_addr = 0;
 	t->calm = (struct task_calm){};
 	t->leaf_addr = 0;
-	t->leaf_end_addr = 0;
 	t->seek_addr = 0;
 	t->seek_end_addr = 0;
-	t->creator_addr = 0;
 }
 
 #define TASK_U64(t, layout, field) window_u64((t)->window, (layout)->field, TASK_WINDOW_MASK)
@@ -407,7 +405,7 @@ static __always_inline int task_look_below(struct task_walk *t, struct walker *w
 		t->note |= TASK_TORN;
 		return 0;
 	}
-	if (!task_is_calm(&t->calm, entry_addr) || caller_addr != t->calm.caller_addr)
+	if (!task_is_calm(&t->calm, entry_addr) || (__u32)caller_addr != t->calm.caller)
 		task_seek_begin(t, entry_addr, entry_addr + TASK_SEEK_BYTES, caller_addr);
 	return 0;
 }
@@ -418,7 +416,7 @@ static __always_inline int task_look_around(struct task_walk *t)
 	__u64 addr = t->leaf_addr;
 
 	t->leaf_addr = 0;
-	task_seek_begin(t, addr, t->leaf_end_addr, 0);
+	task_seek_begin(t, addr, addr + TASK_SEEK_BEFORE + TASK_SEEK_BYTES, 0);
 	return 0;
 }
 
@@ -431,10 +429,11 @@ static __always_inline int task_seek_end(struct task_walk *t)
 		t->set_addr = 0;
 		t->waiters = 0;
 	} else if (t->seek_caller_addr) {
-		t->calm.entry_addr[1] =
-			t->calm.caller_addr == t->seek_caller_addr ? t->calm.entry_addr[0] : 0;
-		t->calm.entry_addr[0] = t->seek_entry_addr;
-		t->calm.caller_addr = t->seek_caller_addr;
+		__u32 caller = (__u32)t->seek_caller_addr;
+
+		t->calm.entry[1] = t->calm.caller == caller ? t->calm.entry[0] : 0;
+		t->calm.entry[0] = (__u32)t->seek_entry_addr;
+		t->calm.caller = caller;
 	}
 	return 0;
 }

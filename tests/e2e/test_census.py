@@ -9,6 +9,7 @@ import re
 import tempfile
 
 import harness as h
+from test_dump_tasks import EAGER
 
 PROGRAM = """
 import asyncio
@@ -70,6 +71,15 @@ def check_names(tap, python):
            python.name + ": each task with its name", done.stderr[-500:], found[:3])
 
 
+def check_eager(tap, python):
+    """A task that creates another one, which starts eagerly, is on its thread's stack and does not wait."""
+    with tempfile.TemporaryDirectory(prefix="krait-e2e-") as folder, h.Target(python.command("-c", EAGER)) as target:
+        path = os.path.join(folder, "x.data")
+        done = h.run_krait("record", "--tasks=10", "-p", str(target.pid), "-d", "500ms", "-o", path)
+        h.run_krait("convert", "-i", path, "--event", "waiting-tasks", "-o", folder + "/x.folded")
+        tap.equal(set(folded(folder + "/x.folded")), {("main",)}, python.name + ": a task's creator does not wait", done.stderr[-500:])
+
+
 def record(tap, python, folder):
     name = python.name
     path = os.path.join(folder, "x.data")
@@ -100,6 +110,7 @@ def main():
         check(tap, python)
     for python in pythons[:1]:
         check_names(tap, python)
+        check_eager(tap, python)
     for rate in ("0", "11", "x", "nan"):
         tap.equal(h.run_krait("record", "--tasks=" + rate, "-p", "1").returncode, 2, "--tasks=%s is refused" % rate)
     h.cleanup()

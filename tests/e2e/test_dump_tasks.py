@@ -14,6 +14,21 @@ import harness as h
 
 MANY = 10000
 LEAF = "leaf tasktree.py:14"
+# main awaits boss, which creates child, which starts eagerly and rests in its first step.
+EAGER = """
+import asyncio, time
+def rest():
+    print('READY', flush=True)
+    time.sleep(1000)
+async def child():
+    rest()
+async def boss():
+    await asyncio.sleep(0)
+    await asyncio.Task(child(), name='child', loop=asyncio.get_running_loop(), eager_start=True)
+async def main():
+    await asyncio.create_task(boss(), name='boss')
+asyncio.run(main())
+"""
 
 
 def krait(*args):
@@ -97,6 +112,21 @@ def check(tap, python):
                r.returncode == 0, name + ": a circle is drawn and said", r.stdout)
 
 
+def check_eager(tap, python):
+    """A task that starts eagerly is below its creator, on whose stack it runs; the creator does not wait."""
+    with h.Target(python.command("-c", EAGER)) as target:
+        r = krait("--tasks", "-n", "2", "-i", "200ms", str(target.pid))
+        tree = paths(r.stdout.split("\n\n")[0])
+        lines = [re.sub(r" \S+:\d+$", "", line) for line in max(tree, key=len, default=())]
+        tap.equal(lines, ["(T) Task-1", "main", "(T) boss [on its thread's stack]", "boss", "(T) child [running]", "child"],
+                  python.name + ": an eager task is below its creator", r.stdout, r.stderr)
+        tap.ok(re.search(r"Task-1 \[waits here", r.stdout) and "stack] [waits" not in r.stdout,
+               python.name + ": its creator does not wait", r.stdout)
+        names = {t["name"]: t for t in json.loads(krait("--tasks", "--json", str(target.pid)).stdout)[0]["tasks"]}
+        tap.ok(names["boss"]["awaits"] == [names["child"]["id"]] and names["boss"]["on_stack"] and not names["boss"]["running"] and
+               names["child"]["running"] and not names["Task-1"]["on_stack"], python.name + ": and in JSON", names)
+
+
 def check_many(tap, python):
     with Held(python, str(MANY)) as target:
         begin = time.monotonic()
@@ -114,6 +144,7 @@ def main():
     old = [p for p in found if p.minor in ("3.12", "3.13")]
     for python in new:
         check(tap, python)
+        check_eager(tap, python)
     for python in new[-1:]:
         check_many(tap, python)
         with h.start(python, "asleep.py") as target:

@@ -221,6 +221,80 @@ static void what_is_torn_is_marked(void **state)
 	}
 }
 
+#define SPAN                                                                                       \
+	(256 << 10) /* further than what a word of the stack that points into the stack may be */
+
+/* Puts the entry frame of a coroutine that runs, called from that frame. */
+static void enter(struct fake_tasks *x, __u64 coro, __u64 entry_addr, __u64 caller_addr)
+{
+	const struct py_offsets *off = &x->f->offsets;
+
+	fake_put(x->f, coro + IFRAME + off->frame.previous, entry_addr);
+	fake_put(x->f, entry_addr + off->frame.previous, caller_addr);
+}
+
+/*
+ * A task that starts eagerly: the stack has its creator, that one's creator where an earlier call
+ * left it, and tasks that do not run, or deeper in the stack.
+ */
+static void an_eager_task_goes_on_with_its_creator(void **state)
+{
+	struct fake_tasks *x = *state;
+
+	for_each_new(v)
+	{
+		__u64 coros[4], tasks[4], parent, other, stack;
+
+		begin(x, v);
+		parent = fake_task(x, fake_suspended(x, fake_future(x), 2), 0);
+		other = fake_task(x, fake_suspended(x, fake_future(x), 4), 0);
+		for (int i = 0; i < 4; i++) {
+			coros[i] = fake_coroutine(x, x->layout.state_executing, 0, 6 + 2 * i);
+			tasks[i] = fake_task(x, coros[i], i ? 0 : parent);
+		}
+		fake_alloc(x->f, SPAN);
+		stack = fake_alloc(x->f, 16384) + 4096;
+		/* tasks[0] creates tasks[1], that tasks[2], which runs; tasks[3] is deeper. */
+		enter(x, coros[0], stack + 3200, 1000);
+		enter(x, coros[1], stack + 1600, 1100);
+		enter(x, coros[2], stack, 1200);
+		enter(x, coros[3], stack - 800, 1300);
+		fake_put(x->f, tasks[2] + AWAITED_BY, other);
+		fake_put(x->f, stack + 96, tasks[0]);
+		fake_put(x->f, stack + 104, other);
+		fake_put(x->f, stack + 120, tasks[2]);
+		fake_put(x->f, stack + 160, tasks[3]);
+		fake_put(x->f, stack + 280, tasks[1]);
+		fake_put(x->f, stack + 600, tasks[0]);
+		fake_put(x->f, stack + 1600 + 280, tasks[0]);
+		walk_tasks(x, tasks[2]);
+		assert_int_equal(x->result.cnt, 8);
+		assert_task(x, 0, tasks[2], 0, TASK_LIVE | TASK_EAGER);
+		assert_frame(x, 1, coros[2], 10);
+		assert_task(x, 2, tasks[1], 0, TASK_LIVE | TASK_EAGER);
+		assert_frame(x, 3, coros[1], 8);
+		assert_task(x, 4, tasks[0], 0, TASK_LIVE);
+		assert_frame(x, 5, coros[0], 6);
+		assert_task(x, 6, parent, 0, 0);
+
+		/* Too far away, or no longer running: then it has none, but those that await it. */
+		fake_put(x->f, stack + 280, 0);
+		fake_put(x->f, stack + 1024, tasks[1]);
+		fake_put_u8(x->f, coros[0] + STATE, (__u8)x->layout.state_yield_from);
+		walk_tasks(x, tasks[2]);
+		assert_int_equal(x->result.cnt, 4);
+		assert_task(x, 0, tasks[2], 0, TASK_LIVE);
+		assert_task(x, 2, other, 0, 0);
+
+		/* The stack is not present: whoever comes next may be missing. */
+		fake_fault(x->f, stack + 320, 8);
+		walk_tasks(x, tasks[2]);
+		assert_int_equal(x->result.cnt, 2);
+		assert_task(x, 0, tasks[2], 0, TASK_LIVE | TASK_TORN);
+		fake_heal(x->f);
+	}
+}
+
 /* Each read may fail; the result is then a part of the truth or has a note. */
 static void every_fault_is_noted(void **state)
 {
@@ -423,6 +497,7 @@ int main(void)
 		cmocka_unit_test(what_has_ended_or_is_no_coroutine_has_no_frames),
 		cmocka_unit_test(circles_end),
 		cmocka_unit_test(what_is_torn_is_marked),
+		cmocka_unit_test(an_eager_task_goes_on_with_its_creator),
 		cmocka_unit_test(every_fault_is_noted),
 		cmocka_unit_test(what_is_not_present_is_marked),
 		cmocka_unit_test(garbage_ends),

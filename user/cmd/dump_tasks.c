@@ -98,10 +98,18 @@ static bool is_cut(const struct look_task *task)
 	return task->notes & (TASK_FRAMES | TASK_TORN | TASK_LIMIT);
 }
 
+/* Its coroutine runs: it is the running task, or creates that, or runs the loop that runs that. */
+static bool is_on_stack(const struct look_tasks *t, const struct look_task *task)
+{
+	return !is_greenlets(t) && (task->runs || task->notes & TASK_LIVE);
+}
+
 static void put_notes(const struct tree *d, const struct look_task *task)
 {
 	if (task->runs)
 		fputs(" [running]", d->out);
+	else if (is_on_stack(d->t, task))
+		fputs(" [on its thread's stack]", d->out);
 	if (task->is_new)
 		fputs(" [not begun]", d->out);
 	if (task->notes & TASK_NO_COROUTINE)
@@ -110,7 +118,8 @@ static void put_notes(const struct tree *d, const struct look_task *task)
 		fputs(" [changed while it was read]", d->out);
 	if (task->unknown_waiters)
 		print_unknown(d->out, d->t, task);
-	if (!task->runs && !task->is_new && task->since_ns < d->t->time_ns)
+	if (!task->runs && !is_on_stack(d->t, task) && !task->is_new &&
+	    task->since_ns < d->t->time_ns)
 		fprintf(d->out, " [waits here for %.1f s or longer]",
 			(double)(d->t->time_ns - task->since_ns) / NS_PER_SEC);
 }
@@ -288,6 +297,8 @@ static void put_json_task(struct json *j, const struct look_tasks *t, __u32 inde
 		json_put_string(j, "name", task->name);
 	json_put_number(j, "thread", (__s64)task->thread_id);
 	json_put_bool(j, "running", task->runs);
+	if (!is_greenlets(t))
+		json_put_bool(j, "on_stack", is_on_stack(t, task));
 	json_put_bool(j, "changed", is_cut(task));
 	if (is_greenlets(t))
 		json_put_bool(j, "begun", !task->is_new);

@@ -132,7 +132,8 @@ static bool same_text(const char *a, const char *b)
 static bool same_place(const struct look_tasks *t, const struct look_task *a,
 		       const struct look_tasks *old, const struct look_task *b)
 {
-	if (a->frame_cnt != b->frame_cnt || !same_text(a->name, b->name) || a->runs || b->runs)
+	if (a->frame_cnt != b->frame_cnt || !same_text(a->name, b->name) || a->runs || b->runs ||
+	    (a->notes | b->notes) & TASK_LIVE)
 		return false;
 	for (__u32 i = 0; i < a->frame_cnt; i++) {
 		const struct look_task_frame *f = &t->frames[a->first_frame + i],

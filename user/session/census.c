@@ -154,8 +154,9 @@ static void count_tasks(struct census *c, const struct probe_tasks *l)
 	if (!chains)
 		return;
 	c->stack_cnt = 0;
+	/* A task that creates another one, or runs another loop, is not the running one, but does not wait. */
 	for (__u32 i = 0; i < l->head.task_cnt; i++)
-		if (!(l->tasks[i].flags & PROBE_TASK_RUNS))
+		if (!(l->tasks[i].flags & PROBE_TASK_RUNS) && !(l->tasks[i].notes & TASK_LIVE))
 			add_task(c, chains, i);
 	put_stacks(c);
 	task_chains__free(chains);

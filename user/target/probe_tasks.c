@@ -115,11 +115,16 @@ static void add_set(struct list *l, struct probe_task *t, __u64 addr)
 	}
 }
 
+/* Adds the tasks that await it; of one that starts eagerly, the one that creates it. */
 static void add_waiters(struct list *l, struct probe_task *t)
 {
 	__u64 addr;
 	__u8 is_set;
 
+	if (l->walked.creator_addr) {
+		task_list_add_waiter(&l->out, t, l->walked.creator_addr);
+		return;
+	}
 	if (read_word(l, t->addr + l->ask->asyncio.task_awaited_by, &addr) || !addr ||
 	    memory_read(&l->memory, t->addr + l->ask->asyncio.task_awaited_by_is_set, &is_set, 1))
 		return;

@@ -51,7 +51,8 @@ struct probe_task {
 	__u32 notes; /* enum task_note, about its frames */
 	__u32 name; /* offset in texts */
 	__u32 first_frame, frame_cnt; /* in frames, the coroutine's first */
-	__u32 first_waiter, waiter_cnt; /* in waiters: the tasks that await it, by address */
+	__u32 first_waiter,
+		waiter_cnt; /* in waiters, by address: the tasks that await it, or its creator (TASK_EAGER) */
 	__u32 pad_;
 };
 

@@ -21,7 +21,7 @@ void task_walk_from(const struct task_walk_config *x, __u64 task_addr, struct ta
 	task_walk_begin(&t, task_addr, x->names);
 	for (int i = 0; i < KRAIT_MAX_TASK_STEPS; i++) {
 		if (x->alone && t.task_cnt && !t.object_addr && !t.name_addr &&
-		    t.name_at == t.name_parts)
+		    t.name_at == t.name_parts && !t.entry_addr && t.seek_addr == t.seek_end_addr)
 			break;
 		if (task_step(&t, &w, x->offsets, x->layout, &ret->parts[t.cnt],
 			      &ret->parts[t.task_at]))
@@ -32,4 +32,5 @@ void task_walk_from(const struct task_walk_config *x, __u64 task_addr, struct ta
 	if (t.cnt)
 		task_settle(&t, &ret->parts[t.task_at]);
 	ret->cnt = t.cnt;
+	ret->creator_addr = x->alone && t.note & TASK_EAGER ? t.task_addr : 0;
 }

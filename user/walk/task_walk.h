@@ -25,11 +25,12 @@ struct task_walk_config {
 	const struct task_layout *layout;
 	bool fingerprints; /* take a fingerprint of each code object */
 	bool names; /* include the parts of names */
-	bool alone; /* only the first task, not those that await it */
+	bool alone; /* only the first task and its creator's address, not those that await it */
 	__u8 garbage; /* tests: fills scratch memory */
 };
 
 struct task_walk_result {
+	__u64 creator_addr; /* of the first task, if that starts eagerly (TASK_EAGER); with alone */
 	__u32 cnt;
 	struct frame parts[KRAIT_MAX_TASK_PARTS + 1]; /* as in a record's section, plus one spare */
 };
