@@ -110,6 +110,17 @@ for args in (["a", "b"], ["--sort", "name", SMALL], ["-n", "many", SMALL],
 code, out, err = report("--help")
 check(code == 0 and "Examples:" in out, "--help", (code, err))
 
+bare = "main (app.py:3);stripped (app.py) 30\nmain (app.py:3) 70\n"
+run = subprocess.run([KRAIT, "annotate", "-i", "-", "stripped"], input=bare, capture_output=True, text=True)
+check(run.returncode == 0 and "Without lines: " in run.stdout and " 30.00%       30  30.00%         stripped  app.py" in run.stdout,
+      "annotate: a function without lines has its share", run)
+run = subprocess.run([KRAIT, "annotate", "-i", "-"], input=bare, capture_output=True, text=True)
+check("app.py: 70 samples" in run.stdout and "30.0% more in functions without lines" in run.stdout,
+      "annotate: what it cannot show", run)
+with tempfile.TemporaryDirectory() as folder:
+    run = subprocess.run([KRAIT, "annotate", "-i", "-", "stripped", "-o", folder + "/x.html"], input=bare, capture_output=True, text=True)
+    check(run.returncode == 6 and "what has samples has no lines" in run.stderr, "annotate: no page of it", run)
+
 run = subprocess.run(["sh", "-c", 'yes "a;b 1" | head -n 1000; i=0; '
                       'while [ $i -lt 20000 ]; do echo "a;f$i 1"; i=$((i + 1)); done'],
                      capture_output=True, text=True)

@@ -93,6 +93,8 @@ static void samples_of_different_weight_count_by_weight(void **state)
 	assert_string_equal(counts__share_unit(c), "events");
 	assert_int_equal(counts__self(c, node), 21);
 	assert_int_equal(sample_cnt(p), 4);
+	event_off_cpu(&c->event, 0);
+	assert_string_equal(counts__share_unit(c), "nanoseconds");
 	profile__free(p);
 }
 

@@ -19,6 +19,7 @@
 #include "emit/annotate.h"
 #include "emit/html.h"
 #include "emit/summary.h"
+#include "profile/waits.h"
 #include "util/cleanup.h"
 #include "util/error.h"
 #include "util/log.h"
@@ -150,6 +151,23 @@ static int write_page(struct annotate_command *c, FILE *out, const struct input 
 					      in->wall ? 0 : in->event);
 }
 
+/* A line has the waits that it begins, as in a report. */
+static int write_text(struct annotate_command *c, FILE *out, const struct input *in)
+{
+	const struct counts *shown = input__shown(in);
+	struct counts *waits = NULL;
+	int err;
+
+	if (waits_are_in(shown)) {
+		waits = waits__new_of_functions(shown);
+		if (!waits)
+			return -ENOMEM;
+	}
+	err = annotate(out, waits ? waits : shown, &c->annotate);
+	counts__free(waits);
+	return err;
+}
+
 static int write_annotation(struct annotate_command *c, const struct input *in)
 {
 	cleanup_output_file struct output_file *file = NULL;
@@ -158,7 +176,7 @@ static int write_annotation(struct annotate_command *c, const struct input *in)
 	if (err)
 		return err;
 	err = c->emitter ? write_page(c, output_file__stream(file), in) :
-			   annotate(output_file__stream(file), input__shown(in), &c->annotate);
+			   write_text(c, output_file__stream(file), in);
 	if (err == -ENOENT && c->annotate.what && !access(c->annotate.what, F_OK) &&
 	    !c->input.path) {
 		log_error(NULL,
@@ -172,6 +190,12 @@ static int write_annotation(struct annotate_command *c, const struct input *in)
 			  c->annotate.what ? "no samples in a function or file \"%s\"" :
 					     "no samples with a line%s",
 			  c->annotate.what ? c->annotate.what : "");
+		return EXIT_CODE_EMPTY;
+	}
+	if (err == -ENOMSG) {
+		log_error(NULL,
+			  "what has samples has no lines: compiled without a line table or debug "
+			  "information; krait report shows it by function");
 		return EXIT_CODE_EMPTY;
 	}
 	if (err == -ENODATA) {

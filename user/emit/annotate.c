@@ -13,6 +13,7 @@
 #include "emit/annotate_spots.h"
 #include "emit/escape.h"
 #include "emit/source_lookup.h"
+#include "emit/text_report.h"
 #include "profile/marks.h"
 #include "profile/spots.h"
 #include "profile/view.h"
@@ -36,6 +37,12 @@ struct file_count {
 	__u64 self;
 };
 
+/* A function whose code has no lines. */
+struct bare_count {
+	const char *name, *file;
+	struct view_sums sums;
+};
+
 struct annotation {
 	FILE *out;
 	const struct counts *counts;
@@ -43,7 +50,8 @@ struct annotation {
 	struct spots spots; /* spots within the lines */
 	struct line_count *lines;
 	struct file_count *files;
-	__u32 line_cnt, file_cnt;
+	struct bare_count *bare;
+	__u32 line_cnt, file_cnt, bare_cnt;
 	double all; /* samples */
 };
 
@@ -89,7 +97,7 @@ static bool is_wanted(const struct annotation *a, const struct view *v,
 	const char *what = a->options->what;
 	const char *name = view_name(v, f);
 
-	if ((f->kind != FRAME_PYTHON && f->kind != FRAME_NATIVE) || f->line <= 0 || !f->file)
+	if (f->kind != FRAME_PYTHON && f->kind != FRAME_NATIVE)
 		return false;
 	return !what || ends_with(view_file(v, f), what) || is_called(name, what);
 }
@@ -110,6 +118,14 @@ static int compare_files(const void *x, const void *y)
 	if (a->self != b->self)
 		return a->self > b->self ? -1 : 1;
 	return (a->file > b->file) - (a->file < b->file);
+}
+
+static int compare_bare(const void *x, const void *y)
+{
+	const struct bare_count *a = x, *b = y;
+	int order = view_sums_compare(&a->sums, &b->sums, false);
+
+	return order ? order : strcmp(a->name, b->name);
 }
 
 /* Makes one entry per line, even if several functions share it (a lambda, a comprehension). */
@@ -170,20 +186,27 @@ static int count_lines(struct annotation *a)
 		return err;
 	a->lines = calloc(v->frame_cnt, sizeof(*a->lines));
 	a->files = calloc(v->frame_cnt, sizeof(*a->files));
+	a->bare = calloc(v->frame_cnt, sizeof(*a->bare));
 	line_of = calloc(v->frame_cnt, sizeof(*line_of));
-	if (!a->lines || !a->files || !line_of)
+	if (!a->lines || !a->files || !a->bare || !line_of)
 		return -ENOMEM;
 	a->all = v->nodes[0].total ? (double)v->nodes[0].total : 1;
 	for (__u32 i = 1; i < v->frame_cnt; i++) {
 		const struct profile_frame *f = &v->frames[i];
 
-		if (v->sums[i].total && is_wanted(a, v, f))
+		if (!v->sums[i].total || !is_wanted(a, v, f))
+			continue;
+		if (f->line <= 0 || !f->file)
+			a->bare[a->bare_cnt++] =
+				(struct bare_count){ view_name(v, f), view_file(v, f), v->sums[i] };
+		else
 			a->lines[a->line_cnt++] =
 				(struct line_count){ .file = f->file, .line = f->line, .frame = i };
 	}
 	merge_lines(a, line_of);
 	count_nodes(a, v, line_of);
 	count_files(a);
+	qsort(a->bare, a->bare_cnt, sizeof(*a->bare), compare_bare);
 	return 0;
 }
 
@@ -205,12 +228,9 @@ static void expand_tabs(const char *text, char *ret, size_t size)
 	ret[at] = '\0';
 }
 
-static void put_number(FILE *out, double percent, __u64 samples)
+static bool is_time(const struct annotation *a)
 {
-	if (samples)
-		fprintf(out, "%6.2f%% %8llu", percent, samples);
-	else
-		fprintf(out, "%7s %8s", "", "");
+	return a->counts->uneven && event_is_time(&a->counts->event);
 }
 
 /*
@@ -220,7 +240,7 @@ static void put_number(FILE *out, double percent, __u64 samples)
 static struct annotated_line within(const struct annotation *a, __u32 file, int number,
 				    const char *text, const struct line_count *count)
 {
-	struct annotated_line l = { .text = text, .all = a->all };
+	struct annotated_line l = { .text = text, .all = a->all, .is_time = is_time(a) };
 
 	l.spots = spots_of_line(&a->spots, file, number, &l.spot_cnt);
 	l.total = count ? count->total : 0;
@@ -251,7 +271,7 @@ static int put_line(const struct annotation *a, __u32 file, int number, const ch
 	expand_tabs(text, line, sizeof(line));
 	if (a->options->color && *heat)
 		fputs(heat, a->out);
-	put_number(a->out, self, count ? count->self : 0);
+	annotate_put_amount(a->out, self, count ? count->self : 0, is_time(a));
 	if (a->options->color && *heat)
 		fputs("\x1b[0m", a->out);
 	if (count)
@@ -352,10 +372,9 @@ static int put_lines(const struct annotation *a, const struct file_count *f)
 	return err;
 }
 
-static void put_head(const struct annotation *a, const char *source)
+static const char *amount_title(const struct annotation *a)
 {
-	fprintf(a->out, "   Self %8s   Total   Line  %s\n",
-		strcmp(counts__share_unit(a->counts), "events") ? "Samples" : "Events", source);
+	return is_time(a) ? "Time" : a->counts->uneven ? "Events" : "Samples";
 }
 
 static int put_file(const struct annotation *a, const struct file_count *f)
@@ -363,6 +382,7 @@ static int put_file(const struct annotation *a, const struct file_count *f)
 	const char *path = dict__text(a->counts->dict, f->file);
 	cleanup_free char *source = NULL;
 	double percent = 100 * (double)f->self / a->all;
+	char amount[24];
 	int err, missing = source_lookup(&source, a->counts->dict, f->file, a->options->source_dir,
 					 false);
 
@@ -370,14 +390,66 @@ static int put_file(const struct annotation *a, const struct file_count *f)
 		return missing;
 
 	err = put_printable(a->out, path);
-	fprintf(a->out, ": %llu %s, %.1f%%\n", f->self, counts__share_unit(a->counts), percent);
-	put_head(a, source_lookup_say(missing));
+	if (is_time(a)) {
+		report_time(amount, (double)f->self);
+		fprintf(a->out, ": %s, %.1f%%\n", amount, percent);
+	} else {
+		fprintf(a->out, ": %llu %s, %.1f%%\n", f->self, counts__share_unit(a->counts),
+			percent);
+	}
+	fprintf(a->out, "   Self %8s   Total   Line  %s\n", amount_title(a),
+		source_lookup_say(missing));
 	if (source && !err)
 		err = put_source(a, f, source);
 	if (!source && !err)
 		err = put_lines(a, f);
 	putc('\n', a->out);
 	return err;
+}
+
+/* ---- functions without lines -------------------------------------------------------------------- */
+
+static int put_bare(const struct annotation *a)
+{
+	int err = 0;
+
+	fprintf(a->out,
+		"Without lines: Python code that was compiled without a line table, or C "
+		"without debug information\n   Self %8s   Total         Function\n",
+		amount_title(a));
+	for (__u32 i = 0; i < a->bare_cnt && !err; i++) {
+		const struct bare_count *b = &a->bare[i];
+
+		annotate_put_amount(a->out, 100 * (double)b->sums.self / a->all, b->sums.self,
+				    is_time(a));
+		fprintf(a->out, " %6.2f%%         ", 100 * (double)b->sums.total / a->all);
+		err = put_printable(a->out, b->name);
+		fputs(*b->file ? "  " : "", a->out);
+		if (!err)
+			err = put_printable(a->out, b->file);
+		putc('\n', a->out);
+	}
+	return err;
+}
+
+/* Where everything is annotated, one line has what cannot be. */
+static void put_bare_sum(const struct annotation *a)
+{
+	double self = 0;
+
+	for (__u32 i = 0; i < a->bare_cnt; i++)
+		self += (double)a->bare[i].sums.self;
+	if (self > 0)
+		fprintf(a->out,
+			"%.1f%% more in functions without lines (krait report names them)\n",
+			100 * self / a->all);
+}
+
+static void forget(struct annotation *a)
+{
+	free(a->lines);
+	free(a->files);
+	free(a->bare);
 }
 
 int annotate_find(const struct counts *c, const struct annotate_options *o, const char **ret_file,
@@ -388,7 +460,7 @@ int annotate_find(const struct counts *c, const struct annotate_options *o, cons
 	int err = count_lines(&a);
 
 	if (!err && !a.file_cnt)
-		err = -ENOENT;
+		err = a.bare_cnt ? -ENOMSG : -ENOENT;
 	for (__u32 i = 0; !err && i < a.files[0].cnt; i++) {
 		const struct line_count *line = &a.lines[a.files[0].first + i];
 
@@ -399,8 +471,7 @@ int annotate_find(const struct counts *c, const struct annotate_options *o, cons
 		*ret_file = dict__text(c->dict, hottest->file);
 		*ret_line = hottest->line;
 	}
-	free(a.lines);
-	free(a.files);
+	forget(&a);
 	return err;
 }
 
@@ -415,13 +486,16 @@ int annotate(FILE *out, const struct counts *c, const struct annotate_options *o
 	if (!err && o->instructions && !a.spots.has_opcodes)
 		err = -ENODATA;
 	shown = !o->what && o->limit && o->limit < a.file_cnt ? o->limit : a.file_cnt;
-	if (!err && !a.file_cnt)
-		err = -ENOENT;
+	if (!err && !a.file_cnt && !(o->what && a.bare_cnt))
+		err = a.bare_cnt ? -ENOMSG : -ENOENT;
 	for (__u32 i = 0; i < shown && !err; i++)
 		err = put_file(&a, &a.files[i]);
+	if (!err && o->what && a.bare_cnt)
+		err = put_bare(&a);
+	else if (!err)
+		put_bare_sum(&a);
 	spots_free(&a.spots);
-	free(a.lines);
-	free(a.files);
+	forget(&a);
 	if (!err)
 		err = stream_finish(out);
 	return err;

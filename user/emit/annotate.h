@@ -23,7 +23,7 @@ struct annotate_options {
 };
 
 /*
- * Returns 0, -ENOENT (nothing of that name has samples), -ENODATA (instructions are wanted but were
+ * Returns 0, -ENOENT (nothing of that name has samples), -ENOMSG (what has some has no lines), -ENODATA (instructions are wanted but were
  * not recorded) or another -errno.
  */
 int annotate(FILE *out, const struct counts *c, const struct annotate_options *o)

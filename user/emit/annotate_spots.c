@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emit/escape.h"
+#include "emit/text_report.h"
 #include "profile/opcodes.h"
 #include "util/cleanup.h"
 #include "util/printable.h"
@@ -74,12 +75,27 @@ static unsigned screen_column(const char *text, int byte)
 	return column;
 }
 
-static void put_numbers(FILE *out, const struct annotated_line *l, __u64 self, __u64 total)
+void annotate_put_amount(FILE *out, double percent, __u64 units, bool is_time)
 {
-	if (self)
-		fprintf(out, "%6.2f%% %8llu", percent(l, self), (unsigned long long)self);
+	char text[24];
+
+	if (is_time)
+		report_time(text, (double)units);
+	else if (units < 100000000)
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)units);
+	else
+		snprintf(text, sizeof(text), "%.*f %s", units < 10000000000ULL ? 1 : 0,
+			 (double)units / (units < 10000000000ULL ? 1e6 : 1e9),
+			 units < 10000000000ULL ? "M" : "G");
+	if (units)
+		fprintf(out, "%6.2f%% %8s", percent, text);
 	else
 		fprintf(out, "%7s %8s", "", "");
+}
+
+static void put_numbers(FILE *out, const struct annotated_line *l, __u64 self, __u64 total)
+{
+	annotate_put_amount(out, percent(l, self), self, l->is_time);
 	if (total)
 		fprintf(out, " %6.2f%% %6s  ", percent(l, total), "");
 	else

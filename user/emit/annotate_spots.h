@@ -21,7 +21,11 @@ struct annotated_line {
 	__u32 spot_cnt;
 	__u64 total; /* of the line: no part has more */
 	double all; /* samples */
+	bool is_time; /* they are nanoseconds */
 };
+
+/* Prints a share of all and how many samples, events or how much time that is; blanks for 0. */
+void annotate_put_amount(FILE *out, double percent, __u64 units, bool is_time);
 
 /*
  * Prints a row for each part of the line with a mark below it: what "f(g(x), h(y))" spent in

@@ -217,7 +217,9 @@ static void put_event(FILE *out, const struct view *v)
 {
 	const struct event_spec *event = &v->counts->event;
 
-	if (event_is_clock(event))
+	if (event_is_time(event) && v->counts->uneven)
+		fprintf(out, "event: ns : nanoseconds of %s\nevents: ns\n", event->name);
+	else if (event_is_clock(event))
 		fputs("events: Samples\n", out);
 	else
 		fprintf(out, "event: Samples : %s of %s\nevents: Samples\n",

@@ -72,12 +72,6 @@ static int put_accounts(FILE *out, const struct accounts *a)
 	return 0;
 }
 
-/* For uneven time the page shows how long, not how many. */
-static const char *unit_of(const struct counts *c)
-{
-	return c->uneven && event_is_time(&c->event) ? "nanoseconds" : counts__share_unit(c);
-}
-
 static int put_meta(FILE *out, const struct emit_options *o, const struct html_content *content)
 {
 	const struct html_measures *m = content->measures;
@@ -95,7 +89,7 @@ static int put_meta(FILE *out, const struct emit_options *o, const struct html_c
 	    put_field(out, "host", r->host) || put_field(out, "kernel", r->kernel) ||
 	    put_field(out, "date", date) || put_field(out, "version", KRAIT_VERSION))
 		return -ENOMEM;
-	if (put_field(out, "unit", unit_of(c)) || put_field(out, "measure", m->first) ||
+	if (put_field(out, "unit", counts__share_unit(c)) || put_field(out, "measure", m->first) ||
 	    put_field(out, "event", event_is_clock(event) ? "" : event->name))
 		return -ENOMEM;
 	if (put_field(out, "view", content->view) || put_field(out, "file", content->file))

@@ -310,7 +310,7 @@ const struct label_count *counts__labelled(const struct counts *c, __u32 *ret_cn
 
 const char *counts__share_unit(const struct counts *c)
 {
-	return c->uneven ? "events" : "samples";
+	return !c->uneven ? "samples" : event_is_time(&c->event) ? "nanoseconds" : "events";
 }
 
 double counts__unit_ns(const struct counts *c)

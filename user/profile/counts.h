@@ -94,8 +94,8 @@ struct counts *counts__new_of_label(const struct counts *c, const char *label);
 const struct label_count *counts__labelled(const struct counts *c, __u32 *ret_cnt);
 
 /*
- * The unit of shares: "samples", or "events" if samples stand for different numbers of them; and
- * how many of these end at the node.
+ * The unit of shares: "samples", or "events" if samples stand for different numbers of them
+ * ("nanoseconds" if these are time); and how many of these end at the node.
  */
 const char *counts__share_unit(const struct counts *c);
 /* Nanoseconds that one unit stands for, on average; 0: it is not time, or unknown. */
