@@ -439,16 +439,24 @@ $(O)/man/krait.1: $(O)/krait scripts/man deploy/agent.conf
 	$(Q)scripts/man $< $(@D)
 
 MAN := $(PREFIX)/share/man
+# Where each shell looks for files of packages.
+BASH := $(PREFIX)/share/bash-completion/completions
+ZSH := $(PREFIX)/share/zsh/site-functions
+FISH := $(PREFIX)/share/fish/vendor_completions.d
 
 install: all $(O)/man/krait.1 ## install into $(DESTDIR)$(PREFIX)
 	$(INSTALL) -D -m 755 $(O)/krait $(DESTDIR)$(PREFIX)/bin/krait
 	$(INSTALL) -d $(DESTDIR)$(MAN)/man1 $(DESTDIR)$(MAN)/man5
 	$(INSTALL) -m 644 $(O)/man/*.1 $(DESTDIR)$(MAN)/man1
 	$(INSTALL) -m 644 $(O)/man/*.5 $(DESTDIR)$(MAN)/man5
+	$(INSTALL) -D -m 644 deploy/completion/krait.bash $(DESTDIR)$(BASH)/krait
+	$(INSTALL) -D -m 644 deploy/completion/_krait $(DESTDIR)$(ZSH)/_krait
+	$(INSTALL) -D -m 644 deploy/completion/krait.fish $(DESTDIR)$(FISH)/krait.fish
 
 uninstall: ## remove what install put there
 	$(RM) $(DESTDIR)$(PREFIX)/bin/krait $(DESTDIR)$(MAN)/man1/krait.1 $(DESTDIR)$(MAN)/man1/krait-*.1 \
-		$(DESTDIR)$(MAN)/man5/krait-agent.conf.5
+		$(DESTDIR)$(MAN)/man5/krait-agent.conf.5 \
+		$(DESTDIR)$(BASH)/krait $(DESTDIR)$(ZSH)/_krait $(DESTDIR)$(FISH)/krait.fish
 
 dist: $(SKEL) ## krait-VERSION.tar.gz of the committed tree and its compiled BPF programs: builds without clang
 	@git diff --quiet HEAD -- bpf vmlinux || { echo 'krait: dist: bpf/ differs from the commit' >&2; exit 1; }

@@ -16,6 +16,7 @@
 #include "cmd/agent_outputs.h"
 #include "cmd/agent_snapshot.h"
 #include "cmd/commands.h"
+#include "cmd/complete.h"
 #include "keep/keep.h"
 #include "session/label.h"
 #include "symbol/kernel_symbols.h"
@@ -341,6 +342,9 @@ int cmd_agent(int argc, char **argv)
 		return EXIT_CODE_KERNEL;
 	c->argc = argc;
 	c->argv = argv;
+	/* A configuration file has no part in that. */
+	if (complete_begun())
+		agent_options_parse(&c->options, argc, argv);
 	if (start(c, &err)) {
 		log_error(NULL, "%s%s", err.text, error_doctor(err.code));
 		code = err.code;

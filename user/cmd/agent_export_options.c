@@ -34,8 +34,8 @@ static const struct argp_option options[] = {
 	  "http://host:4318. May be given several times" },
 	{ "pprof-endpoint", KEY_PPROF_ENDPOINT, "URL", 0,
 	  "Pyroscope, or a server with the same /ingest: http://host:4040" },
-	{ "export-protocol", KEY_PROTOCOL, "NAME", 0, "http/protobuf (the default) or grpc" },
-	{ "export-compression", KEY_COMPRESSION, "NAME", 0, "gzip (the default) or none" },
+	{ "export-protocol", KEY_PROTOCOL, "http/protobuf|grpc", 0, "default http/protobuf" },
+	{ "export-compression", KEY_COMPRESSION, "gzip|none", 0, "default gzip" },
 	{ "export-header", KEY_HEADER, "NAME: VALUE", 0,
 	  "sent with each request; visible to others in ps, so put "
 	  "secrets into the --config file" },

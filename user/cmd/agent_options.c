@@ -44,7 +44,7 @@ static const struct argp_option options[] = {
 	  "also time off the CPU, with waits for the GIL apart: each wait of 20ms or TIME has its stack, and of shorter "
 	  "ones some" },
 	LIVE_NATIVE_OPTIONS,
-	{ "async", LIVE_ASYNC, "WHAT", OPTION_ARG_OPTIONAL,
+	{ "async", LIVE_ASYNC, "tasks|both", OPTION_ARG_OPTIONAL,
 	  "for asyncio programs (CPython 3.14 and later) the stack of tasks (the default); \"both\" keeps the frames of "
 	  "the event loop" },
 	{ "no-async", LIVE_NO_ASYNC, 0, 0, "the thread's own stack" },
@@ -76,7 +76,7 @@ static const struct argp_option options[] = {
 	  "options from there, \"key = value\", each key a long option without its dashes (yes and no for those without "
 	  "an argument, and for async); read again at SIGHUP. What the command line says goes first" },
 	{ "check-config", KEY_CHECK, 0, 0, "check the configuration and exit" },
-	{ "log-format", KEY_LOG, "NAME", 0, "text (the default) or json, a line each on stderr" },
+	{ "log-format", KEY_LOG, "text|json", 0, "of a line each on stderr (default text)" },
 	{ "duration", 'd', "TIME", 0, "end after 10s, 2m (default: by a signal)" },
 	{ "no-realtime", LIVE_NO_REALTIME, 0, 0, "do not raise krait's own priority" },
 	{ 0 },

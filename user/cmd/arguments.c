@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/complete.h"
 #include "util/cleanup.h"
 #include "util/error.h"
 #include "util/log.h"
@@ -21,15 +22,12 @@ static const struct argp_option own_table[] = { { "help", '?', NULL, 0, NULL, 0 
 						{ 0 } };
 static const struct argp own = { .options = own_table };
 
-typedef bool (*option_fn)(const struct argp_option *option, void *ctx);
-
 static bool is_end(const struct argp_option *o)
 {
 	return !o->name && !o->key && !o->doc && !o->group;
 }
 
-/* Calls fn for each option of the parser and its children until it returns true. */
-static bool each_option(const struct argp *argp, option_fn fn, void *ctx)
+bool arguments_each(const struct argp *argp, arguments_fn fn, void *ctx)
 {
 	const struct argp_option *o = argp->options;
 	const struct argp_child *child = argp->children;
@@ -39,7 +37,7 @@ static bool each_option(const struct argp *argp, option_fn fn, void *ctx)
 			return true;
 	}
 	for (; child && child->argp; child++) {
-		if (each_option(child->argp, fn, ctx))
+		if (arguments_each(child->argp, fn, ctx))
 			return true;
 	}
 	return false;
@@ -137,8 +135,8 @@ static bool check_long(const struct argp *argp, const struct argp_state *state, 
 	if (w.len < sizeof(name))
 		memcpy(name, text, w.len);
 	nearest_begin(&w.nearest, name);
-	if (!each_option(argp, match_long, &w))
-		each_option(&own, match_long, &w);
+	if (!arguments_each(argp, match_long, &w))
+		arguments_each(&own, match_long, &w);
 	if (!w.found)
 		refuse_long(&w, state->name);
 	if (w.other_name)
@@ -161,8 +159,8 @@ static bool check_short(const struct argp *argp, const struct argp_state *state,
 	for (; *text; text++) {
 		struct word w = { .key = *text };
 
-		if (!each_option(argp, match_short, &w))
-			each_option(&own, match_short, &w);
+		if (!arguments_each(argp, match_short, &w))
+			arguments_each(&own, match_short, &w);
 		if (!w.found)
 			arguments_refuse(state, "no option -%c", *text);
 		if (!w.found->arg)
@@ -199,6 +197,8 @@ static void check_words(const struct argp *argp, int argc, char **argv, unsigned
 int arguments_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
 {
 	argp_err_exit_status = EXIT_CODE_USAGE;
+	if (complete_begun())
+		complete_line(argp, argc, argv, flags);
 	check_words(argp, argc, argv, flags);
 	return argp_parse(argp, argc, argv, flags, NULL, input);
 }
@@ -221,7 +221,7 @@ const struct argp_option *arguments_find(const struct argp *argp, const char *na
 {
 	struct wanted w = { .name = name };
 
-	each_option(argp, match_name, &w);
+	arguments_each(argp, match_name, &w);
 	return w.found;
 }
 

@@ -8,6 +8,7 @@
 
 #include <argp.h>
 #include <linux/types.h>
+#include <stdbool.h>
 
 #include "profile/thread_filter.h"
 
@@ -24,6 +25,9 @@ int arguments_parse(const struct argp *argp, int argc, char **argv, unsigned fla
 void arguments_refuse(const struct argp_state *state, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3), noreturn));
 
+/* Calls fn for each option of the parser and its children until it returns true. */
+typedef bool (*arguments_fn)(const struct argp_option *option, void *ctx);
+bool arguments_each(const struct argp *argp, arguments_fn fn, void *ctx);
 /* Finds a long option of the parser or its children; NULL: none. */
 const struct argp_option *arguments_find(const struct argp *argp, const char *name);
 

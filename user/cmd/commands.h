@@ -21,4 +21,7 @@ int cmd_diff(int argc, char **argv);
 int cmd_clean(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
+/* What report --by takes, in order; NULL: there are no more. */
+const char *report_by_name(unsigned i);
+
 #endif /* KRAIT_CMD_COMMANDS_H */

@@ -20,6 +20,11 @@ static const struct emitter_ops *const formats[] = {
 	&pftrace_emitter,   NULL,
 };
 
+const char *format_name(unsigned i)
+{
+	return i + 1 < sizeof(formats) / sizeof(formats[0]) ? formats[i]->name : NULL;
+}
+
 const struct emitter_ops *format_by_name(const char *name)
 {
 	const struct emitter_ops *const *e;

@@ -9,6 +9,8 @@
 
 #include "emit/emitter.h"
 
+/* The name of each, for -f; NULL: there are no more. */
+const char *format_name(unsigned i);
 /* Finds a format by the name for -f; NULL: none. */
 const struct emitter_ops *format_by_name(const char *name);
 /* Finds a format by a file name's suffix; the longest wins: ".perf.txt" before ".txt". NULL: none. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/complete.h"
 #include "cmd/printed.h"
 #include "cmd/roles.h"
 #include "util/environment.h"
@@ -158,6 +159,17 @@ static int record_pid(int argc, char **argv)
 	return code;
 }
 
+/* The first word of a line to be completed. */
+static int complete_first(const char *text)
+{
+	for (size_t i = 0; i < COMMAND_CNT; i++)
+		complete_word(text, commands[i].name, commands[i].help);
+	complete_word(text, "help", "what a command does, and its options");
+	if (text[strspn(text, "0123456789")] == '\0')
+		complete_pids("", text);
+	return EXIT_CODE_OK;
+}
+
 int main(int argc, char **argv)
 {
 	const struct role *role = roles_find(argv[0]);
@@ -173,6 +185,14 @@ int main(int argc, char **argv)
 	if (environment_prepare(&err)) {
 		log_error(NULL, "%s", err.text);
 		return err.code;
+	}
+	if (argc > 2 && !strcmp(name, "--complete")) {
+		complete_begin();
+		argc--;
+		argv++;
+		name = argv[1];
+		if (argc == 2 || (argc == 3 && !strcmp(name, "help")))
+			return complete_first(argv[argc - 1]);
 	}
 	if (!name && isatty(STDOUT_FILENO))
 		return greet();

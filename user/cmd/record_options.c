@@ -111,7 +111,7 @@ static const struct argp_option options[] = {
 	  "let the rates of the clock's timers vary within an eighth of "
 	  "--freq, instead of 3 %%, for programs that keep in step with "
 	  "them all the same" },
-	{ "async", KEY_ASYNC, "WHAT", OPTION_ARG_OPTIONAL,
+	{ "async", KEY_ASYNC, "tasks|both", OPTION_ARG_OPTIONAL,
 	  "for asyncio programs (CPython 3.14 and later) record the stack "
 	  "of tasks (the default): the frames of the tasks that await the "
 	  "running one come before its own, without those of the event "
@@ -140,7 +140,7 @@ static const struct argp_option options[] = {
 	{ "unwind-memory", KEY_UNWIND, "BYTES", 0,
 	  "limit for the tables that krait unwinds native stacks with "
 	  "(default 64M): 4 bytes for each row, shared by all processes" },
-	{ "anchors", KEY_ANCHORS, "MODE", 0,
+	{ "anchors", KEY_ANCHORS, "auto|on|off", 0,
 	  "auto, on or off: on CPython 3.15 write last_profiled_frame, so "
 	  "that krait walks only the new part of a stack (default auto: "
 	  "where that saves work)" },

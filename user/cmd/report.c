@@ -99,14 +99,19 @@ static const struct argp_option option_table[] = {
 	  "number",
 	  0 },
 	{ "no-pager", OPTION_NO_PAGER, 0, 0, PAGER_HELP, 0 },
-	{ "color", OPTION_COLOR, "WHEN", OPTION_ARG_OPTIONAL,
-	  "always, never or auto: on a terminal, unless NO_COLOR is set (default)", 0 },
+	{ "color", OPTION_COLOR, "always|never|auto", OPTION_ARG_OPTIONAL,
+	  "auto (the default): on a terminal, unless NO_COLOR is set", 0 },
 	{ "min-percent", OPTION_MIN_PERCENT, "SHARE", 0,
 	  "leave out rows with a smaller share of the samples (default 1 "
 	  "with --tree and --callers, else 0)",
 	  0 },
 	{ 0 }
 };
+
+const char *report_by_name(unsigned i)
+{
+	return i < BY_CNT ? by_names[i] : NULL;
+}
 
 static enum report_by parse_by(const char *arg, struct argp_state *state)
 {

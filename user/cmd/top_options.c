@@ -92,6 +92,11 @@ static const struct {
 	{ "tree", ROWS_FUNCTIONS, true },
 };
 
+const char *top_view_name(unsigned i)
+{
+	return i < sizeof(views) / sizeof(views[0]) ? views[i].name : NULL;
+}
+
 static void parse_view(struct top_options *o, const char *text, struct argp_state *state)
 {
 	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
@@ -107,16 +112,20 @@ static void parse_view(struct top_options *o, const char *text, struct argp_stat
 		text);
 }
 
+static const char *const sorts[SORT_CNT] = {
+	[SORT_SELF] = "self",		[SORT_TOTAL] = "total", [SORT_SELF_ALL] = "self-all",
+	[SORT_TOTAL_ALL] = "total-all", [SORT_NAME] = "name",
+};
+
+const char *top_sort_name(unsigned i)
+{
+	return i < SORT_CNT ? sorts[i] : NULL;
+}
+
 static void parse_sort(struct top_options *o, const char *text, struct argp_state *state)
 {
-	static const char *const names[SORT_CNT] = {
-		[SORT_SELF] = "self",	      [SORT_TOTAL] = "total",
-		[SORT_SELF_ALL] = "self-all", [SORT_TOTAL_ALL] = "total-all",
-		[SORT_NAME] = "name",
-	};
-
 	for (enum row_sort i = 0; i < SORT_CNT; i++) {
-		if (!strcmp(names[i], text)) {
+		if (!strcmp(sorts[i], text)) {
 			o->sort = i;
 			return;
 		}

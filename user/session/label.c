@@ -18,6 +18,11 @@ static const struct {
 	{ "command", LABEL_COMMAND },
 };
 
+const char *label_part_name(unsigned i)
+{
+	return i < sizeof(parts_by_name) / sizeof(parts_by_name[0]) ? parts_by_name[i].name : NULL;
+}
+
 unsigned label_part(const char *name, size_t len)
 {
 	for (size_t i = 0; i < sizeof(parts_by_name) / sizeof(parts_by_name[0]); i++) {

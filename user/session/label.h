@@ -21,6 +21,8 @@ enum label_part {
 struct container;
 struct context;
 
+/* The name of each part; NULL: there are no more. */
+const char *label_part_name(unsigned i);
 /* The part with that name; 0: none. */
 unsigned label_part(const char *name, size_t len) __attribute__((nonnull));
 

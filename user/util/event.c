@@ -54,6 +54,21 @@ static const char *const caches[] = {
 static const char *const accesses[] = { "-loads",	 "-load-misses", "-stores",
 					"-store-misses", "-prefetches",	 "-prefetch-misses" };
 
+const char *event_listed(unsigned i)
+{
+	static char name[64];
+	const size_t cnt = sizeof(events) / sizeof(events[0]),
+		     access_cnt = sizeof(accesses) / sizeof(accesses[0]);
+	size_t cache = i < cnt ? 0 : (i - cnt) / access_cnt;
+
+	if (i < cnt)
+		return events[i].name;
+	if (cache >= sizeof(caches) / sizeof(caches[0]))
+		return NULL;
+	snprintf(name, sizeof(name), "%s%s", caches[cache], accesses[(i - cnt) % access_cnt]);
+	return name;
+}
+
 /* Returns the config, or -1. */
 static __s64 cache_config(const char *name)
 {

@@ -25,6 +25,9 @@ struct event_spec {
 	bool joined; /* time off the CPU: shown together with the clock's (record --wall) */
 };
 
+/* The name of each that has one; NULL: there are no more. Valid until the next call. */
+const char *event_listed(unsigned i);
+
 /*
  * Parses a name of len bytes such as "faults", "cycles:u", "L1-dcache-load-misses" or "r01c0". Sets
  * rate and period to 0. Returns 0, -EINVAL (unknown) or -EOPNOTSUPP (a tracepoint or a named PMU's
