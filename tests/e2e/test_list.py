@@ -83,6 +83,41 @@ def check_refused(tap):
     tap.equal(h.run_krait("list", "x").returncode, 2, "a PID is a number")
 
 
+# A program without a library: it may be for a machine whose libraries are not here.
+FOREVER = "void _start(void) { for (;;) __asm__ volatile(\"pause\"); }"
+
+
+def check_other_pythons(tap):
+    """PyPy, and a 32-bit Python, by stand-ins: they are said as such."""
+    folder = tempfile.mkdtemp(prefix="krait-list-")
+    source = os.path.join(folder, "forever.c")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(FOREVER)
+    for name, options, said in [("pypy3.10", [], "PyPy is not CPython"), ("python3.11", ["-m32"], "a 32-bit Python"),
+                                ("other", ["-m32"], "it is a 32-bit program")]:
+        program = os.path.join(folder, name)
+        if os.uname().machine != "x86_64" or \
+                subprocess.run([os.environ.get("CC", "cc"), "-static", "-nostdlib", *options, source, "-o", program],
+                               capture_output=True, check=False).returncode:
+            tap.skip(said, "cannot be built here")
+            continue
+        with subprocess.Popen([program]) as process:
+            done, rows = listed(str(process.pid))
+            tap.ok(done.returncode == 3 and said in rows[0]["why"], said + ": list", rows)
+            dumped = h.run_krait("dump", str(process.pid))
+            tap.ok(said in dumped.stdout + dumped.stderr, said + ": dump", dumped.stdout, dumped.stderr)
+            if name != "other":
+                shown = h.run_krait("list")
+                tap.ok(said in shown.stdout, said + ": list of all", shown.stdout)
+                checked = h.run_krait("doctor")
+                tap.ok(said in checked.stdout, said + ": doctor", checked.stdout)
+            process.kill()
+        if name != "other":
+            done = h.run_krait("record", "-d", "200ms", "-o", os.path.join(folder, "x.data"), "--", program)
+            tap.ok(said in done.stderr, said + ": record of a command", done.stderr)
+    shutil.rmtree(folder)
+
+
 def on_terminal(columns, *args):
     """Returns what krait list writes to a terminal of that width."""
     master, slave = pty.openpty()
@@ -160,6 +195,7 @@ def main():
         for python in pythons:
             check_each(tap, python)
         check_refused(tap)
+        check_other_pythons(tap)
         check_terminal(tap)
         if pythons:
             check_namespaces(tap, h.newest(pythons))

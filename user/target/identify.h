@@ -54,6 +54,10 @@ struct identify {
 	struct identify_empty empty[IDENTIFY_EMPTY_MAX];
 	unsigned empty_at;
 	bool files_cut; /* there were more files */
+	/* The names of loaded files: PyPy's, or some Python's, which is like. */
+	bool like_pypy, like_python;
+	char like[128];
+	__u64 end; /* of the last mapping seen */
 };
 
 /* The file mapped from its beginning at m->start has a runtime: examines it in live memory. */

@@ -10,6 +10,7 @@
  */
 #include "target/process.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -129,6 +130,24 @@ static void note_unopened(struct identify *s, const struct maps_line *m, int err
 	}
 }
 
+/*
+ * What a loaded file is called tells what to say of a process in which no runtime was found, and
+ * nothing else.
+ */
+static void note_name(struct identify *s, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	bool pypy = !strncmp(name, "libpypy", 7) ||
+		    (!strncmp(name, "pypy", 4) && (!name[4] || isdigit((unsigned char)name[4])));
+
+	if (!pypy &&
+	    (s->like_python || (strncmp(name, "python", 6) && strncmp(name, "libpython", 9))))
+		return;
+	s->like_pypy |= pypy;
+	s->like_python = true;
+	snprintf(s->like, sizeof(s->like), "%s", path);
+}
+
 static void inspect_file(struct identify *s, const struct maps_line *m)
 {
 	const struct elf_runtime *elf;
@@ -141,6 +160,7 @@ static void inspect_file(struct identify *s, const struct maps_line *m)
 		s->files_cut = true;
 		return;
 	}
+	note_name(s, m->path);
 	r = lookup_mapped(s, m, &st, &elf);
 	if (!s->inspected++)
 		snprintf(s->first, sizeof(s->first), "%s", m->path);
@@ -166,6 +186,7 @@ static int inspect_maps(struct identify *s)
 
 	while (!r && !s->done && (r = maps_next(&maps, &m)) > 0) {
 		r = 0;
+		s->end = m.end;
 		if (!m.inode || *m.path != '/')
 			continue;
 		if (m.offset == 0) {
@@ -224,6 +245,28 @@ static int refuse(struct py_process *p, int r, const char *fmt, ...)
 	return r;
 }
 
+/* No file has a runtime that krait knows: is it another Python? Returns the result. */
+static int explain_other(struct identify *s)
+{
+	/* The stack of a 64-bit program, at least, lies above that. */
+	bool is_32_bit = s->end && s->end <= 1ULL << 32;
+
+	if (s->like_pypy)
+		return refuse(
+			s->found, -ENOTSUP,
+			"PyPy is not CPython (%.120s): krait reads the stacks of CPython only",
+			s->like);
+	if (is_32_bit && s->like_python)
+		return refuse(s->found, -ENOTSUP,
+			      "a 32-bit Python (%.120s): krait reads 64-bit programs only",
+			      s->like);
+	if (is_32_bit)
+		return refuse(s->found, -ENOEXEC,
+			      "it is a 32-bit program, and krait reads 64-bit programs only");
+	explain_none(s);
+	return -ENOEXEC;
+}
+
 /* Does it still have memory? */
 static bool still_there(int dir)
 {
@@ -253,7 +296,7 @@ static int search(struct identify *s)
 	if (r && s->result == -ENOEXEC)
 		return refuse(p, r, "its mappings could not be read: %s", strerror(-r));
 	if (s->result == -ENOEXEC && !*p->why)
-		explain_none(s);
+		return explain_other(s);
 	return s->result == -EAGAIN ? -ENOEXEC : s->result;
 }
 
