@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A2: krait's only write goes to the identified process or nowhere. It must not go to a program that a hostile
 process has turned into meanwhile, least of all a setuid one."""
-# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import signal
 import time

@@ -3,7 +3,6 @@
 """D1: a program claims that its function is in a file of its choice. annotate as root must not print what that
 program's user could not read, must not hang and must not read without end; nor may a page contain such text. This
 holds whatever the process is before and after, and whatever a capture says of itself."""
-# run-tests: beside others
 import base64
 import gzip
 import glob

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B4: small files that become large when read: packed symbols, endless tables, names that double. A recording ends in
 time with little memory, and the bystanders keep their names."""
-# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 
 import attack

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Bystanders without an attacker, on each layout that the attacks forge: proves that findings of the other files are
 the attack's effect."""
-# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import attack
 
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """D2: small captures that become large: counts without end, mappings that every fork copies, names that are looked up
 repeatedly."""
-# run-tests: in spare time
 import os
 import resource
 import struct

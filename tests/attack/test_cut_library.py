@@ -1,7 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """B3: a mapped library is truncated behind the part that the process needs while krait reads its symbols."""
-# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import shutil
 

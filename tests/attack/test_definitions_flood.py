@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B8: ever new code objects with long tables fill the ring buffer; short-lived threads fill it with events. Only the
 attacker may pay for that."""
-# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import attack
 
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B2: files beside a library, or in its place, belong to its owner. krait must neither block on them nor open them as
 root, since opening some devices has effects."""
-# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import ctypes
 import os
 import re

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A1: a process forges the data of its interpreter in its memory. What krait learns about a file comes from the file:
 the forger's claims make it neither read nor write another user's process."""
-# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import attack
 
 # Offsets in 3.15's thread state at which a write of eight bytes has an effect.

@@ -3,7 +3,6 @@
 """B5: ever new stacks fill the profile. What finds no room is lost, counted and reported with exit code 1, and only
 the attacker's. A krait whose profile has a thousandth of the room (make builds it as krait-small) shows in a
 second what takes the normal one minutes."""
-# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import re
 

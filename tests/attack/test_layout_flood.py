@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B6: sleeping programs that pretend to be CPython, each with another layout, file or version, use up krait's room.
 Later processes, and root's, are recorded anyway."""
-# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import signal
 import struct

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B9: a process with very many mappings that changes one again and again tries to fill the disk with descriptions of
 all of them."""
-# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 
 import attack

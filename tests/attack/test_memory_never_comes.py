@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B1: memory and files that never arrive (userfaultfd, FUSE). A reader waits for ever and cannot be killed; krait
 goes on, ends, and names the process."""
-# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import contextlib
 import os
 import subprocess

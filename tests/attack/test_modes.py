@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """C2: a recording as root contains names of all users' functions and kernel addresses: only its owner may read it,
 whatever the umask."""
-# run-tests: beside others
 import os
 import stat
 

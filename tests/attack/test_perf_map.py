@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A3: --perf-map writes into each process's /tmp, and a user chooses what that is: a folder of root's, a link, a
 FIFO, a file system that never answers. krait writes nothing that the process could not write itself."""
-# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import shutil
 import stat

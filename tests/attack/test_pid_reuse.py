@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A bystander gets a process ID that was an attacker's a moment ago: krait must not use its knowledge or descriptors
 of the one for the other."""
-# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import time
 
 import attack

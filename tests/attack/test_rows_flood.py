@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B15: somebody works in more files than there is room for their rows (unwind/row_shares.h). Only his own stacks may
 end early for that."""
-# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import glob
 
 import attack

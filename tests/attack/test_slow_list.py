@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B11: processes that take long to inspect: very many mappings of one file; debug information that never
 arrives."""
-# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import signal
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """C1 and C3 to C5: under sudo krait writes with the rights of the user who called it, never through a link of his to
 a file of root's, changes no ownership, and destroys nothing if it fails."""
-# run-tests: beside others
 import contextlib
 import os
 import shutil

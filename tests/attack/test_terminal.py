@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B10: names of files, commands and threads that would be escape sequences for root's terminal, or lines that krait
 never printed."""
-# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import re
 import shutil

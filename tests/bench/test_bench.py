@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tests the benchmark itself: its statistics, how it reads profilers, and one short run, which must report everything
 it promises. Asserts no times."""
-# run-tests: beside others
 import os
 import shutil
 import struct

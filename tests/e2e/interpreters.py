@@ -86,9 +86,9 @@ def all_interpreters(path=os.environ.get("KRAIT_PYTHONS")):
 
 
 def interpreters(tap, each_class=False):
-    """Returns the supported ones. scripts/run-tests may have chosen a few (KRAIT_FEW) or, for tests that say
-    "run-tests: each class", one of each class of layout (KRAIT_MATRIX); each missing minor or kind becomes a skip with
-    its name."""
+    """Returns the supported ones. scripts/run-tests may have chosen a few (KRAIT_FEW) or, for tests of which
+    tests/run/classes says "each class", one of each class of layout (KRAIT_MATRIX); each missing minor or kind becomes a
+    skip with its name."""
     chosen = os.environ.get("KRAIT_MATRIX")
     found = [p for p in all_interpreters() if p.minor in MINORS and p.kind not in ("debug", "refs")]
     for minor in MINORS:

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait agent: windows as OTLP files. Their samples add up to its accounts, processes have their names and
 attributes, a new rate makes a new profile, a budget is kept, and unauthorised requests get nothing."""
-# run-tests: beside others; takes long
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import collections
 import os
 import re

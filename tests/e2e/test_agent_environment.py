@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What krait agent takes from its environment: where to send (OTEL_EXPORTER_OTLP_*), with which certificates and
 headers, like other OpenTelemetry exporters; and systemd's socket, to which it reports that it is ready and alive."""
-# run-tests: beside others
-# run-tests: second try: windows are late where the machine has no time
 import os
 import shutil
 import signal

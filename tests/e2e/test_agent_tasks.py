@@ -3,8 +3,6 @@
 """krait agent: stacks of asyncio programs are those of their tasks, and stacks of greenlets begin with their
 parents', as in krait record, in every output: OTLP windows, a requested or pushed pprof, a snapshot of its memory.
 Its options and its configuration's keys can change that."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import contextlib
 import functools
 import gzip

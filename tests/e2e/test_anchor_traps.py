@@ -7,8 +7,6 @@ killed at any moment; and what is left in the target afterwards.
 environment: longer recordings, more kills, more threads.
 
 """
-# run-tests: beside own recordings; takes long
-# run-tests: second try: an anchor is there in time only if a prober gets a CPU, and ticks come only if the host gives it one
 import os
 import random
 import re

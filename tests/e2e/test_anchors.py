@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Exact stacks although krait walks only the new part of a stack (CPython 3.15 and later): densely sampled, on
 targets that do everything to make a remembered frame wrong."""
-# run-tests: beside own recordings; takes long
 import harness as h
 import recorders
 

@@ -4,8 +4,6 @@
 thread's own stack, without a mark. gevent's stacks begin with main and its hub, and krait dump --greenlets lists
 those that wait. Libraries as PyPI ships them, on the 3.14 that uv installs; gevent on all other versions, too.
 Part of make check-all, which fetches them (scripts/wheels)."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import os
 import re

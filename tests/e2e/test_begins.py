@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Starting threads and processes: native stacks are whole even within clone3() and vfork(), where the C library's
 unwind tables have nothing for a new thread or its creator, and the return address is in a register."""
-# run-tests: beside others
 import os
 import re
 

@@ -3,7 +3,6 @@
 """Five levels of C that calls Python that calls C, each hard to unwind in its own way, in a library without frame
 pointers: alloca, signal handlers on the same and on another stack, longjmp, fibres (ucontext). At 10 kHz, each
 native frame is at its place among Python's in every sample; frames hidden by a fibre have a mark."""
-# run-tests: beside others
 import collections
 import os
 import re

@@ -3,8 +3,6 @@
 """C that calls Python back, with interpreters and libraries as distributed: native stacks are whole, the C is between
 caller and callee, Python's own calls have nothing between, and each way of calling is shown in one way: a flame
 graph has a single tower for it, without siblings that begin in its middle."""
-# run-tests: beside others
-# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import collections
 import re
 

@@ -6,7 +6,6 @@ One recording writes every format at once; what real consumers report for each i
 A missing consumer is a skip that names it.
 
 """
-# run-tests: in spare time; takes long
 import base64
 import collections
 import gzip

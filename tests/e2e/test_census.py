@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait record --tasks: suspended tasks, by the chain that awaits them, have the number and places that the program
 set up; in every output and beside CPU time; also the arguments of --tasks."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
 import re
 import tempfile

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait agent -> (Collector ->) gate -> Collector. The gate answers 429, 503, 400 or late for a while; the last
 Collector's disk is full, or the agent's. Nothing that fits into the spool is lost, and final refusals are counted."""
-# run-tests: beside others; takes long
-# run-tests: second try: a Collector that does not answer in time at the end keeps what was sent last
 import collections
 import contextlib
 import gzip

@@ -3,8 +3,6 @@
 """krait record -- COMMAND on every interpreter: krait follows children that fork, spawn and exec, and the command
 notices nothing. Each process says which stacks it can have while it works; what runs before and after (imports,
 interpreter shutdown) is not checked."""
-# run-tests: beside others; takes long
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import glob
 import json
 import os

@@ -1,7 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """krait clean removes what recordings left in perf's build-id cache, and nothing else."""
-# run-tests: beside others
 import os
 import re
 import subprocess

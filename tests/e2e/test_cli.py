@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait record from outside: exit codes and messages for errors, unwritable outputs, signals, terminals, missing
 permissions, and kernels that lack something."""
-# run-tests: beside others
 import glob
 import os
 import pty

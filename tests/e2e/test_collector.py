@@ -3,8 +3,6 @@
 """krait agent sends to a real OpenTelemetry Collector over HTTP and gRPC: function by function, it receives what the
 agent keeps on its host. Also through two of them, the first of which is paused and killed: everything arrives
 once."""
-# run-tests: beside others; takes long
-# run-tests: second try: what is sent when the agent ends is lost where a Collector does not answer in time
 import collections
 import contextlib
 import os

@@ -1,7 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """Completion: what krait says may come, and that bash, zsh and fish make of it what their users expect."""
-# run-tests: beside others
 import os
 import re
 import shutil

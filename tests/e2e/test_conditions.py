@@ -3,8 +3,6 @@
 """What a thread is doing besides its state, shown at its place in the stack: handling an exception, also within
 generators, or collecting garbage. Checked in each function of a program that knows, in the capture as well as in
 the recording. Also which threads and states are recorded at all."""
-# run-tests: beside others
-# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import re
 import subprocess
 

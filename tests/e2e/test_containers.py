@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Processes in containers, with files that exist only there and their own pids, control groups and users: krait can
 choose among all processes by these, and can tell processes apart."""
-# run-tests: beside others; takes long
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import contextlib
 import os
 import re

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait dump --core: threads, stacks and variables of a process killed by a signal, or of a core made by gdb; with
 and without its files; also files that are truncated, changed, or no cores at all."""
-# run-tests: in spare time
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import os
 import random

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """deploy/: each file is accepted by its reader, names only options that krait agent has, and grants no right too
 many: the agent samples with exactly the capabilities and the file system that the unit leaves it."""
-# run-tests: beside others
 import contextlib
 import os
 import re

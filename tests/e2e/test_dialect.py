@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One dialect of frames: the capture reproduces what a recording writes, byte for byte, for every kind of frame:
 Python, native and kernel, with and without symbols."""
-# run-tests: beside others
 import collections
 import difflib
 import json

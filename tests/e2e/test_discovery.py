@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait recognises interpreters by their content: under another name, deleted or replaced while running, in other
 namespaces, without a first thread, all of a machine at once. The stacks must be right each time."""
-# run-tests: beside others
-# run-tests: each class
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import os
 import re

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait doctor: works here; elsewhere says what is missing, with a recording's exit code. krait PID records; krait
 alone on a terminal shows what exists."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import os
 import pty

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait dump: the stacks of waiting threads and of a running one match what the program says of itself, on every
 interpreter, as text and as JSON; nothing is stopped."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import contextlib
 import json
 import os

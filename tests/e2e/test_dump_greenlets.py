@@ -4,8 +4,6 @@
 before and after greenlet relinked their frames for that; also thousands of them; and for a program that switches
 all the time, stacks that each of them really has. KRAIT_GREENLETS names more folders with the package:
 3.12=/tmp/x,3.8=/tmp/y."""
-# run-tests: in spare time
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import glob
 import json
 import os

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait dump --native: native frames of waiting threads and of a running one are at their places among Python's, on
 every interpreter; variables remain; a thread without Python has native frames only. Also with --pause."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import time
 

@@ -3,8 +3,6 @@
 """krait dump --tasks draws what `python -m asyncio pstree` draws of the same waiting program: every edge between a
 task, its frames and the tasks it awaits, with lines. It draws cycles and mentions them, and handles 10,000 tasks
 and tasks of ended threads. For older versions, and programs without asyncio, it says so."""
-# run-tests: in spare time
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import re
 import subprocess

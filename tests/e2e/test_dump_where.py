@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait dump of processes in other namespaces, of a deleted executable, of one traced by gdb, of 500 threads: all
 threads are shown."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import os
 import shutil

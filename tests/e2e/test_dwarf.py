@@ -3,7 +3,6 @@
 """Interpreters that no table describes: krait uses their debug information, in the file itself or from a debuginfod
 server, and keeps sampling while it waits for a server. The interpreters are tests/targets/fake_unpublished.c and,
 if scripts/pythons-nogil has built it, CPython 3.11 with Py_TRACE_REFS."""
-# run-tests: beside others
 import ctypes
 import http.server
 import json

@@ -3,8 +3,6 @@
 """Interpreters inside other programs: linked as python3-config --embed says, statically, stripped, without PIE, and
 run from a virtual environment. The stacks must be right each time, and the interpreter's own C functions are folded
 whatever the program is called, an application's own are not."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import glob
 import os
 import re

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait record -- COMMAND ends before its command: it leaves nothing behind and never kills anybody's work
 silently."""
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
 import signal
 import subprocess

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """-e and -c: counts of page faults and context switches equal the kernel's, each event is separate in every output,
 and stacks taken at task switches are those of the oracle."""
-# run-tests: beside others; takes long
-# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import collections
 import gzip
 import json

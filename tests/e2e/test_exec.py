@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait exec: code runs in the intended thread, and krait reports the result; killing krait does not harm the
 process. For refusals see test_exec_refused.py."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
 import re
 import shutil

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait exec of processes that cannot be asked or may not be: it refuses with a reason and writes nothing. Also what
 other users, containers and a hostile process can do to it."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
 import re
 import shutil

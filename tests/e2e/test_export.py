@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait agent's exporter against servers that fail in the usual ways: each window arrives once or is counted, no
 secret is printed, and what a kill -9 leaves in the spool is sent in order and with its times."""
-# run-tests: second try: windows are late where the machine has no time
-# run-tests: beside others
 import contextlib
 import glob
 import gzip

@@ -3,8 +3,6 @@
 """Extensions that work inside CPython's own functions: their time never counts as that of the Python function that
 called them, and if they call Python, they appear between caller and callee. Handwritten (on every interpreter),
 and made by Cython; in a thorough run also by mypyc and pybind11."""
-# run-tests: beside others
-# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import os
 import re
 import shutil

@@ -6,8 +6,6 @@ tests/unit/test_html makes the pages, which needs no recording and no root. KRAI
 each page for inspection.
 
 """
-# run-tests: in spare time; takes long
-# run-tests: second try: a browser that gets no CPU in time answers late
 import base64
 import csv
 import io

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Several outputs of one recording agree sample for sample; perf script text is read by the rules of
 stackcollapse-perf.pl."""
-# run-tests: beside others; takes long
 import collections
 import os
 import re

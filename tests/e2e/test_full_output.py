@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A standard output that cannot be written: on a full disk each command reports that with code 7, as with a closed
 standard output; a reader that has left is no failure. Covers every command that krait --help lists."""
-# run-tests: beside others
 import os
 import re
 import subprocess

@@ -3,8 +3,6 @@
 """krait report --by gil: which function waited for the interpreter's lock while which other one held it, and which
 thread handed it to which, for a program that knows: a single thread waits for nobody; two wait for each other. However
 many threads there are and however short their turns, the parts are not more than the whole."""
-# run-tests: beside others
-# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import json
 import re
 import subprocess

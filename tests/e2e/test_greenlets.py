@@ -5,8 +5,6 @@ one chain, which the program prints. At 10 kHz no sample contradicts it; the cap
 request, a greenlet has only its own stack. A program that starts using greenlets late has few samples from before
 krait knew of them, one that only imports greenlet has none, and with greenlet 1.x each has a mark. KRAIT_GREENLETS
 names more folders with the package, as for test_dump_greenlets.py."""
-# run-tests: beside others
-# run-tests: second try: at 10 kHz, what is judged are shares of some tenths of a second while others use the machine
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 """Programs that falsely claim to be CPython (tests/targets/fake_runtime.c): what is recognisably wrong is refused by
 name; what turns out wrong later is counted as such and never shown as a stack. Recorded as root, krait must
 neither crash nor hang nor believe anything."""
-# run-tests: beside others; takes long
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import contextlib
 import os
 import shutil

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Native code as written: inlined functions, source lines, C++, Rust and Cython names, and the origin of code; live,
 from the capture, and after the library has been removed."""
-# run-tests: beside others
-# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import os
 import re
 import shutil

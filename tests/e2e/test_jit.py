@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Code that the interpreter generates counts as its own, in a stack as well as in a function's self: that of its JIT
 (3.14, 3.15) and the trampolines of -X perf (3.12 and later)."""
-# run-tests: beside others
-# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import glob
 import os
 import re

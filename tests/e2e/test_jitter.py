@@ -3,8 +3,6 @@
 """record --jitter: the capture says that its rate varied, and on average the rate is the requested one.
 tests/truth/test_periodic.py checks that a program in step with the timer is shown correctly with it, and wrongly
 without."""
-# run-tests: beside others
-# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import shutil
 import subprocess
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A krait killed at any moment leaves a capture that opens in krait and perf and in which every sample has its names.
 A long one uses several libraries, all of which perf archive takes along."""
-# run-tests: beside others
 import collections
 import glob
 import os

@@ -1,8 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """Flame graph pages of 300,000 nodes answer at once, and those of none say so (test_flamegraph_page.py: the rest)."""
-# run-tests: beside others
-# run-tests: second try: a browser that gets no CPU in time answers late
 import re
 import sys
 

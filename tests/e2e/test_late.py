@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A program that loads libpython long after its start, and threads not made by Python. krait learns from the first
 process that uses a library, so the next one is known from its first call."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import glob
 import os
 import shutil

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait list: every interpreter as it is, as a table and as JSON, with and without root; and record refuses what list
 says cannot be profiled."""
-# run-tests: beside others
-# run-tests: each class
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import contextlib
 import fcntl
 import json

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What krait agent keeps: captures in a folder, which snapshots merge into one. A killed agent leaves what it had
 flushed, and the next one continues there; krait, perf and others can read it."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
 import re
 import shutil

@@ -3,9 +3,6 @@
 """Native and kernel frames among Python's: five levels of C that calls Python that calls C, exact in every sample if
 the interpreter keeps frame pointers; libraries below the function that calls them; and exact Python frames
 whatever the native part is like."""
-# run-tests: beside others; takes long
-# run-tests: each class from 3.13
-# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import os
 import re
 import shutil

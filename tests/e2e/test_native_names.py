@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Names of native code in a capture: of a file that has been removed since, one with packed symbols, one that
 replaced another in the process, and a process that repeatedly execs its own program."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import lzma
 import os
 import re

@@ -4,8 +4,6 @@
 thread (3.14t, 3.15t). The copies come from tests/targets/fake_nogil.c, laid out as in the headers; parallel
 threads come from a real interpreter, if scripts/pythons-nogil has built one. (All other end-to-end tests run on
 that one, too.)"""
-# run-tests: beside own recordings
-# run-tests: second try: two threads have to get both CPUs at the same moment
 import os
 import re
 import shutil

@@ -3,7 +3,6 @@
 """Programs compiled by Nuitka: each interrupt is complete, and each stack is one that the program can have. Their
 frames are linked into the current chain without an activation of their own; tests/unit/test_walk_old.c and
 test_walk_ends.c have look-alikes. Only in make check-all (scripts/wheels compiles tests/targets/compiled.py)."""
-# run-tests: beside own recordings
 import os
 
 import harness as h

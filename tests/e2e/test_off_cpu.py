@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Off-CPU time of threads that sleep through the whole recording: none of them returns, so everything is read from
 outside. Checks who waits in which function and for what, in the capture as well as in the recording."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import contextlib
 import os
 import re

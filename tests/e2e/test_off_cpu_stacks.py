@@ -3,8 +3,6 @@
 """Exact stacks while off-CPU time is recorded, too: interrupts and switches alternate on a thread that has to share
 its CPU, so it can leave at any instruction; the target's own trace knows every possible stack. Also: features not
 requested are not loaded. `make check` runs all targets on the newest interpreter and one on each other."""
-# run-tests: beside others
-# run-tests: each class
 import os
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 """record --opcodes: what samples say of instructions matches dis on the live code in the target
 (tests/targets/opcodes.py), in offset and specialised form, for leaves and callers. Reports and annotations agree;
 without the option there is nothing. The name tables match the interpreters, for the standard library's code."""
-# run-tests: beside others
-# run-tests: second try: an anchor is there in time only if a prober gets a CPU within the seconds that are recorded
 import functools
 import itertools
 import json

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What krait does to files and to a terminal: a failing command changes nothing, an existing file stays until the new
 one is complete, a launched command has its output and its terminal to itself, and krait reports what limits it."""
-# run-tests: beside others
-# run-tests: second try: recordings of a moment have samples only if the target gets a CPU in it
 import contextlib
 import fcntl
 import os

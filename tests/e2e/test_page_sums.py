@@ -8,7 +8,6 @@ in PRODUCT; `make check-all` tries all combinations on all pages.
 tests/golden/capture-0.1.0 was recorded by krait 0.1.0 (9e90da3, CPython 3.11): shop.py, 93 samples.
 
 """
-# run-tests: in spare time; takes long
 import os
 import re
 import subprocess

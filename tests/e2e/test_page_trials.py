@@ -7,7 +7,6 @@ cannot help: names of functions and files, lanes, and the header. `make check` d
 kinds of them.
 
 """
-# run-tests: in spare time
 import csv
 import io
 import json

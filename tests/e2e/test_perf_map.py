@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """--perf-map: names for a capture's addresses, in the place where perf looks for those of the process, and never
 through anything that a hostile process has put there."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import bisect
 import os
 import re

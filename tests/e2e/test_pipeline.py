@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """However long names, symbols and outputs take: the ring buffer is emptied, anchors are written in time, -d lasts as
 requested, and krait has priority only where it measures."""
-# run-tests: second try: an anchor is there in time only if a prober gets a CPU within the second that is recorded
 import os
 import re
 import subprocess

@@ -3,8 +3,6 @@
 """krait remembers an executable whose processes are never Python and looks at its later processes with delay. If a
 library then starts an interpreter in one after all, krait finds it, counts it, and never remembers that executable
 again. What a user's processes show counts only for that user; what root's show counts for all."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import os
 import shutil

@@ -3,8 +3,6 @@
 """Profiles of krait agent as pprof: "go tool pprof" asks a running agent for some seconds, and is refused without the
 token; a socket in the file system needs none; and each window goes to a server that accepts Pyroscope's /ingest,
 by service."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import contextlib
 import gzip
 import http.client

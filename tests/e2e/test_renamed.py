@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Code objects that a program makes and drops, one after the other at the same address: each sample has the name, the
 file and the line of the one that ran, by the target's own time stamps (tests/targets/renamed.py)."""
-# run-tests: beside others
-# run-tests: each class
 import re
 
 import harness as h

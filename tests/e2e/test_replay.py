@@ -4,7 +4,6 @@
 fingerprints and by generations. On all interpreters (check-all) also with native and kernel frames: those depend
 on when mappings became known, and in about one in a dozen recordings the replay knows them sooner or later than
 the recording did. Every run tests naming and joining with a recorded log (tests/unit/test_replay_recorded.c)."""
-# run-tests: beside others
 import os
 import re
 import subprocess

@@ -1,7 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """krait report: its text, its exit codes, and that it works in pipes."""
-# run-tests: beside others
 import os
 import pty
 import subprocess

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Native stacks reach the thread's beginning, even through code that appeared during the recording: a loaded library,
 machine code written by the process, CPython's trampolines (-X perf)."""
-# run-tests: beside others; takes long
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import glob
 import os
 import platform

@@ -1,7 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """Folded and perf-script text open in speedscope's own importer, in a real browser."""
-# run-tests: in spare time
 import os
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 """Exact stacks of one thread, on every interpreter: unusual names, every kind of call, very short calls. The oracle
 is the target's own trace (tests/targets/oracle.py). `make check` runs all targets on the newest interpreter and
 one on each other."""
-# run-tests: beside others; takes long
-# run-tests: each class
 import harness as h
 
 # Each with a rate at which every hot function gets at least some twenty samples.

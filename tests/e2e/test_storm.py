@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Many short-lived processes: krait keeps accounts, memory and names straight (test_sudden_ends.py covers sudden
 ends). KRAIT_FULL=1 runs the long forms."""
-# run-tests: second try: processes that live for 30 ms need a CPU at once to be seen at work
 import os
 import subprocess
 import sys

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Calls between libraries go through stubs without symbols: krait names them after the called function, below the
 calling one, however the library was linked."""
-# run-tests: beside others
 import os
 import shutil
 import subprocess

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sudden deaths of targets and of krait, crowds of threads, recycled workers, stopped targets: krait keeps its
 accounts and leaves nothing behind. KRAIT_FULL=1 runs the long forms."""
-# run-tests: beside others; takes long
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
 import random
 import re

@@ -3,8 +3,6 @@
 """An asyncio program's stack is that of its tasks: each function of tests/targets/tasks.py that burns CPU is known to
 be at the end of one chain, however the tasks await each other. At 10 kHz no sample contradicts that; the capture
 agrees with the recording; on request the event loop's own frames appear."""
-# run-tests: beside others
-# run-tests: second try: at 10 kHz, what is judged are shares of some tenths of a second while others use the machine
 import concurrent.futures
 import contextlib
 import re

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A thread has the name that the program gave it, its last one, in every output and for --thread, whatever the version
 tells the kernel; one that has none, and the first thread, have the kernel's."""
-# run-tests: each class
 import collections
 import gzip
 import json

@@ -3,7 +3,6 @@
 """Exact stacks on every interpreter: of many threads, of threads without the GIL, of sub-interpreters, of stacks
 deeper than krait follows, and at an interpreter's end. `make check` runs all of that on the newest interpreter,
 and a part of it on each other."""
-# run-tests: beside others; takes long
 import os
 import platform
 import re

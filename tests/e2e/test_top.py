@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait top: what it shows of a program with known figures, as lines and on a real terminal; keys, sizes, files that
 it writes, how it ends."""
-# run-tests: beside others; takes long
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
 import re
 import shutil

@@ -1,8 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """Time on and off the CPU in every output of one capture: all readers see the same sums, state by state."""
-# run-tests: beside others
-# run-tests: second try: a host that takes the CPU away between two readings of its clocks moves a wait by as much
 import collections
 import gzip
 import json

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """record --wall: time on and off the CPU as one measure. Each thread's sum is the elapsed time, whether it works,
 waits or sleeps: in the printed table, in a flame graph and in the capture."""
-# run-tests: beside others
-# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import gzip
 import re
 import subprocess

@@ -3,8 +3,6 @@
 """Libraries as PyPI ships them, and interpreters as uv installs them: native stacks are whole and contain the
 library. Only in make check-all, which fetches them (scripts/wheels, 1.5 GB). A library with a lower limit says
 why."""
-# run-tests: beside own recordings
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import collections
 import contextlib
 import os

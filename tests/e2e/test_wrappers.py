@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait record -p of a process that is not Python itself: one that runs Python, one that becomes Python, and one that
 does neither."""
-# run-tests: beside others
-# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import subprocess
 import time
 

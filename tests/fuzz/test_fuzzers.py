@@ -7,7 +7,6 @@ build of the unit tests with sanitizers, and one is run by libFuzzer, which show
 reached, for a second each; hours of each are `make fuzz`. All begin alike, so that chance decides of no merge. What is
 found stays beside the fuzzers, to be run again.
 """
-# run-tests: beside others; takes long
 import concurrent.futures
 import os
 import pathlib

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs the same program twice, with one function slower by a known amount the second time: its share of the samples
 must change as much as its time, and the samples of the others must not change at all."""
-# run-tests: beside own recordings
-# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import stats
 import truth as t
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Samples times their period equal the CPU time that the kernel has charged to each thread: nothing is lost or
 counted twice, however many threads there are and whoever has the GIL."""
-# run-tests: beside own recordings
-# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import pauses
 import stats
 import truth as t

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Who waited for the interpreter's lock and who held it meanwhile, for threads that all want it all the time: a
 thread waits whenever it is neither running nor runnable, and while one holds the lock, all others wait for it."""
-# run-tests: beside own recordings
-# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import re
 
 import truth as t

@@ -3,8 +3,6 @@
 """No moment of a thread's life is lost or counted twice. By the exact times of its switches, as added up by the BPF
 programs, time on a CPU plus time off it equal the elapsed time; they match what the kernel itself says of the
 thread (schedstat: on a CPU, ready to run); and so do the samples of record --wall."""
-# run-tests: beside own recordings
-# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import collections
 import os
 import re

@@ -3,8 +3,6 @@
 """The timer's ticks that krait says never came are those that a program lacks: samples and they together are the CPU time that
 the kernel has charged to it. So a program that rests is not charged for what the timer did while its CPU was idle, and of one
 that never rests, at a rate that no timer keeps up with, each tick that is gone is counted."""
-# run-tests: beside own recordings
-# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import os
 import signal
 

@@ -9,8 +9,6 @@ If a sample hits memory that is not present, or perf's copy is too short, perf's
 excluded from the shares, on both sides, as long as they are few.
 
 """
-# run-tests: beside own recordings
-# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import collections
 import os
 import re

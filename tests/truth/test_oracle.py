@@ -3,7 +3,6 @@
 """Checks that the comparisons of the tests of truth are meaningful: an exact sampler must always pass them, one that
 is slightly wrong never. Samplers are simulated here; test_sweep.py and test_periodic.py use real ones that are
 wrong."""
-# run-tests: beside own recordings
 import collections
 import operator
 import random

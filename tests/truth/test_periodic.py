@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Four functions in turn, as regular as a clock. A sampler with a fixed period (-c) of the same length always sees the
 same one of the four, and the comparison must notice; at a rate (-F) the sampler must be right, whatever the rhythm."""
-# run-tests: beside own recordings
-# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import collections
 
 import stats

@@ -3,8 +3,6 @@
 """Equal instructions on different lines, and in different columns of one line: each must have its own time, and no
 sample may be where there is no instruction. The capture is read by perf and by LLVM's reader of debug information,
 so that neither is krait's own."""
-# run-tests: beside own recordings
-# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import collections
 import re
 import subprocess

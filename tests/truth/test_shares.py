@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A target clocks each visit to its functions: their shares of the samples must equal their shares of its CPU time,
 and each single sample must show the function that was being visited at its moment."""
-# run-tests: beside own recordings
-# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import bisect
 import collections
 

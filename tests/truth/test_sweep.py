@@ -3,8 +3,6 @@
 """Whether a function's length matters: from one microsecond to ten milliseconds each has its own part of the time,
 and its caller no more than the call takes. The same comparison exposes a sampler that sees stacks only where the
 interpreter lets it, by a signal."""
-# run-tests: beside own recordings
-# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import collections
 
 import pauses

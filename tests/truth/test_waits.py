@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Time off the CPU matches a program's own clocks: for each waiting function, for each thread's whole time, and by
 reason. Both sides see the same waits, so it does not matter how busy the machine is."""
-# run-tests: beside own recordings
-# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import re
 
 import stats

@@ -2,8 +2,6 @@
 /*
  * test_html_strip.c - a page's samples in time order: each is there once, in few bytes, and merging
  * is reported.
- *
- * run-tests: in spare time
  */
 #include <setjmp.h>
 #include <stdarg.h>

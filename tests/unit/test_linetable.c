@@ -2,8 +2,6 @@
 /*
  * test_linetable.c - the line table decoder: each form of entry, hostile bytes, and a comparison
  * with each interpreter's own statement about every code unit of its standard library.
- *
- * run-tests: in spare time
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,8 +2,6 @@
 /*
  * test_unwind.c - the unwinder at every instruction of real programs: in libc, libcrypto, and the
  * interpreters.
- *
- * run-tests: in spare time
  */
 #include <dlfcn.h>
 #include <locale.h>
