@@ -156,6 +156,9 @@ struct code_entry {
 	__u64 proved; /* in the generation of that code_tag() (3.14+), or at that code_time() (before 3.12) */
 };
 
+/* A power of two. */
+#define CODE_MET 8
+
 /* State while one sample's frames are described; in per-CPU memory. */
 struct describer {
 	__u64 process; /* identifies the interpreter for good: a hash of pid, start and id */
@@ -170,9 +173,23 @@ struct describer {
 	__u8 exact; /* read all contents: the process has replaced code objects a moment ago */
 	__u8 leaf; /* the next code object is the one that runs */
 	__u8 pad_[6];
+	/*
+	 * The fingerprints of code objects that this sample has met (describe_met()): functions
+	 * that call themselves, wrappers. In the interrupt an object stays the same.
+	 */
+	struct code_met {
+		__u64 code_addr; /* 0: none */
+		__u32 fingerprint, pad_;
+	} met[CODE_MET];
 	__u8 window[WINDOW_SIZE(CODE_WINDOW_MASK + 1)];
 	struct code_contents contents;
 };
+
+/* Where a code object would be among those met: in memory they are apart by a multiple of 16 bytes. */
+static __always_inline struct code_met *describe_met(struct describer *d, __u64 code_addr)
+{
+	return &d->met[masked(code_addr >> 4 ^ code_addr >> 8, CODE_MET - 1)];
+}
 
 /* Identifies what lies at that address of the process. */
 static __always_inline __u64 describer_place(const struct describer *d, __u64 code_addr)

@@ -148,16 +148,24 @@ static __always_inline void describe_frame(struct scratch *s, struct proc_info *
 					   const struct py_offsets *off, struct frame *f)
 {
 	struct describer *d = &s->describer;
+	struct code_met *met;
 	struct code_entry *e;
 	__u64 place, known;
 
 	if (!f->code_addr || task_part_is_name(f))
 		return;
+	met = describe_met(d, f->code_addr);
+	if (met->code_addr == f->code_addr) {
+		f->fingerprint = met->fingerprint;
+		return;
+	}
 	place = describer_place(d, f->code_addr);
 	e = code_entry(place);
 	if (!e)
 		return;
 	f->fingerprint = describe_identify(s, proc, off, e, place, f->code_addr);
+	met->code_addr = f->code_addr;
+	met->fingerprint = f->fingerprint;
 	known = e->known;
 	if ((__u32)known == f->fingerprint || ((__u32)known | CODE_DESCRIBED) != f->fingerprint ||
 	    !d->left || !d->bytes)
@@ -218,6 +226,8 @@ static __always_inline void describe_plan(struct scratch *s, struct proc_info *p
 	d->contents_left = CODE_CONTENTS_BYTES;
 	d->exact = (__s64)(d->time_ns - proc->replaced_ns) < CODE_REPLACED_NS;
 	d->leaf = 1;
+	for (int i = 0; i < CODE_MET; i++)
+		d->met[i].code_addr = 0;
 	proc->code_ns = record->time_ns;
 	if (books && owner_use(books, record->owner)->codes_closed)
 		d->left = 0;
