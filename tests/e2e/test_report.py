@@ -109,6 +109,16 @@ for args in (["a", "b"], ["--sort", "name", SMALL], ["-n", "many", SMALL],
 code, out, err = report("--help")
 check(code == 0 and "Examples:" in out, "--help", (code, err))
 
+long = "main (app.py:3);Long.%s (/srv/%s.py:7) 40\nmain (app.py:3);%s (wide.py:1) 60\n" % ("n" * 3000, "d" * 3000, "\u6f22" * 2000)
+for args in (["report"], ["report", "--tree"], ["report", "--callers", "Long.*"], ["annotate"]):
+    run = subprocess.run([KRAIT, *args, "-i", "-"], input=long, capture_output=True, text=True)
+    check(run.returncode == 0 and max(map(len, run.stdout.splitlines())) < 400 and "..." in run.stdout,
+          "%s: long names lose their middle" % " ".join(args), run.stdout[:500], run.stderr)
+code, out, err = report("-", text=long)
+check("  Long.nnn" in out and "ddd.py\n" in out, "a long name has its begin, a file its end", out[:1000])
+run = subprocess.run([KRAIT, "convert", "-f", "folded", "-i", "-", "-o", "-"], input=long, capture_output=True, text=True)
+check("n" * 3000 in run.stdout and "\u6f22" * 2000 in run.stdout, "what programs read has it whole", run.stdout[:500], run.stderr)
+
 bare = "main (app.py:3);stripped (app.py) 30\nmain (app.py:3) 70\n"
 run = subprocess.run([KRAIT, "annotate", "-i", "-", "stripped"], input=bare, capture_output=True, text=True)
 check(run.returncode == 0 and "Without lines: " in run.stdout and " 30.00%       30  30.00%         stripped  app.py" in run.stdout,

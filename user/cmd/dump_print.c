@@ -4,18 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emit/escape.h"
 #include "session/wait_state.h"
 #include "util/printable.h"
 #include "util/short_path.h"
 
 #define NAME_SHOWN 512
 
+/* A value has a bound of its own (look/values.h). */
+static void put_value(FILE *out, const char *text)
+{
+	char *safe = printable(text);
+
+	fputs(safe ? safe : "?", out);
+	free(safe);
+}
+
 static void put_text(FILE *out, const char *text)
 {
-	char *shown = printable(text);
-
-	fputs(shown ? shown : "?", out);
-	free(shown);
+	if (put_shown(out, text))
+		fputc('?', out);
 }
 
 /* Maps the letter in /proc to TASK_* of include/linux/sched.h. */
@@ -89,7 +97,7 @@ static void print_locals(FILE *out, const struct look_frame *f)
 		fputs(f->locals[i].changed ? "      ~ " : "        ", out);
 		put_text(out, f->locals[i].name);
 		fputs(" = ", out);
-		put_text(out, f->locals[i].value);
+		put_value(out, f->locals[i].value);
 		fputc('\n', out);
 	}
 }

@@ -389,7 +389,7 @@ static int put_file(const struct annotation *a, const struct file_count *f)
 	if (missing == -ENOMEM)
 		return missing;
 
-	err = put_printable(a->out, path);
+	err = put_shown(a->out, path);
 	if (is_time(a)) {
 		report_time(amount, (double)f->self);
 		fprintf(a->out, ": %s, %.1f%%\n", amount, percent);
@@ -423,10 +423,10 @@ static int put_bare(const struct annotation *a)
 		annotate_put_amount(a->out, 100 * (double)b->sums.self / a->all, b->sums.self,
 				    is_time(a));
 		fprintf(a->out, " %6.2f%%         ", 100 * (double)b->sums.total / a->all);
-		err = put_printable(a->out, b->name);
+		err = put_shown(a->out, b->name);
 		fputs(*b->file ? "  " : "", a->out);
 		if (!err)
-			err = put_printable(a->out, b->file);
+			err = put_shown(a->out, b->file);
 		putc('\n', a->out);
 	}
 	return err;

@@ -85,7 +85,7 @@ static int put_name(const struct tree *t, const struct profile_frame *f)
 	if ((f->kind != FRAME_PYTHON && f->kind != FRAME_NATIVE) || !*file ||
 	    (f->kind == FRAME_NATIVE && *label_name(t->view, f) == '['))
 		return put_label(t->report.out, t->view, f);
-	err = put_printable(t->report.out, label_name(t->view, f));
+	err = put_shown(t->report.out, label_name(t->view, f));
 	fprintf(t->report.out, " %s(", report_color(&t->report, REPORT_DIM));
 	if (!err)
 		err = put_short_file(t->report.out, file);

@@ -285,8 +285,8 @@ static void put_change(const struct diff_report *r, FILE *out, const __u64 count
 static int put_function(const struct diff_report *r, FILE *out, const struct profile_frame *at)
 {
 	const struct diff *d = r->diff;
-	cleanup_free char *name = printable(place_name(d->dict, at));
-	cleanup_free char *file = printable(file_beside(d, at));
+	cleanup_free char *name = shown_text(place_name(d->dict, at));
+	cleanup_free char *file = shown_text(file_beside(d, at));
 	unsigned numbers = (r->self + r->total) * CHANGE_WIDTH + (unsigned)strlen(" ()"), widths[2];
 	unsigned room = d->options->width > numbers + MIN_NAME ? d->options->width - numbers :
 								 MIN_NAME;

@@ -62,3 +62,34 @@ unsigned text_width(const char *text)
 		width += char_width(text, &bytes);
 	return width;
 }
+
+/* Of the columns that remain, two thirds are the name's begin, where its class is. */
+#define SHOWN_BEGIN ((SHOWN_COLUMNS - 3) * 2 / 3)
+#define SHOWN_END (SHOWN_COLUMNS - 3 - SHOWN_BEGIN)
+
+char *shown_text(const char *text)
+{
+	char *safe = printable(text), *middle, *end;
+	unsigned width = safe ? text_width(safe) : 0, begun = 0;
+	size_t bytes;
+
+	if (width <= SHOWN_COLUMNS)
+		return safe;
+	for (middle = safe; begun + char_width(middle, &bytes) <= SHOWN_BEGIN; middle += bytes)
+		begun += char_width(middle, &bytes);
+	for (end = middle, width -= begun; width > SHOWN_END; end += bytes)
+		width -= char_width(end, &bytes);
+	memcpy(middle, "...", 3);
+	memmove(middle + 3, end, strlen(end) + 1);
+	return safe;
+}
+
+int put_shown(FILE *out, const char *text)
+{
+	cleanup_free char *safe = shown_text(text);
+
+	if (!safe)
+		return -ENOMEM;
+	fputs(safe, out);
+	return 0;
+}

@@ -16,6 +16,17 @@
 /* Returns 0 or -ENOMEM. */
 int put_printable(FILE *out, const char *text);
 
+/*
+ * For people: names and paths of programs are as long as these like, but nobody reads a table that is
+ * 3,000 columns wide. What is wider loses its middle: "begin...end". What programs read keeps it
+ * whole (put_printable()).
+ */
+#define SHOWN_COLUMNS 160
+/* Malloc'ed, printable; NULL: out of memory. */
+char *shown_text(const char *text) __attribute__((warn_unused_result));
+/* Returns 0 or -ENOMEM. */
+int put_shown(FILE *out, const char *text);
+
 /* Returns the terminal columns of the first character of a printable text: 0, 1 or 2. */
 unsigned char_width(const char *text, size_t *ret_bytes);
 unsigned text_width(const char *text);

@@ -128,11 +128,11 @@ static int put_function(FILE *out, const struct dict *dict, struct gil_function 
 		fputs("unknown", out);
 		return 0;
 	}
-	err = put_printable(out, dict__text(dict, f.name));
+	err = put_shown(out, dict__text(dict, f.name));
 	if (err || !*file)
 		return err;
 	fputs(" (", out);
-	err = put_printable(out, short_path(file));
+	err = put_shown(out, short_path(file));
 	putc(')', out);
 	return err;
 }
@@ -194,7 +194,7 @@ static int put_threads(FILE *out, struct lock *l, const struct summary_options *
 		fprintf(out, " %5.1f%%  %5.1f%%   %5.1f%%  %5.1f%%  %7d  ", percent(l, t->waits_ns),
 			percent(l, t->holds_ns), percent(l, t->without_ns), percent(l, t->away_ns),
 			t->tid);
-		err = put_printable(out, name_above(l->dict, t->node, FRAME_THREAD));
+		err = put_shown(out, name_above(l->dict, t->node, FRAME_THREAD));
 		putc('\n', out);
 	}
 	put_more(out, o, w->thread_cnt);
@@ -256,10 +256,10 @@ static int put_hands(FILE *out, struct lock *l, const struct summary_options *o)
 		fprintf(out, " %8.0f %7.1f %8.0f  %d ", h->cnt,
 			l->times.all_ns > 0 ? h->cnt / (l->times.all_ns / 1e9) : 0, back(w, h),
 			h->from);
-		err = put_printable(out, thread_name(l, h->from));
+		err = put_shown(out, thread_name(l, h->from));
 		fprintf(out, "%s%d ", o->ascii ? "  ->  " : "  →  ", h->to);
 		if (!err)
-			err = put_printable(out, thread_name(l, h->to));
+			err = put_shown(out, thread_name(l, h->to));
 		putc('\n', out);
 	}
 	put_more(out, o, w->hand_cnt);
@@ -273,7 +273,7 @@ static int put_lock(FILE *out, struct lock *l, const struct summary_options *o)
 
 	if (!err) {
 		fputs("# ", out);
-		err = put_printable(out, name_above(l->dict, l->samples->node, FRAME_PROCESS));
+		err = put_shown(out, name_above(l->dict, l->samples->node, FRAME_PROCESS));
 		report_time(length, l->times.all_ns);
 		fprintf(out,
 			" %d, interpreter lock %u: held in %.1f%% of %s, else free or unknown\n",

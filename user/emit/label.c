@@ -53,7 +53,7 @@ int put_short_file(FILE *out, const char *path)
 {
 	char buf[SHORT_FILE_SIZE];
 
-	return put_printable(out, short_file(buf, path));
+	return put_shown(out, short_file(buf, path));
 }
 
 static char *folded_label(const struct view *v, const struct profile_frame *f)

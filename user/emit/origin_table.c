@@ -110,7 +110,7 @@ static int put_rows(FILE *out, struct origins *o, const struct counts *c,
 		const struct row *r = &o->rows[i];
 
 		report_put_row(&report, r->sums.self, r->sums.total);
-		err = put_printable(out, strtab_text(&o->names, r->name));
+		err = put_shown(out, strtab_text(&o->names, r->name));
 		putc('\n', out);
 	}
 	report_put_more(&report, cnt - shown);

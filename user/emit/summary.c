@@ -163,7 +163,7 @@ static int cell_fill(struct cell *c, const struct table *t, const struct profile
 
 	if (!out)
 		return -ENOMEM;
-	err = file ? put_short_file(out, path) : put_printable(out, label_name(v, f));
+	err = file ? put_short_file(out, path) : put_shown(out, label_name(v, f));
 	if (file && *path && line > 0)
 		fprintf(out, ":%d", line);
 	if (fclose(out) || err)

@@ -33,10 +33,10 @@ static int put_task(FILE *out, const struct view *v, const struct view_node *n)
 		fprintf(out, "%7d  ", f->pid);
 	else
 		fprintf(out, "%7s  ", "-");
-	err = put_printable(out, label_name(v, f));
+	err = put_shown(out, label_name(v, f));
 	if (!err && f->kind == FRAME_THREAD && parent->name != f->name) {
 		fputs(" of ", out);
-		err = put_printable(out, label_name(v, parent));
+		err = put_shown(out, label_name(v, parent));
 	}
 	putc('\n', out);
 	return err;
@@ -77,7 +77,7 @@ static int put_row(const struct text_report *r, const struct view *v, const stru
 	fprintf(r->out, "%5.1f%% %9s  ", report_percent(r, n->total), amount);
 	if (rows != ROWS_PROGRAMS)
 		return put_task(r->out, v, n);
-	err = put_printable(r->out, label_name(v, &v->frames[n->frame]));
+	err = put_shown(r->out, label_name(v, &v->frames[n->frame]));
 	putc('\n', r->out);
 	return err;
 }

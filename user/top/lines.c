@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "top/lines.h"
 
+#include "emit/escape.h"
 #include "top/draw_table.h"
 #include "util/stream.h"
 
-/* The target's names can have any length. */
-#define WIDEST 1000
+/* The target's names can have any length: a function's and a file's, with the numbers. */
+#define WIDEST (2 * SHOWN_COLUMNS + 80)
 
 int lines_print(FILE *out, const struct model *m, const struct top_status *status,
 		const struct lines_options *options)
