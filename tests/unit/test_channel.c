@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <linux/types.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -194,6 +195,80 @@ static void a_peer_that_does_not_read_is_not_waited_for(void **state)
 	assert_int_equal(r, -EAGAIN);
 }
 
+struct numbered {
+	__u32 number;
+	char text[4];
+};
+
+static void a_message_of_another_size_is_refused_with_its_descriptor(void **state)
+{
+	struct pair *p = *state;
+	const unsigned before = count_fds();
+	char two[2];
+	int fd = 7, own = STDERR_FILENO;
+
+	assert_int_equal(channel_send(p->theirs, "m", 1, &own, 1), 0);
+	assert_int_equal(channel_take(p->ours, two, 2, &fd, 0), -EPROTO);
+	assert_int_equal(fd, -1);
+	assert_int_equal(count_fds(), before);
+	assert_int_equal(channel_send(p->theirs, "mn", 2, NULL, 0), 0);
+	assert_int_equal(channel_take(p->ours, two, 2, &fd, 0), 0);
+	assert_int_equal(fd, -1);
+	assert_memory_equal(two, "mn", 2);
+	assert_int_equal(channel_take(p->ours, two, 2, &fd, 0), -ETIMEDOUT);
+}
+
+static void answers_to_earlier_requests_are_passed_over(void **state)
+{
+	struct pair *p = *state;
+	const unsigned before = count_fds();
+	const struct numbered request = { 2, "ask" };
+	struct numbered answer, seen;
+	const struct channel_call call = {
+		.request = &request,
+		.len = sizeof(request),
+		.answer = &answer,
+		.size = sizeof(answer),
+		.numbered = true,
+		.timeout_ms = 20,
+	};
+	int fd, own = STDERR_FILENO;
+
+	assert_int_equal(channel_send(p->theirs, &(struct numbered){ 1, "old" }, 8, &own, 1), 0);
+	assert_int_equal(channel_send(p->theirs, "x", 1, NULL, 0), 0);
+	assert_int_equal(channel_call(p->ours, &call, &fd), -ETIMEDOUT);
+	assert_int_equal(fd, -1);
+	assert_int_equal(count_fds(), before);
+	assert_int_equal(channel_send(p->theirs, &(struct numbered){ 1, "old" }, 8, &own, 1), 0);
+	assert_int_equal(channel_send(p->theirs, &(struct numbered){ 2, "new" }, 8, &own, 1), 0);
+	assert_int_equal(channel_call(p->ours, &call, &fd), sizeof(answer));
+	assert_string_equal(answer.text, "new");
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(count_fds(), before);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(channel_take(p->theirs, &seen, sizeof(seen), NULL, 0), 0);
+		assert_string_equal(seen.text, "ask");
+	}
+}
+
+static void an_answer_has_the_length_that_it_may_have(void **state)
+{
+	struct pair *p = *state;
+	char answer[4];
+	struct channel_call call = { .request = "q", .len = 1, .answer = answer, .size = 4 };
+
+	assert_int_equal(channel_send(p->theirs, "abc", 3, NULL, 0), 0);
+	assert_int_equal(channel_call(p->ours, &call, NULL), -EPROTO);
+	call.least = 2;
+	assert_int_equal(channel_send(p->theirs, "abc", 3, NULL, 0), 0);
+	assert_int_equal(channel_call(p->ours, &call, NULL), 3);
+	assert_int_equal(channel_send(p->theirs, "a", 1, NULL, 0), 0);
+	assert_int_equal(channel_call(p->ours, &call, NULL), -EPROTO);
+	assert_int_equal(channel_send(p->theirs, "abcde", 5, NULL, 0), 0);
+	assert_int_equal(channel_call(p->ours, &call, NULL), -EMSGSIZE);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -208,6 +283,9 @@ int main(void)
 		CASE(a_peer_that_is_gone_is_an_error_and_no_signal),
 		CASE(what_was_sent_before_the_end_is_still_read),
 		CASE(a_peer_that_does_not_read_is_not_waited_for),
+		CASE(a_message_of_another_size_is_refused_with_its_descriptor),
+		CASE(answers_to_earlier_requests_are_passed_over),
+		CASE(an_answer_has_the_length_that_it_may_have),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,27 +54,33 @@ void core__free(struct core *c)
 	free(c);
 }
 
-/* Checks that the answer is complete. Bytes that were not sent are not looked at. */
-static int await(struct core *c)
-{
-	ssize_t n = channel_recv(worker__fd(c->worker), &c->answer, sizeof(c->answer), NULL, NULL,
-				 ANSWER_MS);
-	const size_t head = offsetof(struct core_answer, bytes);
+#define HEAD_SIZE offsetof(struct core_answer, bytes)
 
+/* Checks that the answer is complete. Bytes that were not sent are not looked at. */
+static int take_answer(const struct core *c, ssize_t n)
+{
 	if (n < 0)
 		return (int)n;
-	if ((size_t)n < head || c->answer.len != (size_t)n - head || c->answer.result > 0)
+	if ((size_t)n < HEAD_SIZE || c->answer.len != (size_t)n - HEAD_SIZE || c->answer.result > 0)
 		return -EPROTO;
 	return c->answer.result;
 }
 
 static int call(struct core *c, const struct core_request *r, int fd)
 {
-	int err = channel_send(worker__fd(c->worker), r, sizeof(*r), fd < 0 ? NULL : &fd,
-			       fd < 0 ? 0 : 1);
+	const struct channel_call call = {
+		.request = r,
+		.len = sizeof(*r),
+		.fds = &fd,
+		.fd_cnt = fd >= 0,
+		.answer = &c->answer,
+		.size = sizeof(c->answer),
+		.least = HEAD_SIZE,
+		.timeout_ms = ANSWER_MS,
+	};
 
 	c->answer.len = 0;
-	return err ? err : await(c);
+	return take_answer(c, channel_call(worker__fd(c->worker), &call, NULL));
 }
 
 static int say_why(const struct core *c, int err, char *why, size_t size)
@@ -179,7 +185,8 @@ int core__threads(struct core *c, const struct probe_threads_ask *ask, struct pr
 				       probe_list_write(fd, c->answer.bytes, c->answer.len);
 		if (err || !c->answer.more)
 			break;
-		err = await(c);
+		err = take_answer(c, channel_recv(worker__fd(c->worker), &c->answer,
+						  sizeof(c->answer), NULL, NULL, ANSWER_MS));
 	}
 	return err ? err : probe_threads_read(fd, ret);
 }

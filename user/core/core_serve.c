@@ -160,21 +160,16 @@ int core_serve(int channel_fd)
 {
 	static struct server s;
 	struct core_request r;
-	ssize_t n;
 
 	s.channel = channel_fd;
 	s.core = -1;
 	if (sandbox_enter(sandbox_room(), &limits))
 		return 1;
 	for (;;) {
-		int fd = -1;
-		unsigned cnt = 1;
+		int fd, err = channel_take(channel_fd, &r, sizeof(r), &fd, -1);
 
-		n = channel_recv(channel_fd, &r, sizeof(r), &fd, &cnt, -1);
-		if (n != sizeof(r))
-			return n == -EPIPE ? 0 : 1;
-		if (!cnt)
-			fd = -1;
+		if (err)
+			return err == -EPIPE ? 0 : 1;
 		s.answer.len = s.answer.more = 0;
 		s.answer.result = answer(&s, &r, &fd);
 		if (fd >= 0)

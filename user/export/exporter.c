@@ -180,15 +180,15 @@ static void listen_to(struct exporter *e, int timeout_ms)
 	struct export_word_message m;
 
 	for (unsigned i = 0; i < 256 && e->worker; i++) {
-		ssize_t n = channel_recv(worker__fd(e->worker), &m, sizeof(m), NULL, NULL,
-					 i ? 0 : timeout_ms);
+		int err = channel_take(worker__fd(e->worker), &m, sizeof(m), NULL,
+				       i ? 0 : timeout_ms);
 
-		if (n == -ETIMEDOUT)
+		if (err == -ETIMEDOUT)
 			break;
-		if (n == sizeof(m))
-			take_word(e, &m);
-		else
+		if (err)
 			lose_worker(e);
+		else
+			take_word(e, &m);
 	}
 }
 

@@ -180,26 +180,19 @@ static void take_change(struct exporter_worker *w, int fd)
 int exporter_take_order(struct exporter_worker *w)
 {
 	struct export_order_message m;
-	unsigned fd_cnt = 1;
-	int fd = -1, err = 0;
-	ssize_t n = channel_recv(w->channel, &m, sizeof(m), &fd, &fd_cnt, 0);
+	cleanup_close int fd = -1;
+	int err = channel_take(w->channel, &m, sizeof(m), &fd, 0);
 
-	if (n == -ETIMEDOUT)
-		return -EAGAIN;
-	if (n < 0)
-		return (int)n;
+	if (err)
+		return err == -ETIMEDOUT ? -EAGAIN : err;
 	m.query[sizeof(m.query) - 1] = '\0';
-	if (n != sizeof(m))
-		err = -EPROTO;
-	else if (m.order == EXPORT_BATCH && fd_cnt)
-		err = take_batch(w, &m, fd);
-	else if (m.order == EXPORT_SETUP && fd_cnt)
+	if (m.order == EXPORT_BATCH && fd >= 0)
+		return take_batch(w, &m, fd);
+	if (m.order == EXPORT_SETUP && fd >= 0)
 		take_change(w, fd);
 	else if (m.order == EXPORT_STOP)
 		take_stop(w, &m);
-	if (fd_cnt)
-		close(fd);
-	return err;
+	return 0;
 }
 
 /* ---- the first ones ---------------------------------------------------------------------------- */
@@ -233,13 +226,11 @@ static int take_files(struct exporter_worker *w)
 int exporter_receive_setup(struct exporter_worker *w)
 {
 	struct export_order_message m;
-	unsigned fd_cnt = 1;
-	int fd = -1, err;
-	ssize_t n = channel_recv(w->channel, &m, sizeof(m), &fd, &fd_cnt, -1);
+	cleanup_close int fd = -1;
+	int err = channel_take(w->channel, &m, sizeof(m), &fd, -1);
 
-	if (n != sizeof(m) || m.order != EXPORT_SETUP || !fd_cnt)
+	if (err || m.order != EXPORT_SETUP || fd < 0)
 		return -EPROTO;
 	err = take_setup(&w->setup, fd);
-	close(fd);
 	return err ? err : take_files(w);
 }

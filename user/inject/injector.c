@@ -44,18 +44,20 @@ void injector__free(struct injector *i)
 static int call(struct injector *i, const struct inject_request *r, const int *fds, unsigned fd_cnt,
 		struct inject_answer *ret, int *ret_fd)
 {
-	int fd = -1, err = channel_send(worker__fd(i->worker), r, sizeof(*r), fds, fd_cnt);
-	unsigned cnt = 1;
-	ssize_t n;
+	const struct channel_call call = {
+		.request = r,
+		.len = sizeof(*r),
+		.fds = fds,
+		.fd_cnt = fd_cnt,
+		.answer = ret,
+		.size = sizeof(*ret),
+		.timeout_ms = ANSWER_MS,
+	};
+	cleanup_close int fd = -1;
+	ssize_t n = channel_call(worker__fd(i->worker), &call, &fd);
 
-	*ret = (struct inject_answer){ 0 };
-	n = err ? err :
-		  channel_recv(worker__fd(i->worker), ret, sizeof(*ret), &fd, &cnt, ANSWER_MS);
-	if (n >= 0 && !cnt)
-		fd = -1;
-	if (n != sizeof(*ret)) {
-		cleanup_close_(&fd);
-		*ret = (struct inject_answer){ .result = n < 0 ? (__s32)n : -EPROTO };
+	if (n < 0) {
+		*ret = (struct inject_answer){ .result = (__s32)n };
 		snprintf(ret->why, sizeof(ret->why), "reading it hangs: %s",
 			 strerror(-ret->result));
 		return ret->result;
@@ -63,7 +65,6 @@ static int call(struct injector *i, const struct inject_request *r, const int *f
 	ret->why[sizeof(ret->why) - 1] = ret->path[sizeof(ret->path) - 1] = '\0';
 	if (ret_fd && !ret->result)
 		*ret_fd = take_fd(&fd);
-	cleanup_close_(&fd);
 	return ret->result;
 }
 

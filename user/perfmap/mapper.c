@@ -8,7 +8,6 @@
 
 #include "perfmap/mapper_protocol.h"
 #include "util/cleanup.h"
-#include "util/clock.h"
 #include "util/error.h"
 #include "worker/channel.h"
 #include "worker/worker.h"
@@ -47,31 +46,11 @@ void mapper__free(struct mapper *m)
 	free(m);
 }
 
-/* Takes answers until the one to the latest request. Returns a descriptor or -errno. */
-static int await(struct mapper *m, struct mapper_answer *answer)
+static int take_answer(const struct mapper_answer *a, ssize_t n)
 {
-	const __u64 end_ns = clock_monotonic_ns() + ANSWER_MS * NS_PER_MS;
-
-	for (;;) {
-		__u64 now_ns = clock_monotonic_ns();
-		cleanup_close int fd = -1;
-		unsigned cnt = 1;
-		ssize_t n;
-
-		if (now_ns >= end_ns)
-			return -ETIMEDOUT;
-		n = channel_recv(worker__fd(m->worker), answer, sizeof(*answer), &fd, &cnt,
-				 (int)((end_ns - now_ns) / NS_PER_MS) + 1);
-		if (n < 0)
-			return (int)n;
-		if (!cnt)
-			fd = -1;
-		if (n != sizeof(*answer) || answer->number != m->number)
-			continue;
-		if (answer->error)
-			return answer->error < 0 ? answer->error : -EPROTO;
-		return fd < 0 ? -EPROTO : take_fd(&fd);
-	}
+	if (n < 0)
+		return (int)n;
+	return a->error > 0 ? -EPROTO : a->error;
 }
 
 int mapper__open(struct mapper *m, pid_t pid, __u64 start_ticks, const char *first_line,
@@ -81,16 +60,25 @@ int mapper__open(struct mapper *m, pid_t pid, __u64 start_ticks, const char *fir
 					  .pid = pid,
 					  .start_ticks = start_ticks };
 	struct mapper_answer answer = { 0 };
-	int fd;
+	const struct channel_call call = {
+		.request = &request,
+		.len = sizeof(request),
+		.answer = &answer,
+		.size = sizeof(answer),
+		.numbered = true,
+		.timeout_ms = ANSWER_MS,
+	};
+	cleanup_close int fd = -1;
+	int err;
 
 	snprintf(request.first_line, sizeof(request.first_line), "%s", first_line);
-	fd = channel_send(worker__fd(m->worker), &request, sizeof(request), NULL, 0);
-	if (!fd)
-		fd = await(m, &answer);
+	err = take_answer(&answer, channel_call(worker__fd(m->worker), &call, &fd));
 	answer.path[sizeof(answer.path) - 1] = '\0';
 	if (*answer.path)
 		snprintf(ret_path, size, "%s", answer.path);
 	else
 		snprintf(ret_path, size, "/tmp/perf-%d.map", (int)pid);
-	return fd;
+	if (err)
+		return err;
+	return fd < 0 ? -EPROTO : take_fd(&fd);
 }

@@ -104,15 +104,14 @@ static void listen_to(struct server *s, int timeout_ms)
 	struct serve_word_message m;
 
 	while (s->worker && s->asked_cnt < SERVER_WAITING_MAX) {
-		ssize_t n =
-			channel_recv(worker__fd(s->worker), &m, sizeof(m), NULL, NULL, timeout_ms);
+		int err = channel_take(worker__fd(s->worker), &m, sizeof(m), NULL, timeout_ms);
 
-		if (n == -ETIMEDOUT)
+		if (err == -ETIMEDOUT)
 			return;
-		if (n == sizeof(m))
-			take_word(s, &m);
-		else
+		if (err)
 			lose_worker(s);
+		else
+			take_word(s, &m);
 		timeout_ms = 0;
 	}
 }

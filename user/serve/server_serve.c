@@ -328,22 +328,17 @@ static void take_answer(struct serve_worker *w, const struct serve_order_message
 static int take_order(struct serve_worker *w)
 {
 	struct serve_order_message m;
-	unsigned fd_cnt = 1;
-	int fd = -1;
-	ssize_t n = channel_recv(w->channel, &m, sizeof(m), &fd, &fd_cnt, 0);
+	cleanup_close int fd = -1;
+	int err = channel_take(w->channel, &m, sizeof(m), &fd, 0);
 
-	if (n == -ETIMEDOUT)
-		return -EAGAIN;
-	if (n < 0)
-		return (int)n;
+	if (err)
+		return err == -ETIMEDOUT ? -EAGAIN : err;
 	m.type[sizeof(m.type) - 1] = '\0';
-	if (n == sizeof(m) && fd_cnt && m.order == SERVE_TEXT && m.route < w->setup.route_cnt)
+	if (fd >= 0 && m.order == SERVE_TEXT && m.route < w->setup.route_cnt)
 		take_text(w, &m, fd);
-	else if (n == sizeof(m) && fd_cnt && m.order == SERVE_ANSWER)
+	else if (fd >= 0 && m.order == SERVE_ANSWER)
 		take_answer(w, &m, fd);
-	if (fd_cnt)
-		close(fd);
-	return n == sizeof(m) ? 0 : -EPROTO;
+	return 0;
 }
 
 /* ---- life -------------------------------------------------------------------------------------- */

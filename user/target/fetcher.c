@@ -147,21 +147,21 @@ static int say(char *why, size_t size, int result, const char *text)
 int fetch__result(struct fetch *f, int *ret_fd, char *why, size_t why_size)
 {
 	struct fetcher_answer answer = { .result = -EIO };
-	ssize_t n;
+	int err;
 
 	if (f->worker) {
-		n = channel_recv(worker__fd(f->worker), &answer, sizeof(answer), NULL, NULL, 0);
-		if (n == -ETIMEDOUT && clock_monotonic_ns() < f->end_ns)
+		err = channel_take(worker__fd(f->worker), &answer, sizeof(answer), NULL, 0);
+		if (err == -ETIMEDOUT && clock_monotonic_ns() < f->end_ns)
 			return -EINPROGRESS;
-		if (n == -ETIMEDOUT)
+		if (err == -ETIMEDOUT)
 			return say(why, why_size, -ETIMEDOUT,
 				   "debuginfod servers take too long to answer");
-		if (n == sizeof(answer) && answer.result == -ENOSYS)
+		if (!err && answer.result == -ENOSYS)
 			return say(
 				why, why_size, -ENOENT,
 				"there is no debug information for it (and no libcurl.so.4 to ask "
 				"servers with)");
-		if (n != sizeof(answer) || answer.result)
+		if (err || answer.result)
 			return say(
 				why, why_size, -ENOENT,
 				"there is no debug information for it, nor do debuginfod servers "

@@ -95,11 +95,10 @@ int fetcher_serve(int channel_fd)
 {
 	struct fetcher_request request;
 	struct fetcher_answer answer;
-	unsigned fd_cnt = 1;
-	int fd = -1;
-	ssize_t n = channel_recv(channel_fd, &request, sizeof(request), &fd, &fd_cnt, -1);
+	int fd;
 
-	if (n != sizeof(request) || fd_cnt != 1 || request.build_id_len > sizeof(request.build_id))
+	if (channel_take(channel_fd, &request, sizeof(request), &fd, -1) || fd < 0 ||
+	    request.build_id_len > sizeof(request.build_id))
 		return 1;
 	answer.result = ask_servers(&request, fd);
 	return channel_send(channel_fd, &answer, sizeof(answer), NULL, 0) ? 1 : 0;

@@ -108,17 +108,17 @@ static int make_channel(int *ret_ours, int *ret_theirs)
 	return fcntl(fds[0], F_SETFL, O_NONBLOCK) ? -errno : 0;
 }
 
-static ssize_t await_starter(struct parsers *p, struct starter_answer *ret)
+static int await_starter(struct parsers *p, struct starter_answer *ret)
 {
 	__u64 end_ns = clock_monotonic_ns() + STARTER_MS * NS_PER_MS;
-	ssize_t n;
+	int err;
 
-	while ((n = channel_recv(worker__fd(p->starter), ret, sizeof(*ret), NULL, NULL,
-				 STARTER_LOOK_MS)) == -ETIMEDOUT &&
+	while ((err = channel_take(worker__fd(p->starter), ret, sizeof(*ret), NULL,
+				   STARTER_LOOK_MS)) == -ETIMEDOUT &&
 	       clock_monotonic_ns() < end_ns)
 		if (p->on_wait)
 			p->on_wait(p->wait_ctx);
-	return n;
+	return err;
 }
 
 /* Returns 0 and the process that has the other end. */
@@ -126,18 +126,16 @@ static int ask_starter(struct parsers *p, int theirs, unsigned urgent_usec, pid_
 {
 	const struct starter_request request = { .job = STARTER_START, .urgent_usec = urgent_usec };
 	struct starter_answer answer;
-	ssize_t n;
 	int err;
 
 	parsers__prepare(p);
 	if (!p->starter)
 		return -ECHILD;
 	err = channel_send(worker__fd(p->starter), &request, sizeof(request), &theirs, 1);
+	if (!err)
+		err = await_starter(p, &answer);
 	if (err)
 		return err;
-	n = await_starter(p, &answer);
-	if (n != sizeof(answer))
-		return n < 0 ? (int)n : -EPROTO;
 	*ret = answer.pid;
 	return answer.pid > 0 ? 0 : -EAGAIN;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "target/parser_protocol.h"
+#include "util/cleanup.h"
 #include "util/priority.h"
 #include "worker/channel.h"
 #include "worker/rights.h"
@@ -105,20 +106,16 @@ int parser_starter_serve(int channel_fd, void (*serve)(int channel_fd))
 	for (;;) {
 		struct starter_request request;
 		struct starter_answer answer = { 0 };
-		int channel = -1;
-		unsigned fd_cnt = 1;
-		ssize_t n =
-			channel_recv(channel_fd, &request, sizeof(request), &channel, &fd_cnt, -1);
+		cleanup_close int channel = -1;
+		int err = channel_take(channel_fd, &request, sizeof(request), &channel, -1);
 
-		if (n != sizeof(request))
-			return n == -EPIPE ? 0 : 1;
+		if (err)
+			return err == -EPIPE ? 0 : 1;
 		reap(&s);
 		if (request.job == STARTER_END)
 			end(&s, request.pid);
-		if (request.job == STARTER_START && fd_cnt == 1)
+		if (request.job == STARTER_START && channel >= 0)
 			answer.pid = start(&s, channel, request.urgent_usec);
-		if (fd_cnt)
-			close(channel);
 		if (request.job == STARTER_START &&
 		    channel_send(channel_fd, &answer, sizeof(answer), NULL, 0))
 			return 1;

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "util/cleanup.h"
 #include "util/clock.h"
 
 /* A control buffer for one message's descriptors, aligned as the kernel wants it. */
@@ -131,4 +132,67 @@ ssize_t channel_recv(int fd, void *buf, size_t size, int *fds, unsigned *fd_cnt,
 	if (fd_cnt)
 		*fd_cnt = (unsigned)r;
 	return n;
+}
+
+/* Receives with room for one descriptor if ret_fd is not NULL. */
+static ssize_t recv_one(int fd, void *buf, size_t size, int *ret_fd, int timeout_ms)
+{
+	unsigned cnt = ret_fd != NULL;
+	ssize_t n = channel_recv(fd, buf, size, ret_fd, &cnt, timeout_ms);
+
+	if (ret_fd && !cnt)
+		*ret_fd = -1;
+	return n;
+}
+
+static void drop_fd(int *fd)
+{
+	if (!fd)
+		return;
+	cleanup_close_(fd);
+	*fd = -1;
+}
+
+int channel_take(int fd, void *msg, size_t size, int *ret_fd, int timeout_ms)
+{
+	ssize_t n = recv_one(fd, msg, size, ret_fd, timeout_ms);
+
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n == size)
+		return 0;
+	drop_fd(ret_fd);
+	return -EPROTO;
+}
+
+static bool is_answer(const struct channel_call *call)
+{
+	return !call->numbered || !memcmp(call->request, call->answer, sizeof(__u32));
+}
+
+ssize_t channel_call(int fd, const struct channel_call *call, int *ret_fd)
+{
+	const __u64 end_ns = clock_monotonic_ns() + (__u64)call->timeout_ms * NS_PER_MS;
+	const size_t least = call->least ? call->least : call->size;
+	int err, left_ms = call->timeout_ms;
+
+	if (ret_fd)
+		*ret_fd = -1;
+	err = channel_send(fd, call->request, call->len, call->fds, call->fd_cnt);
+	if (err)
+		return err;
+	for (;;) {
+		ssize_t n = recv_one(fd, call->answer, call->size, ret_fd, left_ms);
+		__u64 now_ns;
+
+		if (n < 0 || ((size_t)n >= least && is_answer(call)))
+			return n;
+		drop_fd(ret_fd);
+		if (!call->numbered)
+			return -EPROTO;
+		now_ns = clock_monotonic_ns();
+		if (now_ns >= end_ns)
+			return -ETIMEDOUT;
+		left_ms = (int)((end_ns - now_ns) / NS_PER_MS) + 1;
+	}
 }

@@ -12,6 +12,7 @@
 #ifndef KRAIT_WORKER_CHANNEL_H
 #define KRAIT_WORKER_CHANNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -43,5 +44,37 @@ int channel_send(int fd, const void *msg, size_t len, const int *fds, unsigned f
  */
 ssize_t channel_recv(int fd, void *buf, size_t size, int *fds, unsigned *fd_cnt, int timeout_ms)
 	__attribute__((warn_unused_result));
+
+/*
+ * Receives one message of exactly that size. ret_fd: NULL: no descriptor; else at most one, which is
+ * the caller's; -1: none came. Returns 0, or as channel_recv(); -EPROTO: another size.
+ */
+int channel_take(int fd, void *msg, size_t size, int *ret_fd, int timeout_ms)
+	__attribute__((warn_unused_result));
+
+/* A request to a worker, and the room for its answer. */
+struct channel_call {
+	const void *request;
+	size_t len;
+	const int *fds; /* go with the request; stay the caller's */
+	unsigned fd_cnt;
+	void *answer;
+	size_t size; /* of the answer, at most */
+	size_t least; /* at least; 0: exactly size */
+	/*
+	 * Both begin with a __u32, the answer's being that of its request: answers to earlier requests,
+	 * which nobody waits for any more, are passed over.
+	 */
+	bool numbered;
+	int timeout_ms; /* for the answer */
+};
+
+/*
+ * Sends the request and waits for its answer. *ret_fd (NULL: none is expected): the descriptor that
+ * came with it, or -1. Returns the answer's length, or as channel_send() and channel_recv(); -EPROTO:
+ * a length that it cannot have.
+ */
+ssize_t channel_call(int fd, const struct channel_call *call, int *ret_fd)
+	__attribute__((warn_unused_result, nonnull(2)));
 
 #endif /* KRAIT_WORKER_CHANNEL_H */
