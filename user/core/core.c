@@ -56,14 +56,16 @@ void core__free(struct core *c)
 
 #define HEAD_SIZE offsetof(struct core_answer, bytes)
 
-/* Checks that the answer is complete. Bytes that were not sent are not looked at. */
-static int take_answer(const struct core *c, ssize_t n)
+/* Checks that the answer is complete. Bytes that were not sent are not looked at, then or later. */
+static int take_answer(struct core *c, ssize_t n)
 {
-	if (n < 0)
-		return (int)n;
-	if ((size_t)n < HEAD_SIZE || c->answer.len != (size_t)n - HEAD_SIZE || c->answer.result > 0)
-		return -EPROTO;
-	return c->answer.result;
+	bool fine = n >= (ssize_t)HEAD_SIZE && c->answer.len == (size_t)n - HEAD_SIZE &&
+		    c->answer.result <= 0;
+
+	if (fine)
+		return c->answer.result;
+	c->answer.len = 0;
+	return n < 0 ? (int)n : -EPROTO;
 }
 
 static int call(struct core *c, const struct core_request *r, int fd)
