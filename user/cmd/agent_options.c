@@ -40,19 +40,19 @@ static const struct argp_option options[] = {
 	{ "rate", 'r', "HZ", 0, "samples per second and CPU (default 19)" },
 	{ "freq", 'F', "HZ", OPTION_ALIAS },
 	{ "interval", 'i', "TIME", 0, "length of a window, 1s to 60s (default 10s)" },
-	{ "off-cpu", LIVE_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
+	{ LIVE_ROW_OFF_CPU,
 	  "also time off the CPU, with waits for the GIL apart: each wait of 20ms or TIME has its stack, and of shorter "
 	  "ones some" },
 	LIVE_NATIVE_OPTIONS,
-	{ "async", LIVE_ASYNC, "tasks|both", OPTION_ARG_OPTIONAL,
+	{ LIVE_ROW_ASYNC,
 	  "for asyncio programs (CPython 3.14 and later) the stack of tasks (the default); \"both\" keeps the frames of "
 	  "the event loop" },
-	{ "no-async", LIVE_NO_ASYNC, 0, 0, "the thread's own stack" },
-	{ "task-names", LIVE_TASK_NAMES, 0, 0,
+	{ LIVE_ROW_NO_ASYNC, "the thread's own stack" },
+	{ LIVE_ROW_TASK_NAMES,
 	  "add a frame with the name of each task: a stack of its own for every request" },
-	{ "greenlets", LIVE_GREENLETS, 0, 0,
+	{ LIVE_ROW_GREENLETS,
 	  "for programs with greenlet (gevent) also the frames of a greenlet's parents (the default)" },
-	{ "no-greenlets", LIVE_NO_GREENLETS, 0, 0, "only the stack of the running greenlet" },
+	{ LIVE_ROW_NO_GREENLETS, "only the stack of the running greenlet" },
 	{ 0, 0, 0, 0, "What it may cost:", 3 },
 	{ "cpu-budget", KEY_CPU_BUDGET, "PERCENT", 0,
 	  "limit, as a share of one CPU, for krait, its helpers and its "
@@ -77,8 +77,8 @@ static const struct argp_option options[] = {
 	  "an argument, and for async); read again at SIGHUP. What the command line says goes first" },
 	{ "check-config", KEY_CHECK, 0, 0, "check the configuration and exit" },
 	{ "log-format", KEY_LOG, "text|json", 0, "of a line each on stderr (default text)" },
-	{ "duration", 'd', "TIME", 0, "end after 10s, 2m (default: by a signal)" },
-	{ "no-realtime", LIVE_NO_REALTIME, 0, 0, "do not raise krait's own priority" },
+	{ LIVE_ROW_DURATION, "end after 10s, 2m (default: by a signal)" },
+	{ LIVE_ROW_NO_REALTIME, "do not raise krait's own priority" },
 	{ 0 },
 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/live_options.h"
 
+#include <string.h>
+
 #include "cmd/arguments.h"
 #include "cmd/record_targets.h"
 
@@ -8,6 +10,13 @@ void live_options_defaults(struct record_options *ret)
 {
 	record_options_defaults(ret);
 	ret->native = ret->kernel = false;
+}
+
+static void parse_async(struct record_options *o, const char *arg, struct argp_state *state)
+{
+	if (arg && strcmp(arg, "tasks") && strcmp(arg, "both"))
+		arguments_refuse(state, "--async takes tasks or both, not \"%s\"", arg);
+	o->async = arg && !strcmp(arg, "both") ? ASYNC_BOTH : ASYNC_TASKS;
 }
 
 error_t live_option(struct record_options *o, int key, const char *arg, struct argp_state *state)
@@ -35,13 +44,14 @@ error_t live_option(struct record_options *o, int key, const char *arg, struct a
 		o->realtime = false;
 		return 0;
 	case LIVE_ASYNC:
-		record_options_async(o, arg, state);
+		parse_async(o, arg, state);
+		o->wants_tasks = true;
 		return 0;
 	case LIVE_NO_ASYNC:
 		o->async = ASYNC_OFF;
 		return 0;
 	case LIVE_TASK_NAMES:
-		o->task_names = true;
+		o->task_names = o->wants_tasks = true;
 		return 0;
 	case LIVE_GREENLETS:
 	case LIVE_NO_GREENLETS:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * live_options.h - session options common to krait top and krait agent: rate, what to take with
+ * live_options.h - session options common to krait record, top and agent: rate, what to take with
  * each sample, whose stack it is, and duration.
  */
 #ifndef KRAIT_CMD_LIVE_OPTIONS_H
@@ -23,7 +23,20 @@ enum live_key {
 	LIVE_TASK_NAMES,
 };
 
-/* Rows for the option tables of both. */
+/*
+ * The table: each one's name, key, argument and flags. A command adds what it means there:
+ * { LIVE_ROW_ASYNC, "for asyncio programs ..." }.
+ */
+#define LIVE_ROW_DURATION "duration", 'd', "TIME", 0
+#define LIVE_ROW_OFF_CPU "off-cpu", LIVE_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL
+#define LIVE_ROW_ASYNC "async", LIVE_ASYNC, "tasks|both", OPTION_ARG_OPTIONAL
+#define LIVE_ROW_NO_ASYNC "no-async", LIVE_NO_ASYNC, 0, 0
+#define LIVE_ROW_TASK_NAMES "task-names", LIVE_TASK_NAMES, 0, 0
+#define LIVE_ROW_GREENLETS "greenlets", LIVE_GREENLETS, 0, 0
+#define LIVE_ROW_NO_GREENLETS "no-greenlets", LIVE_NO_GREENLETS, 0, 0
+#define LIVE_ROW_NO_REALTIME "no-realtime", LIVE_NO_REALTIME, 0, 0
+
+/* Rows of top and agent. */
 #define LIVE_NATIVE_OPTIONS                                                                        \
 	{ "native", LIVE_NATIVE, 0, 0,                                                             \
 	  "also native functions; otherwise time in C counts for the "                             \
@@ -34,8 +47,8 @@ enum live_key {
 	}
 
 /*
- * As record_options_defaults(), but without native and kernel frames: they cost time, and nobody
- * looks at every one.
+ * For top and agent: as record_options_defaults(), but without native and kernel frames: they cost
+ * time, and nobody looks at every one.
  */
 void live_options_defaults(struct record_options *ret);
 /*

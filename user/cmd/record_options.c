@@ -7,6 +7,7 @@
 
 #include "cmd/arguments.h"
 #include "cmd/formats.h"
+#include "cmd/live_options.h"
 #include "cmd/record_events.h"
 #include "cmd/record_output_options.h"
 #include "cmd/record_targets.h"
@@ -28,14 +29,8 @@ enum {
 	KEY_NO_KERNEL,
 	KEY_INTERPRETER,
 	KEY_INLINE,
-	KEY_NO_REALTIME,
 	KEY_LOG_INPUTS,
-	KEY_OFF_CPU,
-	KEY_ASYNC,
-	KEY_NO_ASYNC,
-	KEY_NO_GREENLETS,
 	KEY_JITTER,
-	KEY_TASK_NAMES,
 	KEY_TASKS,
 	KEY_OPCODES,
 	KEY_WALL,
@@ -70,12 +65,11 @@ static const struct argp_option options[] = {
 	  "events recorded with others keep their rate; alone they count "
 	  "nanoseconds" },
 	{ "period", 'c', "PERIOD", OPTION_ALIAS | OPTION_HIDDEN },
-	{ "off-cpu", KEY_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
-	  "also time off the CPU, as event offcpu-time in nanoseconds: "
-	  "every wait of at least TIME (default 1ms, rounded to a power "
-	  "of two in ns) with its real length, and samples of shorter "
-	  "ones whose sums are right. krait keeps the cost to about 2% of "
-	  "each CPU, and warns if threads switch so often that it is more" },
+	{ LIVE_ROW_OFF_CPU, "also time off the CPU, as event offcpu-time in nanoseconds: "
+			    "every wait of at least TIME (default 1ms, rounded to a power "
+			    "of two in ns) with its real length, and samples of shorter "
+			    "ones whose sums are right. krait keeps the cost to about 2% of "
+			    "each CPU, and warns if threads switch so often that it is more" },
 	{ "wall", KEY_WALL, 0, 0,
 	  "like --off-cpu, but outputs for one event (the summary, flame "
 	  "graphs) show the sum of time on and off the CPU, as event "
@@ -85,10 +79,9 @@ static const struct argp_option options[] = {
 	{ "state", KEY_STATE, "STATE[,STATE...]", 0,
 	  "only samples in these states: " STATES_WORDS ". States off the CPU imply --wall" },
 	{ "gil", KEY_GIL, 0, 0, "only threads that hold the GIL, as in py-spy" },
-	{ "duration", 'd', "TIME", 0,
-	  "stop after 10s, 500ms, 2m (default: Ctrl-C, or when the "
-	  "command ends). A command that is still running then gets "
-	  "SIGTERM, or the signal that ended krait" },
+	{ LIVE_ROW_DURATION, "stop after 10s, 500ms, 2m (default: Ctrl-C, or when the "
+			     "command ends). A command that is still running then gets "
+			     "SIGTERM, or the signal that ended krait" },
 	{ "native", 'n', 0, 0,
 	  "also the C side of each stack (the default): extensions and "
 	  "libraries between the Python frames. [truncated] marks where "
@@ -111,24 +104,20 @@ static const struct argp_option options[] = {
 	  "let the rates of the clock's timers vary within an eighth of "
 	  "--freq, instead of 3 %%, for programs that keep in step with "
 	  "them all the same" },
-	{ "async", KEY_ASYNC, "tasks|both", OPTION_ARG_OPTIONAL,
-	  "for asyncio programs (CPython 3.14 and later) record the stack "
-	  "of tasks (the default): the frames of the tasks that await the "
-	  "running one come before its own, without those of the event "
-	  "loop; \"both\" keeps the loop's frames" },
+	{ LIVE_ROW_ASYNC, "for asyncio programs (CPython 3.14 and later) record the stack "
+			  "of tasks (the default): the frames of the tasks that await the "
+			  "running one come before its own, without those of the event "
+			  "loop; \"both\" keeps the loop's frames" },
 	{ "tasks", KEY_TASKS, "HZ", OPTION_ARG_OPTIONAL,
 	  "also the event waiting-tasks: suspended asyncio tasks with the "
 	  "chain of tasks that await them, counted HZ times a second "
 	  "(default 1, at most 10)" },
-	{ "task-names", KEY_TASK_NAMES, 0, 0,
-	  "add a frame with the name of each task before the frames of "
-	  "its coroutines" },
-	{ "no-async", KEY_NO_ASYNC, 0, 0,
-	  "the thread's own stack: the event loop, and the running task" },
-	{ "no-greenlets", KEY_NO_GREENLETS, 0, 0,
-	  "for programs with greenlet (gevent) record only the stack of "
-	  "the running greenlet. Otherwise the frames of its parents, up "
-	  "to where they switched, come before its own" },
+	{ LIVE_ROW_TASK_NAMES, "add a frame with the name of each task before the frames of "
+			       "its coroutines" },
+	{ LIVE_ROW_NO_ASYNC, "the thread's own stack: the event loop, and the running task" },
+	{ LIVE_ROW_NO_GREENLETS, "for programs with greenlet (gevent) record only the stack of "
+				 "the running greenlet. Otherwise the frames of its parents, up "
+				 "to where they switched, come before its own" },
 	{ "opcodes", KEY_OPCODES, 0, 0,
 	  "also the current instruction of each Python frame: "
 	  "LOAD_ATTR_INSTANCE_VALUE, or LOAD_ATTR if it is not "
@@ -148,10 +137,9 @@ static const struct argp_option options[] = {
 	  "check one in N of these shortened walks by a walk to the root "
 	  "(default 64; 0: none); one in N * depth / 128 for stacks deeper "
 	  "than 128, so that this never costs more" },
-	{ "no-realtime", KEY_NO_REALTIME, 0, 0,
-	  "do not raise krait's own priority. Otherwise krait runs as "
-	  "SCHED_RR 1 if permitted, so that it keeps up on an overloaded "
-	  "machine; a command that it starts does not" },
+	{ LIVE_ROW_NO_REALTIME, "do not raise krait's own priority. Otherwise krait runs as "
+				"SCHED_RR 1 if permitted, so that it keeps up on an overloaded "
+				"machine; a command that it starts does not" },
 	{ "max-loss", KEY_MAX_LOSS, "PERCENT", 0,
 	  "exit with 1 if krait loses more of the samples (default 1)" },
 	/* For tests: user/replay/. */
@@ -216,13 +204,6 @@ static void settle(struct record_options *o, struct argp_state *state)
 	record_events_settle(o, state);
 }
 
-void record_options_async(struct record_options *o, const char *arg, struct argp_state *state)
-{
-	if (arg && strcmp(arg, "tasks") && strcmp(arg, "both"))
-		arguments_refuse(state, "--async takes tasks or both, not \"%s\"", arg);
-	o->async = arg && !strcmp(arg, "both") ? ASYNC_BOTH : ASYNC_TASKS;
-}
-
 /* Handles options without an argument. Returns false for others. */
 static bool set_switch(struct record_options *o, int key)
 {
@@ -234,21 +215,11 @@ static bool set_switch(struct record_options *o, int key)
 	case KEY_GIL:
 		o->holds_gil = true;
 		break;
-	case KEY_TASK_NAMES:
-		o->task_names = true;
-		o->wants_tasks = true;
-		break;
 	case KEY_OPCODES:
 		o->opcodes = true;
 		break;
 	case KEY_JITTER:
 		o->jitter = true;
-		break;
-	case KEY_NO_GREENLETS:
-		o->greenlets = false;
-		break;
-	case KEY_NO_ASYNC:
-		o->async = ASYNC_OFF;
 		break;
 	case 'n':
 	case KEY_NO_NATIVE:
@@ -265,9 +236,6 @@ static bool set_switch(struct record_options *o, int key)
 	case KEY_INLINE:
 		o->inlined = true;
 		break;
-	case KEY_NO_REALTIME:
-		o->realtime = false;
-		break;
 	default:
 		return false;
 	}
@@ -282,20 +250,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = o;
 		break;
-	case 'F':
-	case 'r':
-		arguments_rate(&o->frequency, arg, state);
-		break;
 	case 'e':
 		record_events_add(o, arg, state);
 		break;
 	case 'c':
 		record_events_period(o, arg, state);
-		break;
-	case KEY_OFF_CPU:
-		o->off_cpu = true;
-		if (arg)
-			arguments_time(&o->off_cpu_ns, arg, state);
 		break;
 	case KEY_STATE:
 		if (states_parse(&o->states, arg))
@@ -303,16 +262,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (states_has_off(o->states))
 			o->off_cpu = o->wall = true;
 		break;
-	case KEY_ASYNC:
-		record_options_async(o, arg, state);
-		o->wants_tasks = true;
-		break;
 	case KEY_TASKS:
 		record_events_tasks(o, arg, state);
 		o->wants_tasks = true;
-		break;
-	case 'd':
-		arguments_time(&o->duration_ns, arg, state);
 		break;
 	case KEY_MAX_LOSS:
 		parse_percent(&o->max_loss_percent, arg, state);
@@ -339,7 +291,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		settle(o, state);
 		break;
 	default:
-		return set_switch(o, key) ? 0 : record_targets_option(o, key, arg, state);
+		return set_switch(o, key) ? 0 : live_option(o, key, arg, state);
 	}
 	return 0;
 }

@@ -69,11 +69,6 @@ struct record_options {
 /* Sets the defaults. */
 void record_options_defaults(struct record_options *ret);
 /*
- * Parses the argument of --async; NULL: no argument. An invalid one ends the process with a
- * message.
- */
-void record_options_async(struct record_options *o, const char *arg, struct argp_state *state);
-/*
  * Fills *ret, or ends the process with the usage message (exit code 2) or --help. Strings point
  * into argv.
  */

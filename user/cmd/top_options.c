@@ -34,20 +34,17 @@ static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Sampling:", 2 },
 	{ "rate", 'r', "HZ", 0, "samples per second and CPU (default 99)" },
 	{ "freq", 'F', "HZ", OPTION_ALIAS },
-	{ "off-cpu", LIVE_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
-	  "also time off the CPU: waiting for the GIL, for anything else, "
-	  "for a CPU. TIME as in krait record" },
+	{ LIVE_ROW_OFF_CPU, "also time off the CPU: waiting for the GIL, for anything else, "
+			    "for a CPU. TIME as in krait record" },
 	LIVE_NATIVE_OPTIONS,
-	{ "no-async", LIVE_NO_ASYNC, 0, 0,
-	  "for asyncio programs the thread's own stack instead of that of "
-	  "tasks" },
-	{ "no-greenlets", LIVE_NO_GREENLETS, 0, 0,
-	  "for programs with greenlet (gevent) only the stack of the "
-	  "running greenlet" },
+	{ LIVE_ROW_NO_ASYNC, "for asyncio programs the thread's own stack instead of that of "
+			     "tasks" },
+	{ LIVE_ROW_NO_GREENLETS, "for programs with greenlet (gevent) only the stack of the "
+				 "running greenlet" },
 	{ 0, 0, 0, 0, "Display:", 3 },
 	{ "interval", 'i', "TIME", 0, "between two rounds (default 1s)" },
 	{ "rounds", 'n', "COUNT", 0, "end after so many rounds" },
-	{ "duration", 'd', "TIME", 0, "end after 10s, 2m" },
+	{ LIVE_ROW_DURATION, "end after 10s, 2m" },
 	{ "batch", 'b', 0, 0, "plain lines (the default if the output is not a terminal)" },
 	{ "view", KEY_VIEW, "NAME", 0,
 	  "functions (the default), lines, processes, threads, containers, states or tree" },
@@ -62,7 +59,7 @@ static const struct argp_option options[] = {
 	{ "source", KEY_SOURCE, "DIR", 0,
 	  "look here for source files that are not in their original "
 	  "place" },
-	{ "no-realtime", LIVE_NO_REALTIME, 0, 0, "do not raise krait's own priority" },
+	{ LIVE_ROW_NO_REALTIME, "do not raise krait's own priority" },
 	{ 0 },
 };
 
