@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "abi.h"
+#include "proc/code_list.h"
 #include "proc/modules.h"
 #include "proc/space.h"
 #include "proc/space_room.h"
@@ -269,6 +270,31 @@ static void one_owner_leaves_room_for_others(void **state)
 	munmap(area, PAGES * page);
 }
 
+/* What has names is in files: too many mappings without one do not cost those. */
+static void too_much_code_leaves_files_and_says_so(void **state)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), cnt = CODE_LIST_MAX + 16;
+	char *area = mmap(NULL, 2 * cnt * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct space *s = unread(5);
+
+	assert_ptr_not_equal(area, MAP_FAILED);
+	for (size_t i = 0; i < cnt; i++)
+		assert_int_equal(mprotect(area + 2 * i * page, page, PROT_READ | PROT_EXEC), 0);
+	assert_int_equal(modules__room(modules)->cut_cnt, 0);
+	assert_int_equal(space__read(s, 1), 1);
+	assert_non_null(space__find(s, (__u64)(uintptr_t)setup));
+	assert_non_null(space__find(s, (__u64)(uintptr_t)strlen));
+	assert_null(space__find(s, (__u64)(uintptr_t)area));
+	assert_int_equal(modules__room(modules)->cut_cnt, 1);
+	assert_int_equal(modules__room(modules)->cut_pid, getpid());
+	space__outdate(s);
+	space__read(s, 2);
+	assert_int_equal(modules__room(modules)->cut_cnt, 1);
+	munmap(area, 2 * cnt * page);
+	assert_int_equal(space__read(s, 3), 1);
+	space__free(s);
+}
+
 static void many_files_of_one_leave_room_for_others(void **state)
 {
 	struct module *nameless = modules__get_id(modules, NULL, "", 0);
@@ -311,6 +337,7 @@ int main(void)
 		TEST(the_last_report_says_so),
 		TEST(reported_mappings_stay_in_order),
 		TEST(one_owner_leaves_room_for_others),
+		TEST(too_much_code_leaves_files_and_says_so),
 		TEST(many_files_of_one_leave_room_for_others),
 		TEST(reading_takes_a_part_of_the_time),
 	};

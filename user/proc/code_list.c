@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "proc/modules.h"
 #include "util/quota.h"
 #include "util/hash.h"
 #include "util/search.h"
@@ -25,10 +27,36 @@ static int reserve_code(struct code_list *l)
 	return vec_reserve(l->code, l->code_cap, l->code_cnt + 1);
 }
 
+/* Can it have names? */
+static bool has_names(const struct module *m)
+{
+	return module__inode(m) || !strcmp(module__name(m), "[vdso]");
+}
+
+static void keep_files(struct code_list *l)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < l->code_cnt; i++)
+		if (has_names(l->code[i].module))
+			l->code[kept++] = l->code[i];
+	l->code_cnt = kept;
+	l->only_files = true;
+}
+
 int code_list_add(struct code_list *l, const struct mapping *m)
 {
-	int err = m->module ? reserve_code(l) : -ENOMEM;
+	int err = m->module ? 0 : -ENOMEM;
 
+	if (!err && l->code_cnt == CODE_LIST_MAX) {
+		l->cut = true;
+		if (!l->only_files)
+			keep_files(l);
+	}
+	if (!err && l->only_files && !has_names(m->module))
+		return 0;
+	if (!err)
+		err = reserve_code(l);
 	if (!err)
 		l->code[l->code_cnt++] = *m;
 	return err;
@@ -68,6 +96,7 @@ int code_list_pay(struct code_list *l, struct quota *q, unsigned owner)
 		users->ranges = l->code_cnt;
 		while (users->ranges && quota__take(q, owner, users->ranges))
 			users->ranges /= 2;
+		l->cut |= l->code_cnt > users->ranges;
 		l->code_cnt = users->ranges;
 	}
 	l->users = users;
@@ -135,6 +164,7 @@ static void copy_data(struct code_list *ret, const struct code_list *old, const 
 
 int code_list_with(struct code_list *ret, const struct code_list *old, const struct mapping *new)
 {
+	ret->cut = old->cut;
 	copy_data(ret, old, new);
 	return copy_code(ret, old, new);
 }

@@ -33,11 +33,13 @@ struct code_list {
 	unsigned code_cnt, code_cap;
 	struct code_list_range *data; /* not code; adjacent ones are merged */
 	unsigned data_cnt, data_cap;
+	bool cut; /* some code is left out */
+	bool only_files; /* code without a file is left out, since there is too much of it */
 };
 
 /*
- * Builds a list, in the order of addresses, before it is paid for. Returns 0, -E2BIG, -ENOMEM (or
- * no module).
+ * Builds a list, in the order of addresses, before it is paid for. Once there is too much code,
+ * what lies in files stays, since it has names. Returns 0, -E2BIG, -ENOMEM (or no module).
  */
 int code_list_add(struct code_list *l, const struct mapping *m) __attribute__((warn_unused_result));
 /* Ranges beyond the limit are treated as unknown, not as data. */

@@ -21,6 +21,7 @@ struct space {
 	struct space_config config;
 	__u64 read_ns, digest;
 	bool outdated, fixed;
+	bool cut; /* counted as one whose list is cut */
 	struct code_list list;
 	struct module *interpreter; /* borrowed; NULL: not found yet */
 };
@@ -248,6 +249,17 @@ enum module_origin space__origin(const struct space *s, const struct module *mod
 	return s->config.alone ? ORIGIN_INTERPRETER : ORIGIN_EMBEDDER;
 }
 
+static void note_cut(struct space *s, const struct code_list *next)
+{
+	struct space_room *room = modules__room(s->config.modules);
+
+	if (!next->cut || s->cut || room->cut_pid == s->config.pid)
+		return;
+	s->cut = true;
+	if (!room->cut_cnt++)
+		room->cut_pid = s->config.pid;
+}
+
 /* Uses its owner's time. */
 int space__read(struct space *s, __u64 now_ns)
 {
@@ -269,6 +281,7 @@ int space__read(struct space *s, __u64 now_ns)
 		code_list_free(&next, room_of(s));
 		return err;
 	}
+	note_cut(s, &next);
 	err = replace(s, &next);
 	find_interpreter(s, holder);
 	return err;

@@ -28,6 +28,8 @@
 struct space_room {
 	struct quota *quota; /* of ranges */
 	struct quota *files; /* units of 64 bytes, for mapped files and their names */
+	unsigned cut_cnt; /* processes with more code than CODE_LIST_MAX ranges, or than they paid for */
+	int cut_pid; /* the first of these, which counts once */
 	__u64 again_ns[OWNER_CNT]; /* when an owner's mappings may be read again */
 };
 

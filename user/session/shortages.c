@@ -7,6 +7,7 @@
 #include "sampler/anchors.h"
 #include "sampler/sampler.h"
 #include "session/collector.h"
+#include "proc/code_list.h"
 #include "proc/modules.h"
 #include "proc/space_room.h"
 #include "symbol/native_files.h"
@@ -113,6 +114,23 @@ static void warn_of_anchors(const struct anchors *anchors, unsigned owner, const
 			name, KRAIT_MAX_ANCHORS);
 }
 
+static void warn_of_cut(struct modules *modules)
+{
+	const struct space_room *room = modules ? modules__room(modules) : NULL;
+	char more[32] = "";
+
+	if (!room || !room->cut_cnt)
+		return;
+	if (room->cut_cnt > 1)
+		snprintf(more, sizeof(more), " (and %u more)", room->cut_cnt - 1);
+	log_warn(
+		NULL,
+		"process %d%s has more mappings of code than krait keeps of one process (%d): C "
+		"functions in the others are [unknown], and their C callers may be missing; Python "
+		"functions are complete (--no-native leaves C out)",
+		room->cut_pid, more, CODE_LIST_MAX);
+}
+
 void shortages_warn(struct collector *c, const struct processes *processes, struct modules *modules,
 		    const struct sampler *sampler)
 {
@@ -120,6 +138,7 @@ void shortages_warn(struct collector *c, const struct processes *processes, stru
 	__u64 all = interrupts(c);
 	char name[64];
 
+	warn_of_cut(modules);
 	for (unsigned owner = 0; owner < OWNER_CNT; owner++) {
 		owner_name(&books->table, owner, name, sizeof(name));
 		warn_of_profile(c, owner, name);
