@@ -60,9 +60,14 @@
 #define TASK_NO_OBJECT 65536
 
 /* Bytes of the stack, from the entry frame on, in which a task's creator is looked for. */
-#define TASK_SEEK_BYTES 1024
-/* For a task that does not run yet or any more, also before the thread's innermost entry frame. */
+#define TASK_SEEK_BYTES 640
+/*
+ * For a task that does not run yet or any more, the same around the thread's innermost entry frame,
+ * which may be one of call_soon(), called by the task's step: the creator is 584 to 728 bytes above
+ * that, or 752 to 1024 below that of the function that creates the task.
+ */
 #define TASK_SEEK_BEFORE 1536
+#define TASK_SEEK_AFTER 1024
 /* Most bytes of stack between the two tasks' entry frames; a word that points so near is no object. */
 #define TASK_SEEK_SPAN (1ULL << 30)
 #define TASK_SEEK_NEAR (1ULL << 17)
@@ -105,6 +110,7 @@ struct task_walk {
 	__u64 entries[2 * SET_ENTRIES]; /* of the set: key, hash; or words of the stack */
 	/* Where the search began, the caller's frame there (0: unknown), and the best creator so far. */
 	__u64 seek_entry_addr, seek_caller_addr;
+	__u64 seek_task_addr; /* the task whose creator it is */
 	__u64 creator_addr, creator_entry_addr;
 };
 
@@ -380,12 +386,13 @@ static __always_inline int task_coroutine(struct task_walk *t, struct walker *w,
 
 /* ---- the creator of a task that starts eagerly ------------------------------------------------ */
 
-static __always_inline void task_seek_begin(struct task_walk *t, __u64 from_addr, __u64 end_addr,
-					    __u64 caller_addr)
+static __always_inline void task_seek_begin(struct task_walk *t, __u64 task_addr, __u64 from_addr,
+					    __u64 end_addr, __u64 caller_addr)
 {
 	t->seek_addr = from_addr;
 	t->seek_end_addr = end_addr;
 	t->seek_entry_addr = from_addr;
+	t->seek_task_addr = task_addr;
 	t->seek_caller_addr = caller_addr;
 	t->seek_at = 2 * SET_ENTRIES;
 	t->creator_addr = 0;
@@ -394,7 +401,7 @@ static __always_inline void task_seek_begin(struct task_walk *t, __u64 from_addr
 
 /* The last task's coroutine runs: can it have a creator? */
 static __always_inline int task_look_below(struct task_walk *t, struct walker *w,
-					   const struct py_offsets *off)
+					   const struct py_offsets *off, __u64 task_addr)
 {
 	__u64 entry_addr = t->entry_addr, caller_addr = 0;
 
@@ -406,17 +413,18 @@ static __always_inline int task_look_below(struct task_walk *t, struct walker *w
 		return 0;
 	}
 	if (!task_is_calm(&t->calm, entry_addr) || (__u32)caller_addr != t->calm.caller)
-		task_seek_begin(t, entry_addr, entry_addr + TASK_SEEK_BYTES, caller_addr);
+		task_seek_begin(t, task_addr, entry_addr, entry_addr + TASK_SEEK_BYTES,
+				caller_addr);
 	return 0;
 }
 
 /* The first task does not run: it is being entered or left, maybe by its creator. */
-static __always_inline int task_look_around(struct task_walk *t)
+static __always_inline int task_look_around(struct task_walk *t, __u64 task_addr)
 {
 	__u64 addr = t->leaf_addr;
 
 	t->leaf_addr = 0;
-	task_seek_begin(t, addr, addr + TASK_SEEK_BEFORE + TASK_SEEK_BYTES, 0);
+	task_seek_begin(t, task_addr, addr, addr + TASK_SEEK_BEFORE + TASK_SEEK_AFTER, 0);
 	return 0;
 }
 
@@ -483,6 +491,7 @@ static __always_inline int task_seek(struct task_walk *t, struct walker *w,
 		__u64 word = t->entries[i];
 
 		if (i >= at && !addr && word > TASK_NO_OBJECT && !(word & 15) && !(word >> 47) &&
+		    word != t->seek_task_addr && word != t->creator_addr &&
 		    word - t->seek_entry_addr + TASK_SEEK_NEAR / 2 >= TASK_SEEK_NEAR) {
 			addr = word;
 			next = i + 1;
@@ -529,9 +538,9 @@ static __always_inline int task_step(struct task_walk *t, struct walker *w,
 	if (t->object_addr)
 		return task_coroutine(t, w, off, l, out);
 	if (t->entry_addr)
-		return task_look_below(t, w, off);
+		return task_look_below(t, w, off, part->frame_addr);
 	if (t->leaf_addr && t->task_cnt)
-		return task_look_around(t);
+		return task_look_around(t, part->frame_addr);
 	if (t->seek_addr < t->seek_end_addr)
 		return task_seek(t, w, off, l);
 	if (t->set_addr)

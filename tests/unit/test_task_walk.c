@@ -279,7 +279,7 @@ static void an_eager_task_goes_on_with_its_creator(void **state)
 
 		/* Too far away, or no longer running: then it has none, but those that await it. */
 		fake_put(x->f, stack + 280, 0);
-		fake_put(x->f, stack + 1024, tasks[1]);
+		fake_put(x->f, stack + 640, tasks[1]);
 		fake_put_u8(x->f, coros[0] + STATE, (__u8)x->layout.state_yield_from);
 		walk_tasks(x, tasks[2]);
 		assert_int_equal(x->result.cnt, 4);
