@@ -4,6 +4,7 @@
 run from a virtual environment. The stacks must be right each time, and the interpreter's own C functions are folded
 whatever the program is called, an application's own are not."""
 import glob
+import json
 import os
 import re
 import shutil
@@ -201,6 +202,34 @@ def check_renamed(tap, folder):
     tap.ok("interpreter" in origins and "myapp" not in origins, "report --by origin knows it", done.stdout)
 
 
+def check_two(tap, folder, pythons):
+    """Two interpreters of different libraries: krait reads one, and says that the other one is missing."""
+    shared = [p for p in pythons if p.build == "shared" and p.root == "/" and not p.free_threaded and
+              int(p.minor.split(".")[1]) >= 8]
+    program = os.path.join(folder, "two")
+    if len(shared) < 2 or subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", program, os.path.join(h.TARGETS, "two.c"),
+                                          "-ldl"], capture_output=True, check=False).returncode:
+        tap.skip("two interpreters in one process", "no compiler, or not two shared ones")
+        return
+    command = [program]
+    for python in (shared[0], shared[-1]):
+        home = os.path.dirname(os.path.dirname(python.path))
+        command += [glob.glob(os.path.join(home, "lib", "libpython3.*.so.1.0"))[0], home]
+    with h.Target(command) as target:
+        row = json.loads(h.run_krait("list", "--json", str(target.pid)).stdout)[0]
+        read = row["version"]
+        other = next(p.version for p in (shared[0], shared[-1]) if p.version != read)
+        name = "%s beside %s: " % (read, other)
+        tap.ok("CPython " + other in row.get("second", ""), name + "list, JSON", row)
+        second = "second interpreter"
+        for words in (["list"], ["list", "-v"], ["dump", str(target.pid)], ["doctor"]):
+            said = h.run_krait(*words).stdout
+            tap.ok(second in said and "CPython " + other in said, name + " ".join(words[:2]), said)
+        # Without -q, which leaves the summary out.
+        done = h.run_krait("record", "-d", "200ms", "-o", os.path.join(folder, "two.folded"), "-p", str(target.pid))
+        tap.ok(second in done.stderr and "CPython " + other in done.stderr, name + "record", done.stderr)
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -211,7 +240,9 @@ def main():
     check_own(tap, folder)
     check_renamed(tap, folder)
     check_unopened(tap, folder)
-    for python in h.few([p for p in h.interpreters(tap) if p.root == "/"]):
+    pythons = h.interpreters(tap)
+    check_two(tap, folder, h.all_interpreters())
+    for python in h.few([p for p in pythons if p.root == "/"]):
         check_moved(tap, folder, python)
         check_venv(tap, os.path.join(folder, "venv-" + python.version), python)
     shutil.rmtree(folder)

@@ -242,6 +242,11 @@ void dump_print(FILE *out, const struct look_process *p, struct look_process *be
 	fprintf(out, "\nPython %s (", version);
 	put_text(out, *p->process.file ? p->process.file : "its file is not here");
 	fputs(")\n", out);
+	if (*p->process.second) {
+		fputs("a second interpreter runs in it, which krait does not read: ", out);
+		put_text(out, p->process.second);
+		fputc('\n', out);
+	}
 	if (p->pause_ns)
 		fprintf(out, "paused for %.1f ms%s\n", (double)p->pause_ns / 1e6,
 			p->pause_cnt > 1 ? ", in several parts" : "");
@@ -355,6 +360,8 @@ void dump_put_json(struct json *j, const struct look_process *p, struct look_pro
 	if (p->process.version) {
 		py_version_format(p->process.version, version, sizeof(version));
 		json_put_string(j, "version", version);
+		if (*p->process.second)
+			json_put_string(j, "second", p->process.second);
 	}
 	if (p->result)
 		json_put_string(j, "why", p->process.why);

@@ -114,6 +114,8 @@ void list_put_json(struct list_print *l, const struct py_process *p, const struc
 		json_put_string(j, "why", p->why);
 	else if (*walked_in_full(p))
 		json_put_string(j, "walked_in_full", walked_in_full(p));
+	if (*p->second)
+		json_put_string(j, "second", p->second);
 	json_close_object(j);
 	json_newline(j);
 }
@@ -225,6 +227,17 @@ static void print_short(struct list_print *l, const struct py_process *p,
 	}
 }
 
+/* An interpreter that is missing in whatever krait says about the process. */
+static void print_second(const struct py_process *p)
+{
+	char second[4 * sizeof(p->second)];
+
+	if (!*p->second)
+		return;
+	printable_into(second, sizeof(second), p->second);
+	printf("%7s a second interpreter runs in it, which krait does not read: %s\n", "", second);
+}
+
 void list_print_row(struct list_print *l, const struct py_process *p, const struct process_info *i,
 		    bool good)
 {
@@ -232,4 +245,5 @@ void list_print_row(struct list_print *l, const struct py_process *p, const stru
 		print_all(l, p, i, good);
 	else
 		print_short(l, p, i, good);
+	print_second(p);
 }

@@ -80,6 +80,11 @@ static void on_looked(void *ctx, int result, const void *data, size_t len, int f
 	look->again = result == -EINPROGRESS;
 	if (look->again)
 		return;
+	if (!result && *process->second && p->shown++ < SHOWN_MAX)
+		findings_add(p->findings, FINDING_LIMITED, "process",
+			     "that one's functions are not shown", NULL,
+			     "%d: a second interpreter runs in it: %s", (int)look->pid,
+			     process->second);
 	if (!result)
 		p->good++;
 	else if (p->only || result == -ENOTSUP || result == -ENODATA ||

@@ -85,13 +85,26 @@ static void note_late(struct processes *ps, const struct process *p)
 		ps->late_ns += (__u64)used.tv_sec * NS_PER_SEC + (__u64)used.tv_nsec;
 }
 
+/* What krait shows of it is not all. */
+static void note_second(struct processes *ps, const struct process *p)
+{
+	char why[sizeof(p->info.why)];
+
+	if (!*p->info.second)
+		return;
+	snprintf(why, sizeof(why), "a second interpreter in the same process: %s", p->info.second);
+	refusals_note(&ps->refusals, -ENOTSUP, why, p->pid, p->info.comm);
+}
+
 static int begin_tracking(struct processes *ps, struct process *p)
 {
 	int err = learn_process(ps->config.sampler, p, probed__file(p->probed));
 
 	probed__close_file(p->probed);
-	if (!err)
+	if (!err) {
 		note_late(ps, p);
+		note_second(ps, p);
+	}
 	if (err || !entry_open(ps, p, NULL))
 		return err;
 	learn_forget(ps->config.sampler, p);

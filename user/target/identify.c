@@ -14,6 +14,7 @@
 #include "target/py_offsets.h"
 #include "target/remote.h"
 #include "target/unpublished.h"
+#include "util/cleanup.h"
 #include "util/memory.h"
 
 /*
@@ -242,6 +243,34 @@ void identify_mapped(struct identify *s, const struct maps_line *m, const struct
 			"the runtime in its memory is not the one in its file");
 	else if (inspect_copy(s, &copy, table) == -ENOEXEC)
 		propose(s, -ENODATA, false, &copy, NULL, "its debug offsets make no sense");
+}
+
+void identify_second(struct identify *s, const struct maps_line *m, const struct elf_runtime *elf,
+		     enum py_build build)
+{
+	struct py_process *p = s->found, other = {
+		.pid = p->pid,
+		.dumpable = p->dumpable,
+		.payer = p->payer,
+	};
+	struct identify second = {
+		.cache = s->cache,
+		.found = &other,
+		.result = -ENOEXEC,
+		.dir = s->dir,
+		.remote = s->remote,
+		.file = s->file,
+		.found_file = -1,
+	};
+	char version[24];
+
+	identify_mapped(&second, m, elf, build);
+	s->remote = second.remote;
+	cleanup_close_(&second.found_file);
+	if (!second.done || other.runtime_addr == p->runtime_addr)
+		return;
+	py_version_format(other.version, version, sizeof(version));
+	snprintf(p->second, sizeof(p->second), "CPython %.20s (%.120s)", version, other.file);
 }
 
 /* ---- files that could not be opened ------------------------------------------------------------ */

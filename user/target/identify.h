@@ -21,6 +21,8 @@ struct remote;
 #define IDENTIFY_FILES_MAX 4096
 /* Files that cannot be opened and are looked at in memory. */
 #define IDENTIFY_UNOPENED_MAX 64
+/* Files that are examined for a second interpreter. */
+#define IDENTIFY_SECONDS_MAX 8
 /* The last files without a runtime are remembered. */
 #define IDENTIFY_EMPTY_MAX 16
 
@@ -58,10 +60,18 @@ struct identify {
 	bool like_pypy, like_python;
 	char like[128];
 	__u64 end; /* of the last mapping seen */
+	unsigned seconds; /* files that were examined for a second interpreter */
 };
 
 /* The file mapped from its beginning at m->start has a runtime: examines it in live memory. */
 void identify_mapped(struct identify *s, const struct maps_line *m, const struct elf_runtime *elf,
+		     enum py_build build) __attribute__((nonnull));
+
+/*
+ * The same for a file mapped beside the one that was found: if an interpreter runs there, too, it is
+ * noted.
+ */
+void identify_second(struct identify *s, const struct maps_line *m, const struct elf_runtime *elf,
 		     enum py_build build) __attribute__((nonnull));
 
 /*

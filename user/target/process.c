@@ -130,22 +130,58 @@ static void note_unopened(struct identify *s, const struct maps_line *m, int err
 	}
 }
 
-/*
- * What a loaded file is called tells what to say of a process in which no runtime was found, and
- * nothing else.
- */
+static bool begins(const char *name, const char *with)
+{
+	return !strncmp(name, with, strlen(with));
+}
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* A name makes a file worth a look, or tells what to say where no runtime was found; nothing else. */
+static bool is_like_python(const char *path)
+{
+	return begins(name_of(path), "python") || begins(name_of(path), "libpython");
+}
+
+static bool is_like_pypy(const char *path)
+{
+	const char *name = name_of(path);
+
+	return begins(name, "libpypy") ||
+	       (begins(name, "pypy") && (!name[4] || isdigit((unsigned char)name[4])));
+}
+
 static void note_name(struct identify *s, const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	bool pypy = !strncmp(name, "libpypy", 7) ||
-		    (!strncmp(name, "pypy", 4) && (!name[4] || isdigit((unsigned char)name[4])));
+	bool pypy = is_like_pypy(path);
 
-	if (!pypy &&
-	    (s->like_python || (strncmp(name, "python", 6) && strncmp(name, "libpython", 9))))
+	if (!pypy && (s->like_python || !is_like_python(path)))
 		return;
 	s->like_pypy |= pypy;
 	s->like_python = true;
 	snprintf(s->like, sizeof(s->like), "%s", path);
+}
+
+/*
+ * One interpreter is known. A second one is in a file that is called like one, or not worth the
+ * time that it takes to look at every file.
+ */
+static void inspect_second(struct identify *s, const struct maps_line *m)
+{
+	const struct elf_runtime *elf;
+	struct stat st;
+
+	if (*s->found->second || !is_like_python(m->path) || m->start == s->found->map_start ||
+	    s->seconds++ >= IDENTIFY_SECONDS_MAX || lookup_mapped(s, m, &st, &elf))
+		return;
+	identify_second(s, m, elf, build_of(s, &st));
+	close(s->file);
+	s->file = -1;
 }
 
 static void inspect_file(struct identify *s, const struct maps_line *m)
@@ -176,7 +212,7 @@ static void inspect_file(struct identify *s, const struct maps_line *m)
 	s->file = -1;
 }
 
-/* Returns 0 when the whole list was seen or the search is over. */
+/* Returns 0 when the whole list was seen. */
 static int inspect_maps(struct identify *s)
 {
 	cleanup_maps struct maps maps;
@@ -184,7 +220,7 @@ static int inspect_maps(struct identify *s)
 	struct maps_line m;
 	int r = maps_open_at(&maps, s->dir);
 
-	while (!r && !s->done && (r = maps_next(&maps, &m)) > 0) {
+	while (!r && (r = maps_next(&maps, &m)) > 0) {
 		r = 0;
 		s->end = m.end;
 		if (!m.inode || *m.path != '/')
@@ -197,7 +233,10 @@ static int inspect_maps(struct identify *s)
 		}
 		if (base.pending && is_loaded(&m) && same_file(&base.m, &m)) {
 			base.pending = false;
-			inspect_file(s, &base.m);
+			if (s->done)
+				inspect_second(s, &base.m);
+			else
+				inspect_file(s, &base.m);
 		}
 	}
 	return r;

@@ -71,6 +71,8 @@ struct py_process {
 	gid_t groups[PROC_GROUPS_MAX];
 	__u64 creds_digest; /* of all ids and capabilities; 0 unknown */
 	char comm[16];
+	/* another interpreter that also runs in it, which krait does not read; "": none is known */
+	char second[160];
 	char why[256]; /* on failure: one sentence, what was inspected and what was wrong */
 };
 
