@@ -208,6 +208,36 @@ def check_services(tap, python):
            "commands.py" not in mine, python.name + ": services of an agent", sorted(map(str, found)))
 
 
+DAEMON = """
+import os, sys, time
+if os.fork():
+    os._exit(0)
+os.setsid()
+if os.fork():
+    os._exit(0)
+print(os.getpid(), flush=True)
+os.close(1)
+os.close(2)
+while True:
+    time.sleep(0.01)
+"""
+
+
+def check_daemon(tap, python):
+    """A command that leaves a daemon behind: who still runs, and how to record it."""
+    reader, writer = os.pipe()
+    with os.fdopen(reader) as pipe:
+        done = subprocess.run([h.KRAIT, "record", "-f", "folded", "-o", "/dev/null", "--", *python.command("-c", DAEMON)],
+                              stdout=writer, stderr=subprocess.PIPE, encoding="utf-8", timeout=h.PATIENCE_SECS)
+        os.close(writer)
+        pid = int(re.search(r"^\d+$", pipe.read(), re.M)[0])
+    os.kill(pid, signal.SIGKILL)
+    tap.ok(re.search(r"has ended, and so has the recording, but \d process(es)? that it started still runs?; .* krait record -p [\d,]*\b%d\b" % pid,
+                     done.stderr), python.name + ": a daemon is left behind", pid, done.stderr)
+    done = h.run_krait("record", "-f", "folded", "-o", "/dev/null", "--", *python.command("-c", "import os; os.wait() if os.fork() else 0"))
+    tap.ok("still run" not in done.stderr, python.name + ": nobody is left behind", done.stderr)
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -228,6 +258,7 @@ def main():
         check_shell(tap, python)
         check_short_lives(tap, python)
         check_untouched(tap, python)
+        check_daemon(tap, python)
         check_services(tap, python)
     for python in h.few(pythons):
         check_commands(tap, python)

@@ -4,6 +4,9 @@
  */
 #include "session/session.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "follow/processes.h"
 #include "util/mentions.h"
 #include "sampler/sampler.h"
@@ -16,7 +19,9 @@
 #include "session/shortages.h"
 #include "symbol/name_share.h"
 #include "symbol/native_files.h"
+#include "target/process.h"
 #include "util/clock.h"
+#include "util/log.h"
 #include "util/quota.h"
 
 void session_note_ticks(const struct session *s, unsigned event, struct accounts *a)
@@ -146,8 +151,45 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	}
 }
 
+/* What a command has left behind: daemons. */
+struct left {
+	unsigned cnt;
+	char pids[48]; /* "12,34": as many as have room */
+};
+
+static void note_left(void *ctx, const struct process *p)
+{
+	struct left *l = ctx;
+	size_t len = strlen(l->pids);
+	__u64 ticks;
+
+	if (p->exited || process_start_ticks(p->pid, &ticks) || ticks != p->info.start_ticks)
+		return;
+	l->cnt++;
+	if (len + 12 < sizeof(l->pids))
+		snprintf(l->pids + len, sizeof(l->pids) - len, "%s%d", len ? "," : "", p->pid);
+}
+
+/* Says how to go on with them. */
+static void warn_of_left(const struct session *s)
+{
+	struct left left = { .cnt = 0 };
+
+	if (!s->child || s->stopped_child || !child__ended(s->child, 0))
+		return;
+	processes__each(s->processes, note_left, &left);
+	if (left.cnt)
+		log_warn(NULL,
+			 "%s has ended, and so has the recording, but %u process%s that it started "
+			 "still run%s; to record what %s now: krait record -p %s",
+			 s->config->command[0], left.cnt, left.cnt == 1 ? "" : "es",
+			 left.cnt == 1 ? "s" : "", left.cnt == 1 ? "it does" : "they do",
+			 left.pids);
+}
+
 void session__warn_of_shortages(const struct session *s)
 {
+	warn_of_left(s);
 	shortages_warn(s->collector, s->processes, s->modules, s->sampler);
 	if (s->native_files)
 		shortages_warn_of_late_names(s->collector, s->native_files);
