@@ -101,7 +101,7 @@ def check_pid(tap, python):
                                  "while True: pass")) as target:
         folder = tempfile.mkdtemp(prefix="krait-e2e-")
         out = os.path.join(folder, "x.folded")
-        done = h.run_krait(str(target.pid), "-d", "300ms", "-o", out)
+        done = h.run_krait(str(target.pid), "-d", h.moment(0.3), "-o", out)
         tap.ok(done.returncode == 0 and os.path.getsize(out), "krait PID records", done.stderr)
         shutil.rmtree(folder)
 

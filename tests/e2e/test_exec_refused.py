@@ -156,7 +156,7 @@ def check_container(tap, python):
 def check_hostile(tap, python):
     """A process that writes arbitrary data into the report."""
     with ex.start(python) as target:
-        done = ex.run(target, "--capture", "--timeout", "3s", code="""
+        done = ex.run(target, "--capture", "--timeout", "30s", code="""
 import os
 import stat
 for fd in range(3, 64):
