@@ -483,6 +483,14 @@ wheel: static ## build-static/dist/krait_profiler-VERSION-....whl for pip: the s
 check-wheel: wheel ## the same, installed into a fresh environment of each Python, and in a notebook's kernel
 	@O=build-static scripts/check-packages wheel
 
+# docker and podman read it with "load".
+image: static ## build-static/dist/krait-VERSION.oci.tar: a container image of the static file and nothing else
+	@scripts/install-deps image
+	@scripts/image $(VERSION) build-static/dist
+
+check-image: image ## the same, run as a container with the rights that deploy/kubernetes.yaml gives
+	@O=build-static scripts/check-packages image
+
 clean: ## remove everything built
 	$(RM) -r build build-static build-static-again build-asan build-tsan build-debug build-cov build-fuzz build-fuzz-short $(filter-out . ..,$(O))
 
@@ -495,4 +503,4 @@ help: ## this text
 -include $(O)/small/room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 .PHONY: all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
-	coverage lint format compile_commands.json build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages install uninstall dist check-dist static check-static wheel check-wheel clean help
+	coverage lint format compile_commands.json build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages install uninstall dist check-dist static check-static wheel check-wheel image check-image clean help

@@ -181,8 +181,9 @@ struct worker *worker__start(const char *role, struct error *err)
 	if (!r)
 		r = -spawn(role, theirs, &w->pid);
 	if (r) {
-		error_set(err, -r, EXIT_CODE_KERNEL, "cannot start the %s process: %s", role,
-			  strerror(-r));
+		error_set(err, -r, EXIT_CODE_KERNEL, "cannot start the %s process: %s%s", role,
+			  strerror(-r),
+			  access("/dev/null", F_OK) ? " (there is no /dev/null here)" : "");
 		return NULL;
 	}
 	w->fd = take_fd(&ours);
