@@ -1,0 +1,108 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""The wheel installs krait, `python -m krait` and %%krait; what only the static file compiles still compiles. `make
+check-static`, `check-wheel` and `check-image` try the real files; this takes a moment, with the krait that was built."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import harness as h
+
+DEPLOY = os.path.join(h.ROOT, "deploy", "python")
+# Sources that look at KRAIT_STATIC; user/top/terminal.c also needs descriptions of terminals.
+STATIC = ["util/library", "worker/curl_library", "serve/httpd_library", "symbol/demangle", "cmd/version", "top/terminal"]
+# Stands for IPython: what the magic uses of it.
+STUB = '''
+import os, sys, types
+class Shell:
+    compile = types.SimpleNamespace(get_code_name=lambda raw, code, number: os.path.join(os.getcwd(), "cells", "1.py"))
+    def run_cell(self, cell):
+        exec(compile(cell, self.compile.get_code_name(cell, cell, 1), "exec"), {})
+    def register_magic_function(self, function, kind, name):
+        self.magic = function
+        assert (kind, name) == ("cell", "krait")
+shell = Shell()
+ipython, display = types.ModuleType("IPython"), types.ModuleType("IPython.display")
+ipython.get_ipython = lambda: shell
+display.HTML = lambda text: text
+display.display = lambda text: print("SHOWN", text[:8], len(text), "&lt;html" in text or "&lt;!doctype" in text.lower())
+sys.modules.update({"IPython": ipython, "IPython.display": display})
+import krait
+krait.load_ipython_extension(shell)
+shell.magic(sys.argv[1], """
+import time
+def in_cell():
+    end = time.monotonic() + 0.5
+    while time.monotonic() < end:
+        sum(range(1000))
+in_cell()
+print("RAN")
+""")
+'''
+
+
+def check_static(tap, folder):
+    """Only compiled: linking needs libraries of make static."""
+    objects = [os.path.join(folder, "user", name + ".o") for name in STATIC]
+    done = subprocess.run(["make", "-s", "-C", h.ROOT, "STATIC=1", "WERROR=1", "O=" + folder, "BPF_O=" + os.path.abspath(h.BUILD)] +
+                          objects, capture_output=True, encoding="utf-8", check=False)
+    tap.ok(done.returncode == 0 and all(map(os.path.exists, objects)), "static: compiles", done.stderr[-1500:])
+
+
+def make_wheel(folder):
+    licences = os.path.join(folder, "LICENSES")
+    with open(licences, "w", encoding="ascii") as f:
+        f.write("none\n")
+    subprocess.run([sys.executable, os.path.join(DEPLOY, "wheel.py"), "1.2.3", os.path.abspath(h.KRAIT), licences, folder],
+                   stdout=subprocess.DEVNULL, check=True)
+    return next(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".whl"))
+
+
+def check_wheel(tap, folder):
+    wheel = make_wheel(folder)
+    with open(wheel, "rb") as f:
+        first = f.read()
+    with open(make_wheel(folder), "rb") as f:
+        tap.ok(f.read() == first, "wheel: made again it is the same")
+    venv = os.path.join(folder, "venv")
+    python = os.path.join(venv, "bin", "python")
+    made = subprocess.run(["/usr/bin/python3", "-m", "venv", venv], capture_output=True, check=False)
+    if made.returncode:
+        tap.skip("wheel: installs", "/usr/bin/python3 has no venv")
+        return
+    done = subprocess.run([python, "-m", "pip", "install", "-q", "--no-index", "--disable-pip-version-check", wheel],
+                          capture_output=True, encoding="utf-8", check=False)
+    tap.equal(done.returncode, 0, "wheel: installs", done.stderr)
+    version = h.run_krait("version").stdout
+    for command in ([os.path.join(venv, "bin", "krait")], [python, "-m", "krait"]):
+        done = subprocess.run(command + ["version"], capture_output=True, encoding="utf-8", check=False)
+        tap.equal(done.stdout, version, "wheel: " + " ".join(os.path.basename(c) for c in command), done.stderr)
+    if os.environ.get("KRAIT_CAN_BPF", "1" if os.geteuid() == 0 else "0") != "1":
+        tap.skip("wheel: %%krait", "needs root and BPF")
+        return
+    done = subprocess.run([python, "-c", STUB, "-F 499 -o cell.folded"], capture_output=True, encoding="utf-8", cwd=folder, check=False,
+                          timeout=h.PATIENCE_SECS)
+    tap.ok("RAN\n" in done.stdout and "SHOWN <iframe " in done.stdout and done.stdout.rstrip().endswith("True"),
+           "%%krait: the cell runs, and the page is shown", done.stdout, done.stderr)
+    stacks = h.parse_folded(os.path.join(folder, "cell.folded"))
+    tap.ok(any("in_cell" in str(stack) for stack in stacks), "%%krait: its samples are there", stacks)
+    done = subprocess.run([python, "-c", STUB, "--nonsense"], capture_output=True, encoding="utf-8", cwd=folder, check=False,
+                          timeout=h.PATIENCE_SECS)
+    tap.ok("RAN\n" in done.stdout and "--nonsense" in done.stdout and "SHOWN" not in done.stdout,
+           "%%krait: a wrong option is said, and the cell runs", done.stdout, done.stderr)
+
+
+def main():
+    tap = h.Tap()
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    check_static(tap, folder)
+    check_wheel(tap, folder)
+    shutil.rmtree(folder)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
