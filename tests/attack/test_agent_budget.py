@@ -36,9 +36,7 @@ class Agent:
         self.port, self.windows = free_port(), folder.outside("windows")
         self.keep = folder.outside("keep")
         self.krait = attack.Krait("agent", "-i", "1s", "--otlp-dir", self.windows, "--listen", str(self.port), "--keep", "1h",
-                                  # Of deep stacks of ever new code the kernel reads the contents at each sample (18 to 21 ms
-                                  # a second here, at 19 Hz), which nobody is charged for yet: with 1% the rate gave way by a step.
-                                  "--cpu-budget", "3", "--keep-bytes", str(KEEP_BYTES), "--keep-dir", self.keep, *args)
+                                  "--keep-bytes", str(KEEP_BYTES), "--keep-dir", self.keep, *args)
         self.read = {}
 
     def get(self, page):
