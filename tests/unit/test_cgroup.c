@@ -188,7 +188,7 @@ static void arguments_tell_the_script_or_the_module(void **state)
 	char script[32];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		/* As context_read() provides it: with a NUL at the end. */
+		/* As context_read_at() provides it: with a NUL at the end. */
 		char args[64] = "";
 
 		memcpy(args, cases[i].args, cases[i].len);

@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "target/context.h"
+#include "target/proc.h"
+#include "util/cleanup.h"
 
 #define ARGS(text) text, sizeof(text) - 1
 
@@ -139,10 +141,11 @@ static void a_process_is_read_while_it_lives(void **state)
 {
 	struct context c;
 	char groups[CGROUP_TEXT_MAX];
+	cleanup_close int own = proc_open(getpid()), gone = -1;
 	int status;
 	pid_t pid;
 
-	context_read(getpid(), false, &c, groups);
+	context_read_at(own, false, &c, groups);
 	assert_true(c.known);
 	assert_int_equal(c.uid, geteuid());
 	assert_int_equal(c.ns_pid, getpid());
@@ -152,7 +155,8 @@ static void a_process_is_read_while_it_lives(void **state)
 	if (!pid)
 		_exit(0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	context_read(pid, false, &c, NULL);
+	gone = proc_open(pid);
+	context_read_at(gone, false, &c, NULL);
 	assert_false(c.known);
 	assert_int_equal(c.uid, (uid_t)-1);
 	assert_string_equal(c.script, "");

@@ -394,8 +394,8 @@ static void data_does_not_make_it_read(void **state)
 	}
 	before = space__digest(space_of(n));
 	for (; now_ns < 20 * NS; now_ns += NATIVE_REFRESH_NS) {
-		assert_null(native__find_caller(n, addr_of(&some_data), now_ns));
-		assert_null(native__find_caller(n, addr_of(&library), now_ns));
+		assert_null(native__module(n, addr_of(&some_data), now_ns, true));
+		assert_null(native__module(n, addr_of(&library), now_ns, true));
 	}
 	after = space__digest(space_of(n));
 	assert_int_equal(after, before);
@@ -442,14 +442,14 @@ static void doubtful_addresses_do_not_make_it_read_all_the_time(void **state)
 	Dl_info info;
 
 	for (; now_ns < 100 * NS; now_ns += NATIVE_REFRESH_NS)
-		assert_null(native__find_caller(n, nowhere, now_ns));
+		assert_null(native__module(n, nowhere, now_ns, true));
 	library = dlopen(LATE, RTLD_NOW);
 	if (!library || !dladdr(dlsym(library, "__ctype_get_mb_cur_max"), &info)) {
 		close_process(n);
 		skip();
 	}
 	for (; !found_ns && now_ns < 200 * NS; now_ns += NATIVE_REFRESH_NS)
-		if (native__find_caller(n, addr_of(info.dli_saddr), now_ns))
+		if (native__module(n, addr_of(info.dli_saddr), now_ns, true))
 			found_ns = now_ns;
 	assert_true(found_ns > 100 * NS + NATIVE_REFRESH_NS);
 	assert_true(found_ns <= 100 * NS + NATIVE_REFRESH_RARE_NS);
@@ -458,7 +458,7 @@ static void doubtful_addresses_do_not_make_it_read_all_the_time(void **state)
 
 	n = open_process(getpid(), NULL);
 	for (now_ns = 10 * NS; now_ns < 100 * NS; now_ns += NATIVE_REFRESH_NS)
-		assert_null(native__find_caller(n, nowhere, now_ns));
+		assert_null(native__module(n, nowhere, now_ns, true));
 	library = dlopen(LATE, RTLD_NOW);
 	assert_true(dladdr(dlsym(library, "__ctype_get_mb_cur_max"), &info) != 0);
 	assert_non_null(find(n, addr_of(info.dli_saddr), now_ns + NATIVE_REFRESH_NS));

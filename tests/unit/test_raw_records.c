@@ -146,7 +146,6 @@ static void records_are_read_as_they_were_written(void **state)
 	FILE *f = foreign_file();
 	struct perf_reader *r = new_reader(f);
 	const struct perf_read_event *events;
-	struct perf_raw_event raw;
 	struct perf_read read;
 	unsigned cnt;
 
@@ -166,11 +165,6 @@ static void records_are_read_as_they_were_written(void **state)
 	assert_string_equal(events[1].name, "page-faults");
 	assert_int_equal(perf_reader__facts(r)->first_ns, 1000);
 	assert_int_equal(perf_reader__facts(r)->last_ns, 3000);
-	assert_true(perf_reader__raw_event(r, 1, &raw));
-	assert_int_equal(raw.id_cnt, 2);
-	assert_memory_equal(raw.ids, faults_ids, sizeof(faults_ids));
-	assert_int_equal(raw.attr.sample_type, SAMPLE_TYPE);
-	assert_false(perf_reader__raw_event(r, 2, &raw));
 	perf_reader__free(r);
 	fclose(f);
 }

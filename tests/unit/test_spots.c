@@ -318,7 +318,8 @@ static void names_are_of_their_version(void **state)
 
 	assert_string_equal(opcode_name(find(V_3_15, "LOAD_ATTR_PROPERTY"), buf),
 			    "LOAD_ATTR_PROPERTY");
-	assert_string_equal(opcode_base_name(find(V_3_15, "LOAD_ATTR_PROPERTY"), buf), "LOAD_ATTR");
+	assert_int_equal(opcode_info(find(V_3_15, "LOAD_ATTR_PROPERTY"))->base,
+			 find(V_3_15, "LOAD_ATTR") & 0xff);
 	assert_int_equal(opcode_form(find(V_3_15, "LOAD_ATTR_PROPERTY")), OPCODE_SPECIAL);
 	assert_int_equal(opcode_form(find(V_3_15, "LOAD_ATTR")), OPCODE_GENERIC);
 	assert_int_equal(opcode_form(find(V_3_15, "LOAD_FAST")), OPCODE_PLAIN);
@@ -326,7 +327,6 @@ static void names_are_of_their_version(void **state)
 	assert_int_equal(opcode_form(find(V_3_15, "ENTER_EXECUTOR")), OPCODE_JIT);
 	assert_int_equal(opcode_form(find(0x030b0200, "LOAD_ATTR_ADAPTIVE")), OPCODE_GENERIC);
 	assert_string_equal(opcode_name(opcode_of(0x03080000, 255), buf), "opcode 3.8:255");
-	assert_string_equal(opcode_base_name(opcode_of(0x03080000, 255), buf), "opcode 3.8:255");
 	assert_int_equal(opcode_of(0x03070000, 100), 0);
 	assert_int_equal(opcode_of(0x03100000, 100), 0);
 	assert_int_equal(opcode_of(V_3_15, 0), 0);

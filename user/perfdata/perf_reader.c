@@ -316,11 +316,6 @@ int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
 	}
 }
 
-bool perf_reader__raw_event(struct perf_reader *r, unsigned index, struct perf_raw_event *ret)
-{
-	return perf_attrs_raw(&r->attrs, index, ret);
-}
-
 const struct perf_read_event *perf_reader__events(const struct perf_reader *r, unsigned *ret_cnt)
 {
 	*ret_cnt = r->attrs.cnt;

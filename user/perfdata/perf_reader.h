@@ -106,8 +106,6 @@ int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
 const struct perf_read_event *perf_reader__events(const struct perf_reader *r, unsigned *ret_cnt);
 /* The event as it was requested. */
 struct event_spec perf_read_event_spec(const struct perf_read_event *e);
-/* Event number index as in the file; false: there is none. */
-bool perf_reader__raw_event(struct perf_reader *r, unsigned index, struct perf_raw_event *ret);
 const struct perf_read_facts *perf_reader__facts(const struct perf_reader *r);
 const struct perf_read_stats *perf_reader__stats(const struct perf_reader *r);
 

@@ -10,7 +10,6 @@
 void perf_attrs_free(struct perf_attrs *a)
 {
 	free(a->ids);
-	free(a->raw_ids);
 	*a = (struct perf_attrs){ 0 };
 }
 
@@ -60,7 +59,6 @@ int perf_attrs_add(struct perf_attrs *a, const __u8 *bytes, size_t size)
 	if (a->cnt == PERF_READER_MAX_EVENTS)
 		return -E2BIG;
 	memcpy(&attr, bytes, size < sizeof(attr) ? size : sizeof(attr));
-	a->raw[a->cnt] = attr;
 	*e = (struct perf_read_event){
 		.type = attr.type,
 		.config = attr.config,
@@ -82,21 +80,4 @@ int perf_attrs_add(struct perf_attrs *a, const __u8 *bytes, size_t size)
 		snprintf(e->name, sizeof(e->name), "event-%u", a->cnt);
 	a->cnt++;
 	return 0;
-}
-
-bool perf_attrs_raw(struct perf_attrs *a, unsigned index, struct perf_raw_event *ret)
-{
-	__u64 *ids = index < a->cnt ? calloc(a->id_cnt + 1, sizeof(*ids)) : NULL;
-
-	if (!ids)
-		return false;
-	free(a->raw_ids);
-	a->raw_ids = ids;
-	*ret = (struct perf_raw_event){ .attr = a->raw[index], .ids = ids };
-	ret->attr.size = PERF_ATTR_SIZE;
-	for (unsigned i = 0; i < a->id_cnt; i++) {
-		if (a->ids[i].event == index)
-			ids[ret->id_cnt++] = a->ids[i].id;
-	}
-	return true;
 }

@@ -23,12 +23,10 @@ struct perf_attrs_id {
 /* All zero: empty. */
 struct perf_attrs {
 	struct perf_read_event events[PERF_READER_MAX_EVENTS];
-	struct perf_event_attr raw[PERF_READER_MAX_EVENTS];
 	unsigned cnt;
 	struct perf_attrs_id *ids;
 	unsigned id_cnt, id_cap, last_id;
 	bool ids_sorted;
-	__u64 *raw_ids; /* for the event last requested */
 };
 
 void perf_attrs_free(struct perf_attrs *a);
@@ -41,11 +39,5 @@ int perf_attrs_add_id(struct perf_attrs *a, __u64 id, unsigned event)
 	__attribute__((warn_unused_result));
 /* Index of the event with an id; the first one if the id is unknown. ctx: struct perf_attrs. */
 unsigned perf_attrs_by_id(void *ctx, __u64 id);
-
-/*
- * Event number index as in the file; its ids are valid until the next call. False: no such event,
- * or no memory.
- */
-bool perf_attrs_raw(struct perf_attrs *a, unsigned index, struct perf_raw_event *ret);
 
 #endif /* KRAIT_PERFDATA_READ_EVENTS_H */

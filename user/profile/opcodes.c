@@ -43,13 +43,6 @@ const char *opcode_name(__u16 opcode, char buf[OPCODE_NAME_SIZE])
 	return buf;
 }
 
-const char *opcode_base_name(__u16 opcode, char buf[OPCODE_NAME_SIZE])
-{
-	const struct opcode_info *info = opcode_info(opcode);
-
-	return opcode_name(info ? (__u16)((opcode & 0xff00) | info->base) : opcode, buf);
-}
-
 enum opcode_form opcode_form(__u16 opcode)
 {
 	const struct opcode_info *info = opcode_info(opcode);

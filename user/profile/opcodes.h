@@ -47,8 +47,6 @@ __u16 opcode_of(__u32 version, __u8 byte);
 const struct opcode_info *opcode_info(__u16 opcode);
 /* "LOAD_ATTR_INSTANCE_VALUE", "opcode 3.11:255", or "" for 0; in buf, or a constant. */
 const char *opcode_name(__u16 opcode, char buf[OPCODE_NAME_SIZE]);
-/* The name of the instruction of which it is a form: "LOAD_ATTR". */
-const char *opcode_base_name(__u16 opcode, char buf[OPCODE_NAME_SIZE]);
 /* Its minor version: 15; 0 for an unknown opcode. */
 unsigned opcode_minor(__u16 opcode);
 enum opcode_form opcode_form(__u16 opcode);

@@ -145,16 +145,6 @@ void elf_symbols__place(struct elf_symbols *s, __u64 file_offset, struct elf_pla
 		ret->symbol_start = file_offset - (address - part->symbol_start);
 }
 
-const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *ret_start)
-{
-	struct elf_place place;
-
-	elf_symbols__place(s, file_offset, &place);
-	if (place.name)
-		*ret_start = place.symbol_start;
-	return place.name;
-}
-
 unsigned elf_symbols__source(struct elf_symbols *s, __u64 file_offset, struct source_frame *ret,
 			     bool *ret_is_split)
 {

@@ -41,10 +41,6 @@ struct elf_place {
 void elf_symbols__place(struct elf_symbols *s, __u64 file_offset, struct elf_place *ret)
 	__attribute__((nonnull));
 
-/* The symbol that covers the offset, as in the file, or NULL; valid until free. */
-const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *ret_start)
-	__attribute__((nonnull));
-
 /* Source lines and inlined functions at that offset, as dwarf_source__find(). */
 unsigned elf_symbols__source(struct elf_symbols *s, __u64 file_offset, struct source_frame *ret,
 			     bool *ret_is_split) __attribute__((nonnull));

@@ -284,8 +284,7 @@ static struct native_symbol *symbol_at(struct native *n, const struct mapping *m
 	return symbol;
 }
 
-static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, bool ran,
-				  bool *ret_later)
+struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns, bool *ret_later)
 {
 	const struct mapping *m;
 	struct native_symbol *symbol;
@@ -296,7 +295,7 @@ static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, bool
 	c = cache_slot(n, ip);
 	if (c && c->symbol && c->ip == ip)
 		return c->symbol;
-	m = mapping_at(n, ip, now_ns, ran);
+	m = mapping_at(n, ip, now_ns, true);
 	if (!m)
 		return NULL;
 	symbol = symbol_at(n, m, ip, now_ns, ret_later);
@@ -333,18 +332,6 @@ struct module *native__meet(struct native *n, __u64 ip, __u64 now_ns, __u64 *ret
 		open_file(n, m, now_ns);
 	*ret_offset = ip - m->start + m->offset;
 	return m->module;
-}
-
-struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns, bool *ret_later)
-{
-	return find(n, ip, now_ns, true, ret_later);
-}
-
-struct native_symbol *native__find_caller(struct native *n, __u64 ip, __u64 now_ns)
-{
-	bool later;
-
-	return find(n, ip, now_ns, false, &later);
 }
 
 const struct module *native__place(const struct native *n, __u64 ip, __u64 *ret_offset)

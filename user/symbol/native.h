@@ -48,8 +48,6 @@ struct module *native__module(struct native *n, __u64 ip, __u64 now_ns, bool of_
  * now, since its file cannot be read at this moment; whoever asks again may get it.
  */
 struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns, bool *ret_later);
-/* The same for an address that may be no code. */
-struct native_symbol *native__find_caller(struct native *n, __u64 ip, __u64 now_ns);
 /*
  * For callers that ask for names later. native__place_tag(): the consumer's tag of that address,
  * initially 0; NULL: out of memory. native__meet(): the module and the offset in its file; NULL: in

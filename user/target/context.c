@@ -143,10 +143,3 @@ void context_read_at(int dir, bool alone, struct context *ret, char cgroup_text[
 	cgroup_path(cgroup_text, path, sizeof(path));
 	container_of_cgroup(path, &ret->container);
 }
-
-void context_read(pid_t pid, bool alone, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])
-{
-	cleanup_close int dir = proc_open(pid);
-
-	context_read_at(dir, alone, ret, cgroup_text);
-}

@@ -28,13 +28,10 @@ struct context {
 };
 
 /*
- * Fills *ret; what cannot be read stays empty. cgroup_text, if not NULL, gets the whole file. alone:
- * it is known that its executable is nothing but an interpreter; otherwise the name tells.
+ * Fills *ret from dir, /proc/PID (proc.h); what cannot be read stays empty. cgroup_text, if not NULL,
+ * gets the whole file. alone: it is known that its executable is nothing but an interpreter;
+ * otherwise the name tells.
  */
-void context_read(pid_t pid, bool alone, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])
-	__attribute__((nonnull(3)));
-
-/* The same relative to /proc/PID (proc.h). */
 void context_read_at(int dir, bool alone, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])
 	__attribute__((nonnull(3)));
 
