@@ -440,6 +440,24 @@ def check_terminal(tap, python):
 # ---- permissions and kernels ----------------------------------------------------------------------
 
 
+def check_memory(tap):
+    """A control group that allows too little memory."""
+    group, limit = "/sys/fs/cgroup/memory/krait-test-%d" % os.getpid(), "memory.limit_in_bytes"
+    if not os.path.isdir(os.path.dirname(group)):
+        group, limit = "/sys/fs/cgroup/krait-test-%d" % os.getpid(), "memory.max"
+    try:
+        os.mkdir(group)
+        with open(os.path.join(group, limit), "w", encoding="ascii") as f:
+            f.write("24M")
+    except OSError as e:
+        return tap.skip("too little memory", "no control group for it: %s" % e)
+    done = subprocess.run(["sh", "-c", 'echo $$ >"$1/cgroup.procs"; exec "$2" record -a -d 200ms -f folded -o /dev/null',
+                           "sh", group, h.KRAIT], capture_output=True, encoding="utf-8", timeout=h.PATIENCE_SECS)
+    os.rmdir(group)
+    return tap.ok(done.returncode == 5 and "krait's control group /krait-test-" in done.stderr and "only 24 MiB" in done.stderr and
+                  "raise that limit" in done.stderr, "too little memory: whose limit, and what to do", done)
+
+
 def shell(line, *arguments):
     return subprocess.run(["sh", "-c", line, "sh", *arguments], capture_output=True,
                           encoding="utf-8", timeout=h.PATIENCE_SECS)
@@ -516,6 +534,7 @@ def main():
     check_targets(tap)
     check_old(tap)
     check_unwritable(tap)
+    check_memory(tap)
     if python:
         for check in (check_full, check_closed_pipe, check_signals, check_killed, check_terminal,
                       check_permissions, check_empty, check_list):

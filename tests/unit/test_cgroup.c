@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "support_folder.h"
 #include "target/cgroup.h"
 #include "target/context.h"
 
@@ -112,6 +113,40 @@ static void a_group_holds_those_below_it_and_no_others(void **state)
 }
 
 /* Hierarchies of both versions, one within the other's folder, as in systemd's "hybrid" mode. */
+static void the_least_limit_of_a_group_and_those_above_counts(void **state)
+{
+	char folder[TEST_FOLDER_MAX], path[128], found[64] = "";
+
+	test_folder_make(folder);
+	for (const char *const *sub =
+		     (const char *const[]){ "memory", "memory/a", "memory/a/b", "v2", NULL };
+	     *sub; sub++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, *sub);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	snprintf(path, sizeof(path), "%s/memory/memory.limit_in_bytes", folder);
+	test_file_put(path, "9223372036854771712\n");
+	snprintf(path, sizeof(path), "%s/memory/a/memory.limit_in_bytes", folder);
+	test_file_put(path, "33554432\n");
+	snprintf(path, sizeof(path), "%s/memory/a/b/memory.limit_in_bytes", folder);
+	test_file_put(path, "67108864\n");
+	assert_int_equal(cgroup_memory_limit("4:memory:/a/b\n3:cpu:/x\n0::/\n", folder, found,
+					     sizeof(found)),
+			 32 << 20);
+	assert_string_equal(found, "/a");
+	assert_int_equal(
+		cgroup_memory_limit("4:memory:/gone\n0::/v2\n", folder, found, sizeof(found)), 0);
+	snprintf(path, sizeof(path), "%s/v2/memory.max", folder);
+	test_file_put(path, "max\n");
+	assert_int_equal(cgroup_memory_limit("0::/v2\n", folder, found, sizeof(found)), 0);
+	test_file_put(path, "16777216\n");
+	assert_int_equal(cgroup_memory_limit("0::/v2/inner\n", folder, found, sizeof(found)),
+			 16 << 20);
+	assert_string_equal(found, "/v2");
+	assert_int_equal(cgroup_memory_limit("nonsense", folder, found, sizeof(found)), 0);
+	test_folder_remove(folder);
+}
+
 static void a_group_is_found_by_what_a_user_calls_it(void **state)
 {
 	char root[] = "/tmp/krait-test-XXXXXX", mounts[64], name[128];
@@ -236,6 +271,7 @@ int main(void)
 		cmocka_unit_test(a_container_is_known_by_the_name_of_its_group),
 		cmocka_unit_test(units_and_pods_have_names),
 		cmocka_unit_test(the_path_that_says_most_counts),
+		cmocka_unit_test(the_least_limit_of_a_group_and_those_above_counts),
 		cmocka_unit_test(a_group_holds_those_below_it_and_no_others),
 		cmocka_unit_test(a_group_is_found_by_what_a_user_calls_it),
 		cmocka_unit_test(status_tells_the_effective_user_and_the_inner_pid),

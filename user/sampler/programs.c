@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/capability.h>
@@ -15,6 +16,7 @@
 #include "sampler/kernel_btf.h"
 #include "sampler/probe.h"
 #include "sampler/sampler.h"
+#include "target/cgroup.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -202,6 +204,30 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 
 /* ---- loading and attaching -------------------------------------------------------------------- */
 
+/* With maps of the usual size, on two CPUs. */
+#define USUAL_MIB 64
+
+/* The kernel charges programs and maps to krait's control group, which may allow less. */
+int programs_no_memory(struct error *err)
+{
+	cleanup_close int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+	char text[16384] = "", group[256] = "";
+	unsigned long long bytes = 0;
+
+	if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
+		bytes = cgroup_memory_limit(text, "/sys/fs/cgroup", group, sizeof(group));
+	if (bytes && bytes >> 20 < 4 * USUAL_MIB)
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL,
+				 "krait's control group %s may use only %llu MiB of memory, too "
+				 "little for krait's BPF programs and maps, which need about %d: "
+				 "raise that limit (MemoryMax=, docker run --memory)",
+				 group, bytes >> 20, USUAL_MIB);
+	return error_set(err, ENOMEM, EXIT_CODE_KERNEL,
+			 "the kernel has no memory for krait's BPF programs and maps, which need "
+			 "about %d MiB: end something else, or choose a smaller --ring-size",
+			 USUAL_MIB);
+}
+
 int programs_load(struct krait_bpf *skel, struct error *err)
 {
 	int result;
@@ -214,6 +240,8 @@ int programs_load(struct krait_bpf *skel, struct error *err)
 			"this kernel's verifier refuses krait's BPF programs: %s (-v shows "
 			"all of it; please report it)",
 			verifier_says);
+	if (result == -ENOMEM)
+		return programs_no_memory(err);
 	if (result == -EPERM || result == -EACCES)
 		return error_set(err, -result, EXIT_CODE_PERMISSION,
 				 "the kernel refuses to load BPF programs: %s (see -v)",

@@ -36,6 +36,9 @@ bool programs_want_clocks(const struct sampler_config *config) __attribute__((no
 int programs_load(struct krait_bpf *skel, struct error *err)
 	__attribute__((warn_unused_result, nonnull));
 
+/* The error if the kernel has no memory for them or their maps. Returns it. */
+int programs_no_memory(struct error *err) __attribute__((nonnull));
+
 /*
  * Process events come from here on; mappings: those, too, if this kernel allows it. Returns 0, or a
  * negative result with *err filled.

@@ -143,8 +143,10 @@ static int prepare(struct sampler *s, struct error *err)
 				 strerror(errno));
 	if (!s->slots || !s->anchors || !s->books || !s->known_files || !s->plain_files ||
 	    prepare_records(s))
-		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot set up the ring buffer: %s",
-				 strerror(errno));
+		return errno == ENOMEM ?
+			       programs_no_memory(err) :
+			       error_set(err, errno, EXIT_CODE_KERNEL,
+					 "cannot set up the ring buffer: %s", strerror(errno));
 	/* Process events come from here on, before anything is tracked, so none is missed. */
 	return programs_attach(s->skel, s->config.native || s->config.tasks, err);
 }

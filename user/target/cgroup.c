@@ -269,3 +269,54 @@ void pod_of_cgroup(const char *path, char *ret, size_t size)
 		name = *end ? end + 1 : end;
 	}
 }
+
+/* Version 1 says this much if there is no limit; PAGE_COUNTER_MAX in the kernel's page_counter.h. */
+#define NO_LIMIT (1ULL << 60)
+
+static unsigned long long limit_in(const char *mount, const char *path, const char *name)
+{
+	unsigned long long bytes = 0;
+	char file[PATH_MAX];
+	FILE *f;
+
+	if (snprintf(file, sizeof(file), "%s%s/%s", mount, path, name) >= (int)sizeof(file))
+		return 0;
+	f = fopen(file, "re");
+	/* "max": none. */
+	if (f && fscanf(f, "%llu", &bytes) != 1)
+		bytes = 0;
+	if (f)
+		fclose(f);
+	return bytes < NO_LIMIT ? bytes : 0;
+}
+
+unsigned long long cgroup_memory_limit(const char *text, const char *mount, char *ret, size_t size)
+{
+	unsigned long long least = 0;
+	const char *line = text, *path;
+	char group[PATH_MAX], folder[PATH_MAX], *slash;
+	size_t len;
+
+	for (; next_path(&text, &path, &len); line = text) {
+		const bool second = !strncmp(line, "0::", 3);
+		const char *controller = memmem(line, (size_t)(path - line), ":memory:", 8);
+
+		if ((!second && !controller) || len >= sizeof(group))
+			continue;
+		snprintf(folder, sizeof(folder), "%s%s", mount, second ? "" : "/memory");
+		snprintf(group, sizeof(group), "%.*s", (int)len, path);
+		do {
+			unsigned long long bytes = limit_in(
+				folder, group, second ? "memory.max" : "memory.limit_in_bytes");
+
+			if (bytes && (!least || bytes < least)) {
+				least = bytes;
+				snprintf(ret, size, "%s", *group ? group : "/");
+			}
+			slash = strrchr(group, '/');
+			if (slash)
+				*slash = '\0';
+		} while (slash);
+	}
+	return least;
+}

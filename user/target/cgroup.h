@@ -51,4 +51,12 @@ void pod_of_cgroup(const char *path, char *ret, size_t size) __attribute__((nonn
 /* The innermost container that the path names. */
 void container_of_cgroup(const char *path, struct container *ret) __attribute__((nonnull));
 
+/*
+ * How many bytes of memory the groups in such a file may use: the least that one of them or of those
+ * above it allows, and which one that is. mount: /sys/fs/cgroup. 0: no limit, or none that can be
+ * read.
+ */
+unsigned long long cgroup_memory_limit(const char *text, const char *mount, char *ret, size_t size)
+	__attribute__((nonnull));
+
 #endif /* KRAIT_TARGET_CGROUP_H */
