@@ -53,6 +53,17 @@ static __always_inline int define_code(struct scratch *s, const struct py_offset
 	return send_code(s);
 }
 
+/* The same as a function that is verified once: few samples need it. */
+__weak __noinline int define_code_apart(__u32 memory, __u32 layout, __u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+
+	if (!s || !off)
+		return 1;
+	return define_code(s, off, &s->frames[masked(index, KRAIT_MAX_FRAMES - 1)]);
+}
+
 /* See fingerprint.h: the loop over the words is verified once. */
 __weak __noinline int contents_add_apart(__u32 memory, __u32 pos, __u32 size)
 {
@@ -170,7 +181,7 @@ static __always_inline void describe_frame(struct scratch *s, struct proc_info *
 	if ((__u32)known == f->fingerprint || ((__u32)known | CODE_DESCRIBED) != f->fingerprint ||
 	    !d->left || !d->bytes)
 		return;
-	if (!define_code(s, off, f))
+	if (!define_code_apart(s->index, proc->layout, d->index - 1))
 		e->known = known | CODE_DESCRIBED;
 }
 
