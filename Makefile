@@ -469,6 +469,29 @@ check-dist: dist ## build the tarball without clang on Debian 12, 13 and sid
 	@scripts/install-deps pythons
 	@O=$(O) scripts/check-packages dist
 
+deb: dist ## krait_VERSION_ARCH.deb for the Debian that runs here, in build/deb; needs debhelper
+	@O=$(O) scripts/deb
+
+SUITES ?= bookworm trixie sid
+
+check-deb: dist ## packages of Debian 12, 13 and sid, built there; installs, upgrades, purges them
+	@scripts/install-deps pythons
+	@O=$(O) scripts/deb $(SUITES)
+	@O=$(O) SUITES='$(SUITES)' scripts/check-packages deb
+
+# Debian's rpmbuild knows no package that is installed, and has no tools for debug packages.
+RPM_FLAGS := $(if $(wildcard /etc/debian_version),--nodeps --define 'debug_package %{nil}' --define '_docdir /usr/share/doc')
+
+rpm: dist ## krait-VERSION.rpm of deploy/rpm/krait.spec, in build/rpm; needs rpmbuild
+	@rm -rf $(O)/rpm && mkdir -p $(O)/rpm/SOURCES
+	@cp krait-$(VERSION).tar.gz $(O)/rpm/SOURCES
+	@rpmbuild -bb --quiet $(RPM_FLAGS) --define '_topdir $(abspath $(O))/rpm' --define 'krait_version $(VERSION)' \
+		deploy/rpm/krait.spec >$(O)/rpm/log 2>&1 || { tail -n 20 $(O)/rpm/log >&2; exit 1; }
+	@echo "krait: rpm: wrote $$(echo $(O)/rpm/RPMS/*/*.rpm)"
+
+check-rpm: rpm ## the same, installed into a folder, upgraded and erased
+	@O=$(O) scripts/check-packages rpm
+
 static: ## build-static/dist/krait: one file for every Linux from 5.10; root, and Debian's archive
 	@scripts/static
 
@@ -503,4 +526,4 @@ help: ## this text
 -include $(O)/small/room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 .PHONY: all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
-	coverage lint format compile_commands.json build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages install uninstall dist check-dist static check-static wheel check-wheel image check-image clean help
+	coverage lint format compile_commands.json build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages install uninstall dist check-dist deb check-deb rpm check-rpm static check-static wheel check-wheel image check-image clean help

@@ -73,7 +73,7 @@ def check_unit(tap, unit, folder):
     if not shutil.which("systemd-analyze"):
         tap.skip("unit", "no systemd-analyze")
         return
-    done = subprocess.run(["systemd-analyze", "verify", path], capture_output=True, encoding="utf-8", check=False)
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", path], capture_output=True, encoding="utf-8", check=False)
     said = [line for line in done.stderr.splitlines() if "krait-agent" in line]
     tap.ok(done.returncode == 0 and not said, "unit: systemd has nothing to say", done.stderr)
     done = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=%d" % EXPOSURE_MOST, path],
