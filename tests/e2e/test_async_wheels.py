@@ -116,6 +116,7 @@ def main():
         tap.skip("asyncio's relatives", why)
     else:
         check_tasks(tap, "uvloop")
+        check_tasks(tap, "uvloop-eager")
         check_tasks(tap, "anyio")
         check_own(tap, "trio", r"^unrolled_run \(_run.py\)")
         check_own(tap, "anyio-trio", r"^unrolled_run \(_run.py\)")

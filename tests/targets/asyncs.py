@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""usage: asyncs.py uvloop|anyio|anyio-trio|trio|gevent SECONDS: the same chain, main > boss > work > leaf, by what the library
-has for it, with others that wait; leaf burns CPU. Prints READY when all run, and gevent LOOK, where it rests then."""
+"""usage: asyncs.py uvloop|uvloop-eager|anyio|anyio-trio|trio|gevent SECONDS: the same chain, main > boss > work > leaf, by
+what the library has for it, with others that wait; leaf burns CPU. Prints READY when all run, and gevent LOOK, where it
+rests then."""
 import sys
 import time
 
@@ -12,7 +13,7 @@ def leaf():
         pass
 
 
-def by_asyncio(runner):
+def by_asyncio(runner, eager=False):
     import asyncio
 
     async def wait():
@@ -23,10 +24,14 @@ def by_asyncio(runner):
         await asyncio.sleep(0)
 
     async def boss(end):
+        # With eager tasks: from here on it runs in the loop, and creates them there.
+        await asyncio.sleep(0)
         while time.monotonic() < end:
             await asyncio.create_task(work())
 
     async def main():
+        if eager:
+            asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
         idle = [asyncio.create_task(wait()) for _ in range(5)]
         await asyncio.sleep(0)
         print("READY", flush=True)
@@ -106,9 +111,9 @@ def by_gevent():
 
 
 SECONDS = float(sys.argv[2])
-if sys.argv[1] == "uvloop":
+if sys.argv[1] in ("uvloop", "uvloop-eager"):
     import uvloop
-    by_asyncio(uvloop.run)
+    by_asyncio(uvloop.run, sys.argv[1] == "uvloop-eager")
 elif sys.argv[1].startswith("anyio"):
     by_anyio("trio" if sys.argv[1].endswith("trio") else "asyncio")
 else:
