@@ -200,8 +200,8 @@ def check_one_run(tap, python):
     shutil.rmtree(folder)
 
 
-def get(port, path, token=None):
-    request = urllib.request.Request("http://127.0.0.1:%d%s" % (port, path))
+def get(port, path, token=None, method="GET"):
+    request = urllib.request.Request("http://127.0.0.1:%d%s" % (port, path), method=method)
     if token:
         request.add_header("Authorization", "Bearer " + token)
     try:
@@ -261,9 +261,11 @@ def check_budget(tap, python):
             tap.equal(get(port, "/debug/pprof/profile?seconds=1")[0], 401, "profiles need the token")
             status, profile = get(port, "/debug/pprof/profile?seconds=1", "let-me-in")
             tap.ok(status == 200 and profile[:2] == b"\x1f\x8b", "who has it gets one", status, profile[:80])
-            tap.equal(get(port, "/burst?seconds=1&rate=2000", "let-me-in")[0], 400, "a burst has its bounds")
-            tap.equal(get(port, "/burst?seconds=1&rate=499")[0], 401, "and needs the token")
-            tap.equal(get(port, "/burst?seconds=1&rate=499", "let-me-in"), (200, b"499 Hz for 1 s\n"), "there is a burst")
+            tap.equal(get(port, "/burst?seconds=1&rate=2000", "let-me-in", "POST")[0], 400, "a burst has its bounds")
+            tap.equal(get(port, "/burst?seconds=1&rate=499", method="POST")[0], 401, "and needs the token")
+            tap.equal([get(port, "/burst?seconds=1&rate=499", "let-me-in")[0], get(port, "/metrics", method="POST")[0]], [405, 405],
+                      "and POST, which nothing else takes")
+            tap.equal(get(port, "/burst?seconds=1&rate=499", "let-me-in", "POST"), (200, b"499 Hz for 1 s\n"), "there is a burst")
             lower = wait_for(lambda: is_lower(*get(port, "/metrics")))
             metrics = get(port, "/metrics")[1].decode()
             tap.ok(lower, "beyond its budget it does less", metrics[:2000])

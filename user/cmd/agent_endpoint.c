@@ -148,7 +148,11 @@ int agent_endpoint_open(struct agent_endpoint *e, const struct agent_options *op
 		  .ask = true,
 		  .token = true,
 		  .timeout_ms = PULL_TIMEOUT_MS },
-		{ .path = BURST_PATH, .ask = true, .token = true, .timeout_ms = 10000 },
+		{ .path = BURST_PATH,
+		  .ask = true,
+		  .token = true,
+		  .post = true,
+		  .timeout_ms = 10000 },
 	};
 	const struct server_config server = {
 		.listen = options->listen,

@@ -26,8 +26,9 @@ static struct MHD_Response *make_response(const struct httpd_library *h, void *d
 	return r;
 }
 
-enum MHD_Result response_send(const struct httpd_library *h, struct MHD_Connection *c,
-			      unsigned status, const char *text)
+/* allow: the methods, for a request with another one; otherwise NULL. */
+static enum MHD_Result send_text(const struct httpd_library *h, struct MHD_Connection *c,
+				 unsigned status, const char *text, const char *allow)
 {
 	char *copy = strdup(text);
 	struct MHD_Response *r =
@@ -38,11 +39,26 @@ enum MHD_Result response_send(const struct httpd_library *h, struct MHD_Connecti
 		return MHD_NO;
 	if (status == MHD_HTTP_UNAUTHORIZED)
 		h->add_response_header(r, "WWW-Authenticate", "Basic realm=\"krait\"");
-	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		h->add_response_header(r, "Allow", "GET, HEAD");
+	if (allow)
+		h->add_response_header(r, "Allow", allow);
 	result = h->queue_response(c, status, r);
 	h->destroy_response(r);
 	return result;
+}
+
+enum MHD_Result response_send(const struct httpd_library *h, struct MHD_Connection *c,
+			      unsigned status, const char *text)
+{
+	return send_text(h, c, status, text, NULL);
+}
+
+enum MHD_Result response_refuse_method(const struct httpd_library *h, struct MHD_Connection *c,
+				       bool post)
+{
+	return send_text(h, c, MHD_HTTP_METHOD_NOT_ALLOWED,
+			 post ? "this changes what krait does: only POST is answered\n" :
+				"only GET and HEAD are answered\n",
+			 post ? "POST" : "GET, HEAD");
 }
 
 struct MHD_Response *response_of_file(const struct httpd_library *h, int fd, size_t len,

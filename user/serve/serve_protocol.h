@@ -14,7 +14,7 @@
 struct serve_route {
 	char path[SERVER_PATH_MAX];
 	__u32 timeout_ms;
-	bool ask, token;
+	bool ask, token, post;
 };
 
 struct serve_setup {

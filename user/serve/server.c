@@ -164,6 +164,7 @@ static int take_config(struct server *s, const struct server_config *config, str
 		snprintf(r->path, sizeof(r->path), "%s", config->routes[i].path);
 		r->ask = config->routes[i].ask;
 		r->token = config->routes[i].token;
+		r->post = config->routes[i].post;
 		r->timeout_ms = config->routes[i].timeout_ms;
 		s->setup.route_cnt++;
 	}

@@ -34,6 +34,7 @@ struct server_route {
 	const char *path; /* "/metrics" */
 	bool ask; /* krait answers; else it serves the last server__publish() */
 	bool token; /* required */
+	bool post; /* changes something: only POST asks for it, no link, picture or crawler */
 	/*
 	 * For a question: after this 504; 0: 60 s. For a text: an older one gives 503, because
 	 * krait hangs; 0: never.

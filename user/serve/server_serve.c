@@ -259,6 +259,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
 	struct listener *l = ctx;
 	struct serve_worker *w = l->worker;
 	struct visit *v = *req_ctx;
+	bool post = false;
 
 	if (!v)
 		return MHD_NO;
@@ -277,9 +278,11 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
 		return answer_visit(w, v, c);
 	if (!may_call(l, v->place ? v->place->caller : 0))
 		return MHD_NO; /* ends the connection */
-	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-		return response_send(&w->httpd, c, MHD_HTTP_METHOD_NOT_ALLOWED,
-				     "only GET and HEAD are answered\n");
+	for (unsigned i = 0; i < w->setup.route_cnt; i++)
+		post |= w->setup.routes[i].post && !strcmp(url, w->setup.routes[i].path);
+	if (post ? strcmp(method, "POST") != 0 :
+		   strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+		return response_refuse_method(&w->httpd, c, post);
 	if (v->too_long)
 		return response_send(&w->httpd, c, MHD_HTTP_URI_TOO_LONG,
 				     "the query is too long\n");
