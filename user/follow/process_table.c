@@ -97,7 +97,6 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 	p->symbolizer = NULL;
 	p->probed = NULL;
 	p->own = NULL;
-	p->main_interp_addr = 0;
 	p->parent_pid = 0;
 	p->state = PROCESS_PENDING;
 	p->attempts = 0;
@@ -189,10 +188,8 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 		return -ENOMEM;
 	symbolizer__bound_looks(p->symbolizer, PROCESS_LOOKS_AT_ONCE, PROCESS_LOOKS_PER_SEC,
 				&ps->names[p->owner % OWNER_CNT]);
-	if (parent) {
+	if (parent)
 		symbolizer__inherit(p->symbolizer, parent->symbolizer, NULL);
-		p->main_interp_addr = parent->main_interp_addr;
-	}
 	open_space(ps, p, parent);
 	tables_begin(ps, p, parent);
 	greenlet_watch_begin(ps, p, parent);
@@ -209,7 +206,7 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 	log_debug("processes", "%d is CPython %u.%u (%s)", p->pid, p->info.offsets.version >> 24,
 		  (p->info.offsets.version >> 16) & 255, p->info.file);
 	if (ps->opened)
-		ps->opened(ps->opened_ctx, p);
+		ps->opened(ps->opened_ctx, p, parent);
 	return 0;
 }
 

@@ -54,7 +54,7 @@ struct processes {
 	struct name_share names[OWNER_CNT]; /* by owner; looks are unlimited for root */
 	process_gone_fn gone;
 	void *gone_ctx;
-	process_gone_fn opened;
+	process_opened_fn opened;
 	void *opened_ctx;
 	thread_gone_fn renamed;
 	void *renamed_ctx;

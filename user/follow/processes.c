@@ -281,7 +281,7 @@ void processes__on_gone(struct processes *ps, process_gone_fn fn, void *ctx)
 	ps->gone_ctx = ctx;
 }
 
-void processes__on_opened(struct processes *ps, process_gone_fn fn, void *ctx)
+void processes__on_opened(struct processes *ps, process_opened_fn fn, void *ctx)
 {
 	ps->opened = fn;
 	ps->opened_ctx = ctx;

@@ -92,7 +92,6 @@ struct process {
 	struct process_own *own;
 	struct unwound *unwound; /* what the unwinder keeps for it, until it goes; NULL: nothing */
 	__u32 image; /* unique for each image in the recording; a fork has its own */
-	__u64 main_interp_addr; /* its oldest interpreter; 0 unknown (interpreters.h) */
 	struct tables tables; /* that it publishes besides its runtime */
 	struct greenlet_watch greenlets; /* where they are */
 	struct name_watch names; /* of its threads */
@@ -225,8 +224,12 @@ void processes__on_gone(struct processes *ps, process_gone_fn fn, void *ctx);
 /* Called when the program has named a thread, or given it another name: thread->given. */
 void processes__on_renamed(struct processes *ps, thread_gone_fn fn, void *ctx);
 
-/* Called when a process becomes tracked, before its first sample is seen. */
-void processes__on_opened(struct processes *ps, process_gone_fn fn, void *ctx);
+/*
+ * Called when a process becomes tracked, before its first sample is seen. parent: of a fork, the
+ * process whose memory it has; or NULL.
+ */
+typedef void (*process_opened_fn)(void *ctx, struct process *process, const struct process *parent);
+void processes__on_opened(struct processes *ps, process_opened_fn fn, void *ctx);
 
 /* Processes currently followed, Python or not. */
 unsigned processes__followed_cnt(const struct processes *ps);

@@ -167,10 +167,12 @@ static int give_up_rights(const struct session *s, struct error *err)
 			0;
 }
 
-static void on_process_opened(void *ctx, struct process *process)
+static void on_process_opened(void *ctx, struct process *process, const struct process *parent)
 {
 	struct session *s = ctx;
 
+	if (parent && parent->own)
+		process->own->main_interp_addr = parent->own->main_interp_addr;
 	if (s->unwinding)
 		unwinding__update(s->unwinding, process, clock_monotonic_ns());
 	admission_offer(s->anchors, process);

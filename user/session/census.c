@@ -7,6 +7,7 @@
 #include "abi.h"
 #include "follow/processes.h"
 #include "session/collector.h"
+#include "session/own.h"
 #include "session/task_chains.h"
 #include "session/whose.h"
 #include "target/probe_tasks.h"
@@ -76,8 +77,8 @@ static __u64 main_interp(const struct process *p)
 	struct thread_list_entry list[64];
 	__u32 cnt = 0;
 
-	if (p->main_interp_addr)
-		return p->main_interp_addr;
+	if (p->own->main_interp_addr)
+		return p->own->main_interp_addr;
 	thread_list_read(&walk, list, sizeof(list) / sizeof(list[0]), &cnt);
 	while (cnt-- > 0)
 		if (!list[cnt].interp_id)

@@ -97,7 +97,7 @@ static bool look(struct process *p, const struct record_sample *record)
 							 record->thread_ptr);
 
 	if (kind == INTERPRETER_OLDEST)
-		p->main_interp_addr = record->interp_addr;
+		p->own->main_interp_addr = record->interp_addr;
 	return kind == INTERPRETER_ENTERED;
 }
 
@@ -105,7 +105,7 @@ bool interpreters_has_callers(struct thread *t, const struct record_sample *reco
 {
 	struct process *p = t->process;
 
-	if (!record->interp_addr || record->interp_addr == p->main_interp_addr || !p->probed)
+	if (!record->interp_addr || record->interp_addr == p->own->main_interp_addr || !p->probed)
 		return false;
 	if (record->interp_addr == t->own->interp_addr)
 		return t->own->has_callers;

@@ -33,7 +33,8 @@ struct process_own {
 	/* native_part.c */
 	bool unevaluated; /* as join_input.unevaluated */
 	/* interpreters.c */
-	__u32 interp_looks; /* at other interpreters than the oldest */
+	__u64 main_interp_addr; /* its oldest interpreter; 0: unknown. A fork's is its parent's */
+	__u32 interp_looks; /* at other interpreters */
 	/* counting.c */
 	__u32 gil_cnt, gil_cap;
 	__u64 *gils; /* addresses of its interpreters' GILs */
