@@ -8,10 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "export/export_destination.h"
 #include "export/export_protocol.h"
 #include "export/export_queue.h"
-#include "export/export_totals.h"
 #include "export/setup.h"
 #include "export/spool_place.h"
 #include "util/cleanup.h"
@@ -22,6 +20,122 @@
 #include "util/resident.h"
 #include "worker/channel.h"
 #include "worker/worker.h"
+
+/* ---- export destination ------------------------------------------------------------------------ */
+
+/*
+ * A copy of a destination's configuration that owns its texts, so that it
+ * outlives the options it came from.
+ */
+
+static char *copy_text(const char *text, bool *failed)
+{
+	char *copy = text ? strdup(text) : NULL;
+
+	*failed |= text && !copy;
+	return copy;
+}
+
+/* *failed is set if memory ran out; the result can be freed all the same. */
+static void export_destination_copy(struct exporter_destination *to,
+				    const struct exporter_destination *from, bool *failed)
+{
+	char **headers = calloc(from->header_cnt + 1, sizeof(*headers));
+
+	*to = *from;
+	to->url = copy_text(from->url, failed);
+	to->token_file = copy_text(from->token_file, failed);
+	to->ca_file = copy_text(from->ca_file, failed);
+	to->cert_file = copy_text(from->cert_file, failed);
+	to->key_file = copy_text(from->key_file, failed);
+	to->proxy = copy_text(from->proxy, failed);
+	*failed |= !headers;
+	for (unsigned i = 0; headers && i < from->header_cnt; i++)
+		headers[i] = copy_text(from->headers[i], failed);
+	to->headers = (const char *const *)headers;
+}
+
+/* All zero: does nothing. */
+static void export_destination_free(struct exporter_destination *d)
+{
+	const char *const texts[] = { d->url,	    d->token_file, d->ca_file,
+				      d->cert_file, d->key_file,   d->proxy };
+
+	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		free((void *)texts[i]);
+	for (unsigned i = 0; d->headers && i < d->header_cnt; i++)
+		free((void *)d->headers[i]);
+	free((void *)d->headers);
+}
+
+/* ---- export totals ----------------------------------------------------------------------------- */
+
+/*
+ * Adds up what successive workers have counted.
+ */
+
+static void add_counts(struct exporter_destination_stats *total,
+		       const struct exporter_destination_stats *d)
+{
+	total->delivered += d->delivered;
+	total->delivered_samples += d->delivered_samples;
+	total->delivered_bytes += d->delivered_bytes;
+	total->rejected += d->rejected;
+	total->rejected_samples += d->rejected_samples;
+	total->partial_rejected += d->partial_rejected;
+	total->dropped += d->dropped;
+	total->dropped_samples += d->dropped_samples;
+	total->tries += d->tries;
+	total->failed_tries += d->failed_tries;
+	if (d->last_success_unix_ns)
+		total->last_success_unix_ns = d->last_success_unix_ns;
+}
+
+/* Takes a destination's current state. */
+static void take_state(struct exporter_destination_stats *ret,
+		       const struct exporter_destination_stats *d)
+{
+	ret->pending = d->pending;
+	ret->pending_samples = d->pending_samples;
+	ret->pending_bytes = d->pending_bytes;
+	ret->in_memory = d->in_memory;
+	ret->in_memory_samples = d->in_memory_samples;
+	ret->oldest_pending_unix_ns = d->oldest_pending_unix_ns;
+	ret->wait_ms = d->wait_ms;
+	ret->last_status = d->last_status;
+	memcpy(ret->last_error, d->last_error, sizeof(ret->last_error));
+	ret->last_error[sizeof(ret->last_error) - 1] = '\0';
+}
+
+/* Adds what only grows; takes states from last, except its counts of losses. */
+static void export_totals_add(struct exporter_stats *total, const struct exporter_stats *last)
+{
+	total->spool_torn += last->spool_torn;
+	total->spool_spoilt += last->spool_spoilt;
+	total->spool_errors += last->spool_errors;
+	total->worker_cpu_ns += last->worker_cpu_ns;
+	if (last->destination_cnt) {
+		total->spool_bytes = last->spool_bytes;
+		total->spool_memory_bytes = last->spool_memory_bytes;
+		total->spool_disk_full = last->spool_disk_full;
+	}
+	for (unsigned i = 0; i < last->destination_cnt; i++) {
+		add_counts(&total->destinations[i], &last->destinations[i]);
+		take_state(&total->destinations[i], &last->destinations[i]);
+	}
+	if (last->destination_cnt > total->destination_cnt)
+		total->destination_cnt = last->destination_cnt;
+}
+
+/* Merges the worker's reports into stats that krait has counted. */
+static void export_totals_merge(struct exporter_stats *ret, const struct exporter_stats *before,
+				const struct exporter_stats *said)
+{
+	export_totals_add(ret, before);
+	export_totals_add(ret, said);
+}
+
+/* ---- exporter ---------------------------------------------------------------------------------- */
 
 #define MODULE "export"
 /* How long to wait for a worker to report that libcurl is missing. */

@@ -4,15 +4,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <uthash.h>
 
 #include "dso/dso_files.h"
 #include "dso/dso_reader.h"
 #include "emit/emitter.h"
 #include "keep/merge_notes.h"
-#include "keep/merge_processes.h"
 #include "keep/merge_python.h"
 #include "perfdata/announce.h"
 #include "perfdata/perf_reader.h"
@@ -20,10 +23,123 @@
 #include "proc/mapping.h"
 #include "profile/accounts.h"
 #include "profile/dict.h"
+#include "profile/strtab.h"
 #include "util/cleanup.h"
 #include "util/error.h"
 #include "util/log.h"
 #include "util/vec.h"
+
+/* ---- merge processes --------------------------------------------------------------------------- */
+
+/*
+ * What readers of a merged capture already know: about processes, from the
+ * capture being added; about the kernel, from all.
+ */
+
+struct merge_process;
+
+/* All zero: nothing. */
+struct merge_processes {
+	struct merge_process *list; /* sorted by pid */
+	struct strtab kernel; /* mappings, as texts */
+};
+
+/*
+ * A machine has at most 4 million at once; beyond this limit processes are announced again and
+ * again.
+ */
+#define PROCESSES_MAX (1U << 20)
+
+struct merge_process {
+	int pid;
+	bool named;
+	unsigned libraries;
+	UT_hash_handle hh;
+};
+
+/* The next capture begins. */
+static void merge_processes_clear(struct merge_processes *ps)
+{
+	struct merge_process *p, *next;
+
+	HASH_ITER(hh, ps->list, p, next) {
+		HASH_DEL(ps->list, p);
+		free(p);
+	}
+}
+
+static void merge_processes_free(struct merge_processes *ps)
+{
+	merge_processes_clear(ps);
+	strtab_free(&ps->kernel);
+	ps->kernel = (struct strtab){ 0 };
+}
+
+static struct merge_process *get(struct merge_processes *ps, int pid)
+{
+	struct merge_process *p;
+
+	HASH_FIND_INT(ps->list, &pid, p);
+	if (p)
+		return p;
+	if (HASH_COUNT(ps->list) >= PROCESSES_MAX)
+		merge_processes_clear(ps);
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	HASH_ADD_INT(ps->list, pid, p);
+	return p;
+}
+
+/*
+ * The process has a name. again: a new image, by exec. Returns 1: it was unknown in this capture;
+ * 0; -ENOMEM.
+ */
+static int merge_processes_begin(struct merge_processes *ps, int pid, bool again)
+{
+	struct merge_process *p = get(ps, pid);
+	bool is_new;
+
+	if (!p)
+		return -ENOMEM;
+	is_new = !p->named;
+	p->named = true;
+	if (is_new || again)
+		p->libraries = 0;
+	return is_new;
+}
+
+/*
+ * How many of krait's libraries it has; the caller updates it. Valid until the next call. NULL: out
+ * of memory.
+ */
+static unsigned *merge_processes_libraries(struct merge_processes *ps, int pid)
+{
+	struct merge_process *p = get(ps, pid);
+
+	return p ? &p->libraries : NULL;
+}
+
+/* Is this mapping of the kernel new to readers? */
+static bool merge_processes_is_new_kernel(struct merge_processes *ps,
+					  const struct perf_read *mapping)
+{
+	char text[PERF_READER_TEXT];
+	int len = snprintf(text, sizeof(text), "%llx %llx %s", mapping->start, mapping->size,
+			   mapping->text);
+
+	if (len < 0 || len >= (int)sizeof(text))
+		return false;
+	if (!ps->kernel.texts && strtab_init(&ps->kernel))
+		return true;
+	if (strtab_find(&ps->kernel, text, (size_t)len))
+		return false;
+	strtab_add(&ps->kernel, text, (size_t)len, 0);
+	return true;
+}
+
+/* ---- merge ------------------------------------------------------------------------------------- */
 
 /* krait's own layout of a sample: header, id, then ip (perf_writer.c). */
 #define SAMPLE_IP_OFFSET 16U

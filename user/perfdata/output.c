@@ -12,22 +12,81 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dso/dso_files.h"
-#include "perfdata/kernel_maps.h"
 #include "dso/kernel_names.h"
+#include "perfdata/announce.h"
 #include "perfdata/format.h"
-#include "perfmap/perf_map.h"
+#include "perfdata/kernel_maps.h"
 #include "perfdata/perf_writer.h"
 #include "perfdata/write_chain.h"
-#include "perfdata/write_waits.h"
-#include "perfdata/announce.h"
+#include "perfmap/perf_map.h"
 #include "profile/identities.h"
+#include "profile/profile.h"
+#include "profile/states.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/log.h"
+
+/* ---- write waits ------------------------------------------------------------------------------- */
+
+/*
+ * Writes the two switches around each sample of a wait, as perf does with
+ * --switch-events: out when it began, in when it ended.
+ *
+ * Only sampled waits get switches, not all. A wait may have two samples (what it waited for, and
+ * waiting for a free CPU) but is one pair of switches. Whether a second sample follows is known
+ * only when the next sample comes, so the switch in is written then, or at the end.
+ *
+ * Must hold: between a switch out and the switch in of its thread no other record of that thread is
+ * written than the samples of that wait.
+ */
+
+/* All zero: nothing pending. */
+struct write_waits {
+	struct perf_stamp in; /* the switch still to be written */
+	bool open;
+};
+
+/* Call after the last sample. */
+static int write_waits_end(struct write_waits *ww, struct perf_writer *w)
+{
+	if (!ww->open)
+		return 0;
+	ww->open = false;
+	return perf_writer__switch(w, &ww->in, false, false);
+}
+
+/* Is it the second part of the wait whose first part was written last? */
+static bool is_continued(const struct write_waits *ww, const struct profile_sample *s)
+{
+	return ww->open && s->from_ns && s->tid == ww->in.tid && s->pid == ww->in.pid &&
+	       s->from_ns == ww->in.time_ns;
+}
+
+/* Call before each sample is written. Returns 0 or -errno. */
+static int write_waits_before(struct write_waits *ww, struct perf_writer *w,
+			      const struct profile_sample *s)
+{
+	struct perf_stamp out = { s->pid, s->tid, s->cpu, s->from_ns, 0, 0 };
+	int err = 0;
+
+	if (!is_continued(ww, s)) {
+		err = write_waits_end(ww, w);
+		if (!err && s->from_ns)
+			err = perf_writer__switch(w, &out, true,
+						  state_of(s->state) == STATE_RUNNABLE);
+	}
+	ww->in = out;
+	ww->in.time_ns = s->time_ns;
+	ww->open = s->from_ns != 0;
+	return err;
+}
+
+/* ---- output ------------------------------------------------------------------------------------ */
 
 /* Frames of a stack that perf report and perf script show by default. */
 #define PERF_MAX_STACK 127

@@ -10,7 +10,7 @@
  * Whose the file on disk is pays for its number and its rows. For root's files, and until somebody has opened it, the owner
  * of the processes that map it does, or root if they have several owners, as long as it has no more than its reserve; beyond
  * that the first one. So whoever maps many files takes no numbers from others (util/quota.h), and has his own rows dropped
- * (unwind/row_shares.h); two who map copies together do not make root pay for them.
+ * (unwind/tables.c); two who map copies together do not make root pay for them.
  *
  * Must hold: while a number is held it stands for one module; when it passes to another module its
  * rows are gone.

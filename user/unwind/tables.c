@@ -2,12 +2,46 @@
 #include "unwind/tables.h"
 
 #include <errno.h>
+#include <linux/types.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "share.h"
 #include "unwind/pieces.h"
-#include "unwind/row_shares.h"
 #include "util/quota.h"
+
+/* ---- row shares -------------------------------------------------------------------------------- */
+
+/*
+ * Whose rows must go where there is no room for more (tables.h).
+ *
+ * Rows can be read again, so nobody is refused for what others have: an owner takes from whoever has most, until he has
+ * as much himself; from then on he takes his own. So if everybody wants more than there is, each gets an equal part, and
+ * who wants less than that loses nothing. Owners are buckets of host uids (bpf/share.h); a user with many of them has
+ * as many parts.
+ *
+ * Must hold: an owner loses rows to others only while he has more than they; root only what it has beyond its reserve.
+ */
+
+/* Initially all 0. */
+struct row_shares {
+	__u64 held[OWNER_CNT]; /* words */
+	__u64 root_reserve;
+};
+
+/* May a file of that owner, of so many words, go, so that another one, or the same, gets so many more? */
+static inline bool row_shares_may_take(const struct row_shares *s, unsigned from, __u64 file_words,
+				       unsigned to, __u64 words)
+{
+	if (from == to)
+		return true;
+	if (from == OWNER_ROOT && s->held[from] < s->root_reserve + file_words)
+		return false;
+	return s->held[from] > s->held[to] + words;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------ */
 
 /* Pages of a file whose rows are stored together: a piece of memory has at most this many words. */
 #define RUN_WORDS (UNWIND_SLAB_WORDS / 8)

@@ -4,7 +4,7 @@
  * processes.
  *
  * The memory is in the kernel's maps, or, in tests, anywhere. All processes that map a file share
- * its rows. At the limit a file loses its rows: of the owner who has most of the room (row_shares.h) the
+ * its rows. At the limit a file loses its rows: of the owner who has most of the room (tables.c) the
  * one whose rows were least recently used. Its number stays, and `wanted` says when a walk misses them
  * again. Mappings are never dropped; they are refused to whoever has too many (util/quota.h).
  *
