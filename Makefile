@@ -202,7 +202,7 @@ $(O)/gen/terminfo.h:
 	$(Q){ printf '#define TERMINFO_LINUX "%s"\n' "$$(infocmp -q -Q2 linux | tr -d '\n')"; \
 		printf '#define TERMINFO_XTERM "%s"\n' "$$(infocmp -q -Q2 xterm-256color | tr -d '\n')"; } > $@
 endif
-$(O)/user/inject/place_files.o: user/inject/wrapper.py
+$(O)/user/inject/place.o: user/inject/wrapper.py
 $(TEST_OBJ): private DEFINES += $(TEST_CFLAGS)
 $(TEST_OBJ): | $(PROTO_HDR)
 $(filter $(O)/tests/bpf/%,$(TEST_OBJ)): | $(TWIN_SKEL) $(SKEL)
@@ -262,7 +262,7 @@ BUILD = $(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 # Sources that no unit test needs: builds for unit tests only omit them. If a test comes to need one, linking fails.
 NO_UNIT = $(wildcard user/doctor/*.c user/look/*.c $(patsubst %,user/cmd/%.c,agent agent_endpoint agent_outputs agent_snapshot \
 	annotate clean convert doctor dump dump_core dump_options dump_print dump_tasks exec exec_options exec_print input list \
-	list_print pager record_report script snapshot_time top top_options top_write version))
+	list_print pager record_report script top top_options top_write version))
 # AddressSanitizer sees, too, what null and object-size would report, and these two take a tenth of the build's time.
 # Building at -Og takes three quarters of the time of -O1 (-O2: twice), and tests run as fast. Tests
 # themselves take longer to compile optimised than they would save.

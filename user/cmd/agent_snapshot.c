@@ -4,10 +4,15 @@
  * this host. It only reads the folder; a running agent first closes its newest capture, so that
  * nothing is missing.
  */
+#include "cmd/agent_snapshot.h"
+
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -16,10 +21,8 @@
 #include <unistd.h>
 
 #include "cmd/agent_memory_options.h"
-#include "cmd/agent_snapshot.h"
 #include "cmd/arguments.h"
 #include "cmd/printed.h"
-#include "cmd/snapshot_time.h"
 #include "emit/emitter.h"
 #include "keep/merge.h"
 #include "keep/slices.h"
@@ -30,6 +33,97 @@
 #include "util/output_file.h"
 #include "util/stream.h"
 #include "util/units.h"
+
+/* ---- snapshot time ----------------------------------------------------------------------------- */
+
+/*
+ * Points in time as people type them.
+ *
+ * 	-10m                     ten minutes ago
+ * 	14:30, 14:30:05          today; yesterday, if that is still to come
+ * 	2026-11-23T14:30:00      in this machine's time zone; also with a blank instead of T
+ * 	2026-11-23T14:30:00Z     UTC
+ */
+
+#define DAY 86400
+
+static int parse_ago(__s64 *ret, const char *text, __s64 now)
+{
+	__u64 ns;
+
+	if (parse_duration(text, &ns))
+		return -EINVAL;
+	*ret = now * 1000 - (__s64)(ns / 1000000);
+	return 0;
+}
+
+/* Tells whether the format matches the whole text. */
+static bool fits(const char *text, const char *format, struct tm *ret)
+{
+	const char *end = strptime(text, format, ret);
+
+	return end && !*end;
+}
+
+static int parse_clock(__s64 *ret, const char *text, __s64 now)
+{
+	time_t seconds = (time_t)now;
+	struct tm tm;
+
+	if (!localtime_r(&seconds, &tm))
+		return -EINVAL;
+	tm.tm_sec = 0;
+	if (!fits(text, "%H:%M", &tm) && !fits(text, "%H:%M:%S", &tm))
+		return -EINVAL;
+	tm.tm_isdst = -1;
+	seconds = mktime(&tm);
+	if (seconds > now) {
+		tm.tm_mday--;
+		tm.tm_isdst = -1;
+		seconds = mktime(&tm);
+	}
+	*ret = (__s64)seconds * 1000;
+	return 0;
+}
+
+/* *ret: milliseconds since 1970; now: seconds. Returns 0 or -EINVAL. */
+static int snapshot_time_parse(__s64 *ret, const char *text, __s64 now)
+{
+	static const char *const formats[] = { "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S",
+					       "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M" };
+	struct tm tm = { .tm_isdst = -1 };
+
+	if (text[0] == '-')
+		return parse_ago(ret, text + 1, now);
+	if (!parse_clock(ret, text, now))
+		return 0;
+	tm = (struct tm){ 0 };
+	if (fits(text, "%Y-%m-%dT%H:%M:%SZ", &tm)) {
+		*ret = (__s64)timegm(&tm) * 1000;
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		tm = (struct tm){ .tm_isdst = -1 };
+		if (!fits(text, formats[i], &tm))
+			continue;
+		tm.tm_isdst = -1;
+		*ret = (__s64)mktime(&tm) * 1000;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* Formats "2026-11-23 14:30:00" in this machine's time zone. */
+static void snapshot_time_format(char *buf, size_t size, __s64 ms)
+{
+	time_t seconds = (time_t)(ms / 1000);
+	struct tm tm;
+
+	if (!localtime_r(&seconds, &tm) || !strftime(buf, size, "%Y-%m-%d %H:%M:%S", &tm))
+		*buf = '\0';
+}
+
+/* ---- agent snapshot ---------------------------------------------------------------------------- */
 
 /* The agent looks once a second and may have to close a large capture. */
 #define ANSWER_NS (5 * NS_PER_SEC)

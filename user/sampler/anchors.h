@@ -5,7 +5,7 @@
  *
  * PyThreadState.last_profiled_frame is written in this order: anchors__begin() sets the epoch to 0
  * (from here on the program trusts nothing) and fills the fields; the writer
- * (target/probe_anchor.h) checks once more whose thread state it is, reads its sequence number, and
+ * (target/prober_serve.c) checks once more whose thread state it is, reads its sequence number, and
  * writes; anchors__complete() sets that number and a new epoch. If something has become wrong by
  * then (the frame is gone), the program finds out before it believes anything.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "symbol/demangle.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +9,86 @@
 #include "symbol/cpp_name.h"
 #include "symbol/cython_name.h"
 #include "symbol/rust_name.h"
-#include "symbol/rust_old.h"
 #include "util/cleanup.h"
 #include "util/library.h"
+
+/* ---- rust old ---------------------------------------------------------------------------------- */
+
+/*
+ * Symbols of Rust's older mangling. It looks like C++; after the C++ library's
+ * demangling it still has a hash at its end and words in place of symbols:
+ * "core::ptr::drop_in_place$LT$T$GT$::h0123456789abcdef".
+ */
+
+/* "::h0123456789abcdef" at the end, before what LLVM has appended. */
+static char *find_hash(char *name)
+{
+	for (char *at = strstr(name, "::h"); at; at = strstr(at + 1, "::h")) {
+		if (strspn(at + 3, "0123456789abcdef") == 16 &&
+		    (!at[19] || at[19] == '.' || at[19] == ' '))
+			return at;
+	}
+	return NULL;
+}
+
+/* The character that a word between dollars stands for, and the word's length; 0: none. */
+static size_t sign_of(const char *text, char *ret)
+{
+	static const struct {
+		const char *word, *sign;
+	} signs[] = { { "$LT$", "<" }, { "$GT$", ">" }, { "$RF$", "&" }, { "$BP$", "*" },
+		      { "$SP$", "@" }, { "$LP$", "(" }, { "$RP$", ")" }, { "$C$", "," } };
+	unsigned long code;
+	char *end;
+
+	for (unsigned i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+		*ret = *signs[i].sign;
+		if (!strncmp(text, signs[i].word, strlen(signs[i].word)))
+			return strlen(signs[i].word);
+	}
+	if (strncmp(text, "$u", 2))
+		return 0;
+	code = strtoul(text + 2, &end, 16);
+	*ret = (char)code;
+	return *end == '$' && code >= ' ' && code < 127 ? (size_t)(end + 1 - text) : 0;
+}
+
+static void put_signs(char *name)
+{
+	char *to = name, sign;
+
+	for (const char *at = name; *at;) {
+		size_t len = *at == '$' ? sign_of(at, &sign) : 0;
+
+		if (len) {
+			*to++ = sign;
+			at += len;
+		} else if (!strncmp(at, "..", 2)) {
+			*to++ = ':';
+			*to++ = ':';
+			at += 2;
+		} else if (*at == '_' && at[1] == '$' && (at == name || at[-1] == ':')) {
+			at++; /* so that it begins like a name */
+		} else {
+			*to++ = *at++;
+		}
+	}
+	*to = '\0';
+}
+
+/* Turns a demangled name into a path, in place. False: not a Rust name; unchanged. */
+static bool rust_name_old(char *name)
+{
+	char *hash = find_hash(name);
+
+	if (!hash)
+		return false;
+	*hash = '\0';
+	put_signs(name);
+	return true;
+}
+
+/* ---- demangle ---------------------------------------------------------------------------------- */
 
 /* Longer names are left alone: templates can make names that take minutes. */
 #define MANGLED_MAX 4096

@@ -2,7 +2,7 @@
 /*
  * rust_name.h - symbols of Rust as paths without hashes: "_RNvCs1234_7mycrate3foo" is mycrate::foo.
  *
- * Handles the mangling of Rust's RFC 2603; rust_old.h handles the older one.
+ * Handles the mangling of Rust's RFC 2603; demangle.c handles the older one.
  *
  * Must hold: a symbol is untrusted. Time and memory are bounded, whatever back references it
  * contains.

@@ -32,7 +32,7 @@ struct elf_runtime {
 	struct elf_entry entries[ELF_ENTRIES_MAX];
 	__u32 py_version; /* PY_VERSION_HEX (elf_version.h), 0 unknown; only if there is no table */
 	bool debug; /* built --with-pydebug: counts references */
-	bool alone; /* the interpreter is all that the file has (elf_alone.h) */
+	bool alone; /* the interpreter is all that the file has (elf_runtime.c) */
 	__u32 table_len; /* bytes in table; 0 if the file does not contain them */
 	__u32 build_id_len;
 	__u8 build_id[ELF_BUILD_ID_MAX];

@@ -52,7 +52,7 @@ struct py_process {
 	__u32 version; /* PY_VERSION_HEX as far as known, even on failure; 0 unknown */
 	enum py_build build;
 	bool debug; /* built with assertions (--with-pydebug) */
-	bool alone; /* the interpreter is all that this file has (elf_alone.h), as far as known */
+	bool alone; /* the interpreter is all that this file has (elf_runtime.c), as far as known */
 	__u64 map_start, map_end; /* the mapping of that file's beginning; 0 unknown */
 	struct file_id file_id; /* of the file that was read; all 0: it could not be */
 	/* with of_file: &_PyRuntime - mm->start_code, if this file is what the process executes */
