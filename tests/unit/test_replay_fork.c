@@ -45,12 +45,13 @@ static void a_forked_child_is_named_by_what_the_kernel_has_shown(void **state)
 }
 
 /*
- * Code that the kernel side has not shown is read only from the child: its parent may have
- * something else there.
+ * Code that the kernel side has not shown is read from the child; if that cannot be read, or has
+ * gone, from the parent, unless that has something else there.
  */
-static void a_childs_other_code_is_read_from_the_child(void **state)
+static void a_childs_other_code_is_read_from_it_or_its_parent(void **state)
 {
 	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
+	const struct actor changed = { CHILD, START_NS + 500000000, "old", &new };
 
 	for (int opened = 0; opened < 2; opened++) {
 		struct script s;
@@ -63,20 +64,25 @@ static void a_childs_other_code_is_read_from_the_child(void **state)
 			script_open(&s, 20, &child);
 		script_code(&s, 21, &child, 'a');
 		script_sample(&s, 21, &child, "ac");
-		scene_expect(&s, false,
-			     opened ? "old;a;b 1\nold;a;c 1\n" :
-				      "old;a;<unknown function> 1\nold;a;b 1\n",
-			     0);
+		scene_expect(&s, false, "old;a;b 1\nold;a;c 1\n", 0);
+
+		script_begin(&s);
+		script_look(&s, 0, &python);
+		script_sample(&s, 10, &python, "ab");
+		script_fork(&s, 20, &changed, PID);
+		script_code(&s, 21, &child, 'a');
+		script_sample(&s, 21, &changed, "c");
+		scene_expect(&s, false, "old;<unknown function> 1\nold;a;b 1\n", 0);
 	}
 }
 
 /*
  * One sample interrupted another that was about to send the code both of them show: only the first
- * one stays unnamed.
+ * one stays unnamed. (The parent does not have it: the child has made it.)
  */
 static void a_name_that_comes_later_is_for_the_next_sample(void **state)
 {
-	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
+	const struct actor child = { CHILD, START_NS + 500000000, "old", &new };
 	struct script s;
 
 	script_begin(&s);
@@ -88,7 +94,7 @@ static void a_name_that_comes_later_is_for_the_next_sample(void **state)
 	script_code(&s, 22, &child, 'c');
 	script_sample(&s, 22, &child, "ac");
 	script_sample(&s, 23, &child, "ac");
-	scene_expect(&s, false, "old;a;<unknown function> 1\nold;a;b 1\nold;a;c 2\n", 0);
+	scene_expect(&s, false, "old;Na;<unknown function> 1\nold;Na;Nc 2\nold;a;b 1\n", 0);
 }
 
 /* The parent of a vfork sleeps until the child execs another program, which may be Python or not. */
@@ -271,7 +277,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_is_looked_at_and_sampled),
 		cmocka_unit_test(a_forked_child_is_named_by_what_the_kernel_has_shown),
-		cmocka_unit_test(a_childs_other_code_is_read_from_the_child),
+		cmocka_unit_test(a_childs_other_code_is_read_from_it_or_its_parent),
 		cmocka_unit_test(a_name_that_comes_later_is_for_the_next_sample),
 		cmocka_unit_test(a_vforked_child_becomes_another_program),
 		cmocka_unit_test(a_forked_child_is_its_parents_program_until_it_executes_another),

@@ -224,7 +224,7 @@ static void one_that_hangs_keeps_nobody_waiting(void **state)
 /* Its memory stops answering after the look: it is sampled without names, which is reported. */
 static void memory_that_hangs_leaves_samples_without_names(void **state)
 {
-	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
+	const struct actor child = { CHILD, START_NS + 500000000, "old", &new };
 	struct script s;
 	struct replay *r;
 
@@ -237,7 +237,7 @@ static void memory_that_hangs_leaves_samples_without_names(void **state)
 	script_sample(&s, 2200, &child, "ac");
 	script_sample(&s, 2201, &python, "ab");
 	r = scene_replay(&s, false);
-	assert_string_equal(scene_stacks(r), "old;a;<unknown function> 1\nold;a;b 2\n");
+	assert_string_equal(scene_stacks(r), "old;Na;<unknown function> 1\nold;a;b 2\n");
 	assert_int_equal(scene_accounted(r), s.sample_cnt);
 	assert_non_null(strstr(scene_refused(r), PROBED_HUNG));
 	replay_free(r);

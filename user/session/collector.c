@@ -103,6 +103,7 @@ void collector__connect(struct collector *c, struct processes *processes, struct
 			struct anchor_thread *anchors, struct unwinding *unwinding)
 {
 	c->processes = processes;
+	c->nodes.naming.processes = processes;
 	c->sampler = sampler;
 	c->anchors = anchors;
 	if (c->nodes.natives)

@@ -151,6 +151,26 @@ static struct code_query query_of(const struct record_sample *record, const stru
 	};
 }
 
+/*
+ * A fork may run a function for the first time whose memory is not present in it, and end before it
+ * is asked. Its parent still has the code that it was forked with: the same, if the fingerprint is.
+ */
+static enum symbol_status resolve(const struct naming *n, const struct process *p,
+				  const struct code_query *query, struct code_symbol *code,
+				  struct source_position *position)
+{
+	enum symbol_status status = symbolizer__resolve(p->symbolizer, query, code, position);
+	const struct process *parent;
+
+	if (status == SYMBOL_OK || status == SYMBOL_LEFT_OUT || !query->fingerprint ||
+	    !p->parent_pid || !n->processes)
+		return status;
+	parent = processes__find(n->processes, p->parent_pid);
+	return parent && parent->symbolizer ?
+		       symbolizer__resolve(parent->symbolizer, query, code, position) :
+		       status;
+}
+
 /* Functions between asyncio.run() and a coroutine: Lib/asyncio of 3.14 and 3.15, uvloop 0.22. */
 static bool runs_loop(const char *name)
 {
@@ -227,7 +247,7 @@ __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
 	struct profile_frame frame = { .kind = FRAME_PYTHON, .end_column = -1, .unit = -1 };
 	struct source_position position = { -1, -1, -1, -1 };
 	struct code_symbol code;
-	enum symbol_status status = symbolizer__resolve(p->symbolizer, &query, &code, NULL);
+	enum symbol_status status = resolve(n, p, &query, &code, NULL);
 	bool known = status == SYMBOL_OK;
 	__u32 node, cnt;
 
@@ -238,7 +258,7 @@ __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
 	node = known ? remembered(n, parent, &code, instr_of(f)) : 0;
 	if (node)
 		return node;
-	if (known && symbolizer__resolve(p->symbolizer, &query, &code, &position) == SYMBOL_OK) {
+	if (known && resolve(n, p, &query, &code, &position) == SYMBOL_OK) {
 		name_frame(n, p, &frame, &code);
 		if (f->instr_off >= 0) {
 			frame.unit = f->instr_off / 2;

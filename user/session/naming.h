@@ -24,9 +24,10 @@ struct naming_memo {
 	__u32 instr; /* where in the code, and the opcode there */
 };
 
-/* All zeroes initially, except the profile. */
+/* All zeroes initially, except the profile and the processes. */
 struct naming {
 	struct profile *profile; /* borrowed */
+	struct processes *processes; /* borrowed */
 	unsigned logged; /* unknown functions that were logged, up to a limit */
 	struct naming_memo memos[1 << NAMING_MEMO_BITS];
 };
