@@ -73,7 +73,7 @@ __weak __noinline int contents_add_apart(__u32 memory, __u32 pos, __u32 size)
 	if (!s)
 		return -1;
 	c = &s->describer.contents;
-	c->hash = contents_mix(c->data, masked(pos, CODE_CONTENTS_HEAD - 1), size, c->hash);
+	c->hash = contents_mix(c, masked(pos, CODE_CONTENTS_HEAD - 1), size);
 	return 0;
 }
 

@@ -38,6 +38,7 @@ static inline __u64 fingerprint_mix(__u64 hash, __u64 value)
 struct code_contents {
 	READ_MEMBER
 	__u64 hash; /* of the key and what has been read so far */
+	__u32 size, pad_; /* of what is mixed in */
 	__u8 data[CODE_CONTENTS_HEAD + CODE_CONTENTS_MAX];
 };
 
@@ -77,15 +78,35 @@ static __always_inline __u64 contents_mix_word(__u64 hash, __u64 word)
 	return hash ^ (hash >> 32);
 }
 
-/* Mixes in size bytes of data, from pos on. */
-static __always_inline __u64 contents_mix(const __u8 *data, __u32 pos, __u32 size, __u64 hash)
-{
-	__u32 words = at_most(size / 8, CODE_CONTENTS_MAX / 8);
-	__u64 rest = size & 7 ? (1ULL << 8 * (size & 7)) - 1 : 0;
+/* Words that a turn of the loop below takes: the verifier follows each turn. */
+#define CONTENTS_TURN 16U
 
-	for (__u32 i = 0; i < CODE_CONTENTS_MAX / 8 && i < words; i++)
-		hash = contents_mix_word(hash, window_u64(data, pos + 8 * i, ~0U));
-	return contents_mix_word(hash, window_u64(data, pos + 8 * words, ~0U) & rest);
+/* Mixes in size bytes of c->data, from pos on. */
+static __always_inline __u64 contents_mix(struct code_contents *c, __u32 pos, __u32 size)
+{
+	const __u8 *data = c->data;
+	__u64 hash = c->hash;
+	__u32 words = at_most(size / 8, CODE_CONTENTS_MAX / 8), rest;
+
+	c->size = size;
+	for (__u32 i = 0; i < CODE_CONTENTS_MAX / 8 && i + CONTENTS_TURN <= words;
+	     i += CONTENTS_TURN) {
+		const __u8 *turn = data + pos + 8 * i;
+
+		for (__u32 j = 0; j < CONTENTS_TURN; j++)
+			hash = contents_mix_word(hash, window_u64(turn, 8 * j, ~0U));
+	}
+	/* As memory has it, so that the verifier does not go on once for each number of turns. */
+	rest = *(volatile __u32 *)&c->size;
+	words = at_most(rest / 8, CODE_CONTENTS_MAX / 8);
+	pos += 8 * (words & ~(CONTENTS_TURN - 1));
+	data += pos;
+	words &= CONTENTS_TURN - 1;
+	for (__u32 j = 0; j < CONTENTS_TURN - 1 && j < words; j++)
+		hash = contents_mix_word(hash, window_u64(data, 8 * j, ~0U));
+	rest = rest & 7;
+	return contents_mix_word(hash, window_u64(data, 8 * words, ~0U) &
+					       (rest ? (1ULL << 8 * rest) - 1 : 0));
 }
 
 /* In the kernel a function that is verified once, for all three loops (loops.h). */
@@ -94,7 +115,7 @@ static void contents_add(struct code_contents *c, __u32 pos, __u32 size);
 #else
 static inline void contents_add(struct code_contents *c, __u32 pos, __u32 size)
 {
-	c->hash = contents_mix(c->data, pos, size, c->hash);
+	c->hash = contents_mix(c, pos, size);
 }
 #endif
 
