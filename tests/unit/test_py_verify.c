@@ -54,6 +54,20 @@ static __u64 add_thread(struct fixture *x, __u64 interp_addr)
 	return addr;
 }
 
+/* The last thread runs in that frame. */
+static void set_current_frame(struct fixture *x)
+{
+	const struct py_offsets *o = &x->version.offsets;
+
+	if (o->flags & PYOFF_CFRAME)
+		fake_put(x->fake,
+			 fake_get(x->fake, x->tstate_addr + o->thread.cframe) +
+				 o->cframe.current_frame,
+			 x->frame_addr);
+	else
+		fake_put(x->fake, x->tstate_addr + o->thread.current_frame, x->frame_addr);
+}
+
 /* A thread in one frame. */
 static void put_frame(struct fixture *x)
 {
@@ -67,13 +81,7 @@ static void put_frame(struct fixture *x)
 	fake_put(x->fake, x->type_addr + o->object.tp_name, name_addr);
 	fake_put(x->fake, x->code_addr + o->object.ob_type, x->type_addr);
 	fake_put(x->fake, x->frame_addr + o->frame.executable, x->code_addr);
-	if (o->flags & PYOFF_CFRAME)
-		fake_put(x->fake,
-			 fake_get(x->fake, x->tstate_addr + o->thread.cframe) +
-				 o->cframe.current_frame,
-			 x->frame_addr);
-	else
-		fake_put(x->fake, x->tstate_addr + o->thread.current_frame, x->frame_addr);
+	set_current_frame(x);
 }
 
 static void begin(struct fixture *x, unsigned minor)
@@ -324,14 +332,7 @@ static void many_deep_threads_cost_no_more_than_a_few(void **state)
 		fake_put(x->fake, x->frame_addr + o->frame.previous, x->frame_addr);
 		for (int i = 0; i < THREADS; i++) {
 			x->tstate_addr = add_thread(x, x->interp_addr);
-			if (o->flags & PYOFF_CFRAME)
-				fake_put(x->fake,
-					 fake_get(x->fake, x->tstate_addr + o->thread.cframe) +
-						 o->cframe.current_frame,
-					 x->frame_addr);
-			else
-				fake_put(x->fake, x->tstate_addr + o->thread.current_frame,
-					 x->frame_addr);
+			set_current_frame(x);
 		}
 		fake_heal(x->fake);
 		assert_int_equal(verify(x, o), 0);

@@ -98,15 +98,20 @@ static void without_a_name_it_has_the_kernels(void **state)
 	expect(&s, "old;old/5000001;a 1\nold;old/5000003;a;b 2\n");
 }
 
+static void begin_with_ended_thread(struct script *s)
+{
+	begin(s);
+	sample(s, 10, "ab");
+	names(s, 12, "worker-1", NULL);
+	script_thread_exit(s, 30, &python, THREAD, THREAD_NS);
+}
+
 /* The kernel reports the end before the last samples. */
 static void a_thread_that_ends_keeps_its_name(void **state)
 {
 	struct script s;
 
-	begin(&s);
-	sample(&s, 10, "ab");
-	names(&s, 12, "worker-1", NULL);
-	script_thread_exit(&s, 30, &python, THREAD, THREAD_NS);
+	begin_with_ended_thread(&s);
 	sample(&s, 31, "ab");
 	expect(&s, "old;worker-1/5000003;a;b 2\n");
 }
@@ -115,29 +120,27 @@ static void the_next_thread_of_an_id_has_its_own_name(void **state)
 {
 	struct script s;
 
-	begin(&s);
-	sample(&s, 10, "ab");
-	names(&s, 12, "worker-1", NULL);
-	script_thread_exit(&s, 30, &python, THREAD, THREAD_NS);
+	begin_with_ended_thread(&s);
 	script_named_sample(&s, 40, &python, THREAD, THREAD_NS + 1000000000, "ac");
 	names(&s, 42, NULL, "worker-2");
 	expect(&s, "old;worker-1/5000003;a;b 1\nold;worker-2/5000003;a;c 1\n");
 }
 
-static void python_names_every_first_thread_alike(void **state)
+static void expect_of_first_thread(const char *name, const char *want)
 {
 	struct script s;
 
 	begin(&s);
 	script_named_sample(&s, 10, &python, PID, START_NS, "ab");
-	names(&s, 1100, "MainThread", NULL);
+	names(&s, 1100, name, NULL);
 	script_named_sample(&s, 2000, &python, PID, START_NS, "ab");
-	expect(&s, "old;old/5000001;a;b 2\n");
-	begin(&s);
-	script_named_sample(&s, 10, &python, PID, START_NS, "ab");
-	names(&s, 1100, "Boss", NULL);
-	script_named_sample(&s, 2000, &python, PID, START_NS, "ab");
-	expect(&s, "old;Boss/5000001;a;b 2\n");
+	expect(&s, want);
+}
+
+static void python_names_every_first_thread_alike(void **state)
+{
+	expect_of_first_thread("MainThread", "old;old/5000001;a;b 2\n");
+	expect_of_first_thread("Boss", "old;Boss/5000001;a;b 2\n");
 }
 
 /* Nobody else sends such answers, but then nothing is read from them. */
