@@ -244,15 +244,15 @@ static __always_inline __u64 code_time(const struct describer *d, __u64 place)
 
 /* Fills the snapshot. Returns 0, or 1 if user space has to read the object itself. */
 static __always_inline int describe_snapshot(struct describer *d, const struct py_offsets *off,
-					     const struct frame *f, struct record_code *record)
+					     __u64 code_addr, __u32 fingerprint,
+					     struct record_code *record)
 {
-	if (describe_read(d, off, f->code_addr) ||
-	    snapshot_code(record, off, d->window, f->code_addr))
+	if (describe_read(d, off, code_addr) || snapshot_code(record, off, d->window, code_addr))
 		return 1;
 	record->type = RECORD_CODE;
 	record->size = CODE_RECORD_HEADER + record->data_size;
-	record->code_addr = f->code_addr;
-	record->fingerprint = f->fingerprint;
+	record->code_addr = code_addr;
+	record->fingerprint = fingerprint;
 	record->pad_ = 0;
 	return 0;
 }

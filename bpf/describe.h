@@ -41,27 +41,23 @@ static __always_inline int send_code(struct scratch *s)
 	return 0;
 }
 
-/* Sends a snapshot of the frame's code object. Returns 0, or 1 if it must be tried again. */
-static __always_inline int define_code(struct scratch *s, const struct py_offsets *off,
-				       const struct frame *f)
-{
-	s->describer.left--;
-	if (describe_snapshot(&s->describer, off, f, &s->code))
-		return 0;
-	s->code.pid = s->record.pid;
-	s->code.owner = s->record.owner;
-	return send_code(s);
-}
-
-/* The same as a function that is verified once: few samples need it. */
-__weak __noinline int define_code_apart(__u32 memory, __u32 layout, __u32 index)
+/*
+ * Sends a snapshot of a code object. Returns 0, or 1 if it must be tried again. Few samples need it, so it is
+ * verified once.
+ */
+__weak __noinline int define_code(__u32 memory, __u32 layout, __u64 code_addr, __u32 fingerprint)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
 	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
 
 	if (!s || !off)
 		return 1;
-	return define_code(s, off, &s->frames[masked(index, KRAIT_MAX_FRAMES - 1)]);
+	s->describer.left--;
+	if (describe_snapshot(&s->describer, off, code_addr, fingerprint, &s->code))
+		return 0;
+	s->code.pid = s->record.pid;
+	s->code.owner = s->record.owner;
+	return send_code(s);
 }
 
 /* See fingerprint.h: the loop over the words is verified once. */
@@ -181,7 +177,7 @@ static __always_inline void describe_frame(struct scratch *s, struct proc_info *
 	if ((__u32)known == f->fingerprint || ((__u32)known | CODE_DESCRIBED) != f->fingerprint ||
 	    !d->left || !d->bytes)
 		return;
-	if (!define_code_apart(s->index, proc->layout, d->index - 1))
+	if (!define_code(s->index, proc->layout, f->code_addr, f->fingerprint))
 		e->known = known | CODE_DESCRIBED;
 }
 
