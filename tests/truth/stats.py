@@ -50,7 +50,7 @@ def timers(period):
 
 # GRIDS_WANDER, evenly spread; KEEP_TICKS, or what follows the rates is not called more often.
 WANDER = 0.06 / math.sqrt(12)
-KEPT_TICKS, KEPT_SECS = 64, 0.3
+KEPT_TICKS, KEPT_SECS = 128, 0.3
 
 
 def wander_variance(duration, period):

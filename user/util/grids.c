@@ -16,7 +16,7 @@
 /* Mean rates of timers differ by at most that much, in thousandths. */
 #define SPREAD 160
 /* A timer keeps its rate for that many ticks; with a wider range only for that time, or so many ticks. */
-#define KEEP_TICKS 64
+#define KEEP_TICKS 128
 #define KEEP_NS (250 * 1000000ULL)
 #define KEEP_TICKS_MIN 16
 
