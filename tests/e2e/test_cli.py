@@ -453,6 +453,8 @@ def check_memory(tap):
         return tap.skip("too little memory", "no control group for it: %s" % e)
     done = subprocess.run(["sh", "-c", 'echo $$ >"$1/cgroup.procs"; exec "$2" record -a -d 200ms -f folded -o /dev/null',
                            "sh", group, h.KRAIT], capture_output=True, encoding="utf-8", timeout=h.PATIENCE_SECS)
+    # krait's helpers end a moment after it.
+    h.wait_until(lambda: not open(os.path.join(group, "cgroup.procs"), encoding="ascii").read())
     os.rmdir(group)
     return tap.ok(done.returncode == 5 and "krait's control group /krait-test-" in done.stderr and "only 24 MiB" in done.stderr and
                   "raise that limit" in done.stderr, "too little memory: whose limit, and what to do", done)

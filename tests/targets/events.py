@@ -48,7 +48,7 @@ def main():
         before = switches()
         wait()
         told["switches"] += switches() - before
-    spin(time.monotonic() + 0.3)
+    spin(time.monotonic() + 0.1)
     print("TOLD " + json.dumps(told), flush=True)
 
 

@@ -212,16 +212,24 @@ static void inspect_file(struct identify *s, const struct maps_line *m)
 	s->file = -1;
 }
 
-/* Returns 0 when the whole list was seen. */
+/*
+ * Mappings that are read after an interpreter was found: a second one is worth telling, but who has very many mappings must
+ * not keep others waiting.
+ */
+#define MAPPINGS_MAX 4096
+
+/* Returns 0 when all of the list that matters was seen. */
 static int inspect_maps(struct identify *s)
 {
 	cleanup_maps struct maps maps;
 	struct base base = { .pending = false };
 	struct maps_line m;
 	int r = maps_open_at(&maps, s->dir);
+	unsigned more = 0;
 
-	while (!r && (r = maps_next(&maps, &m)) > 0) {
+	while (!r && more < MAPPINGS_MAX && (r = maps_next(&maps, &m)) > 0) {
 		r = 0;
+		more += s->done;
 		s->end = m.end;
 		if (!m.inode || *m.path != '/')
 			continue;
