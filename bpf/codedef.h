@@ -45,8 +45,6 @@
  */
 #define CODE_CONTENTS_BYTES (128 << 10)
 #define CODE_CONTENTS_LEAST 256
-/* The same for owners whose new names are not wanted: what was known before still is. */
-#define CODE_CONTENTS_CLOSED (16 * CODE_CONTENTS_LEAST)
 /* An interpreter state that far behind _PyRuntime is not the main one, which is part of it (3.11+). */
 #define CODE_RUNTIME_BYTES (1 << 20)
 

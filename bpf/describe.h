@@ -236,10 +236,8 @@ static __always_inline void describe_plan(struct scratch *s, struct proc_info *p
 	for (int i = 0; i < CODE_MET; i++)
 		d->met[i].code_addr = 0;
 	proc->code_ns = record->time_ns;
-	if (books && owner_use(books, record->owner)->codes_closed) {
+	if (books && owner_use(books, record->owner)->codes_closed)
 		d->left = 0;
-		d->contents_left = CODE_CONTENTS_CLOSED;
-	}
 }
 
 static __always_inline void describe_settle(const struct scratch *s, struct proc_info *proc)

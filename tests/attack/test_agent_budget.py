@@ -36,7 +36,9 @@ class Agent:
         self.port, self.windows = free_port(), folder.outside("windows")
         self.keep = folder.outside("keep")
         self.krait = attack.Krait("agent", "-i", "1s", "--otlp-dir", self.windows, "--listen", str(self.port), "--keep", "1h",
-                                  "--keep-bytes", str(KEEP_BYTES), "--keep-dir", self.keep, *args)
+                                  # Of deep stacks of ever new code the kernel reads the contents at each sample (18 to 21 ms
+                                  # a second here, at 19 Hz), which nobody is charged for yet: with 1% the rate gave way by a step.
+                                  "--cpu-budget", "3", "--keep-bytes", str(KEEP_BYTES), "--keep-dir", self.keep, *args)
         self.read = {}
 
     def get(self, page):
@@ -144,7 +146,7 @@ def code(scene, agent, by):
         names = names_of(agent, one.pid, before + 1)
         scene.ok("bystander_work" in names and not [n for n in names if n == LEFT_OUT or n.startswith("<unknown")],
                  "new code: %s has its names" % who, names)
-    scene.ok(os.path.exists(os.path.join(agent.keep, oldest)) and peak < KEEP_BYTES / 2,
+    scene.ok(os.path.exists(os.path.join(agent.keep, oldest)) and peak < 3 * KEEP_BYTES / 4,
              "new code: what was kept of others stays", oldest, "peak %.1f MB" % (peak / 1e6), sorted(os.listdir(agent.keep)))
 
 

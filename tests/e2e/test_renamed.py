@@ -55,7 +55,7 @@ def check_mode(tap, name, mode, truth, script, forgiven_ns):
     tap.equal(wrong[:3], [], name + ": no sample has the name, file or line of another one",
               "%d right, %d wrong" % (right, len(wrong)))
     # krait learns of greenlets and tasks only when they are first used.
-    least = 1 if forgiven_ns else len(truth) // 2 if mode in ("parent", "awaiter") else len(truth) - 2
+    least = 1 if forgiven_ns else len(truth) // 4 if mode in ("parent", "awaiter") else len(truth) - 2
     tap.ok(len(met) > least and right > 5 * len(met), name + ": samples of each",
            "%d of them, %d samples" % (len(met), right))
 
