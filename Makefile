@@ -261,8 +261,8 @@ RUN := O=$(O) V=$(V) T='$(T)' scripts/run-tests
 BUILD = $(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 # Sources that no unit test needs: builds for unit tests only omit them. If a test comes to need one, linking fails.
 NO_UNIT = $(wildcard user/doctor/*.c user/look/*.c $(patsubst %,user/cmd/%.c,agent agent_endpoint agent_outputs agent_snapshot \
-	annotate clean convert doctor dump dump_core dump_options dump_print dump_tasks exec exec_options exec_print input list \
-	list_print pager record_report script top top_options top_write version))
+	annotate clean convert doctor dump dump_core dump_options dump_print dump_tasks exec exec_options exec_print list \
+	list_print record_report script top version))
 # AddressSanitizer sees, too, what null and object-size would report, and these two take a tenth of the build's time.
 # Building at -Og takes three quarters of the time of -O1 (-O2: twice), and tests run as fast. Tests
 # themselves take longer to compile optimised than they would save.
