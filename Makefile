@@ -523,7 +523,7 @@ help: ## this text
 	@sed -n 's/^\([a-z][a-z0-9-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
 		while IFS='|' read -r t h; do printf '  make %-12s %s\n' "$$t" "$$h"; done
 
--include $(O)/small/room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
+-include $(O)/small/room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(patsubst %.c,$(O)/%.d,$(LEFT_OUT)) $(TEST_OBJ:.o=.d)
 
 .PHONY: all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
 	coverage lint format compile_commands.json build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages install uninstall dist check-dist deb check-deb rpm check-rpm static check-static wheel check-wheel image check-image clean help
