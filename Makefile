@@ -497,6 +497,8 @@ static: ## build-static/dist/krait: one file for every Linux from 5.10; root, an
 
 check-static: static ## the same, tried where nothing but busybox is and on Debian 11 to sid, built twice
 	@scripts/install-deps pythons
+	@scripts/install-deps vm # busybox
+	@scripts/install-deps test
 	@O=build-static-again scripts/static && cmp build-static/dist/krait build-static-again/dist/krait
 	@O=build-static scripts/check-packages static
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/complete.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "profile/dict.h"
 #include "profile/states.h"
 #include "session/label.h"
+#include "target/proc.h"
 #include "target/process.h"
 #include "target/process_info.h"
 #include "util/cleanup.h"
@@ -130,14 +132,18 @@ static bool is_python(const char *name)
 
 static int offer_process(pid_t pid, void *ctx)
 {
+	cleanup_close int dir = -1;
 	const struct value *v = ctx;
 	struct process_info info;
 	char number[16], comm[16];
 	const char *program;
 
 	snprintf(number, sizeof(number), "%d", pid);
-	if (strncmp(number, v->text, strlen(v->text)) || pid == getpid() ||
-	    process_info_read(pid, &info))
+	if (strncmp(number, v->text, strlen(v->text)) || pid == getpid())
+		return 0;
+	/* Not process_info_read(): the user's name, which nobody sees here, may come from the network. */
+	dir = proc_open(pid);
+	if (dir == -ESRCH || process_info_read_at(dir, pid, &info))
 		return 0;
 	program = program_name(info.command);
 	if (is_python(program) || (!process_comm(pid, comm) && is_python(comm)))
@@ -232,7 +238,6 @@ static const struct {
 
 struct line {
 	const struct argp *argp;
-	int argc;
 	char **argv;
 	const char *capture;
 };
@@ -299,7 +304,6 @@ struct options {
 	bool whole; /* that is all of it */
 	char key; /* or of a short one */
 	const struct argp_option *real, *found;
-	const char *name; /* the longest of found */
 };
 
 static bool find_option(const struct argp_option *o, void *ctx)
@@ -427,7 +431,7 @@ static void offer_word(struct line *l, const char *word, int operands, bool only
 
 void complete_line(const struct argp *argp, int argc, char **argv, unsigned flags)
 {
-	struct line l = { .argp = argp, .argc = argc, .argv = argv, .capture = INPUT_DEFAULT };
+	struct line l = { .argp = argp, .argv = argv, .capture = INPUT_DEFAULT };
 	const struct argp_option *option = NULL;
 	int operands = 0;
 	bool only = false;

@@ -259,7 +259,9 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
 	struct listener *l = ctx;
 	struct serve_worker *w = l->worker;
 	struct visit *v = *req_ctx;
-	bool post = false;
+	const struct serve_route *r;
+	unsigned at = 0;
+	bool post;
 
 	if (!v)
 		return MHD_NO;
@@ -278,25 +280,22 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
 		return answer_visit(w, v, c);
 	if (!may_call(l, v->place ? v->place->caller : 0))
 		return MHD_NO; /* ends the connection */
-	for (unsigned i = 0; i < w->setup.route_cnt; i++)
-		post |= w->setup.routes[i].post && !strcmp(url, w->setup.routes[i].path);
+	while (at < w->setup.route_cnt && strcmp(url, w->setup.routes[at].path) != 0)
+		at++;
+	r = at < w->setup.route_cnt ? &w->setup.routes[at] : NULL;
+	post = r && r->post;
 	if (post ? strcmp(method, "POST") != 0 :
 		   strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return response_refuse_method(&w->httpd, c, post);
 	if (v->too_long)
 		return response_send(&w->httpd, c, MHD_HTTP_URI_TOO_LONG,
 				     "the query is too long\n");
-	for (unsigned i = 0; i < w->setup.route_cnt; i++) {
-		const struct serve_route *r = &w->setup.routes[i];
-
-		if (strcmp(url, r->path) != 0)
-			continue;
-		if (r->token && !l->in_files && !has_token(w, c))
-			return response_send(&w->httpd, c, MHD_HTTP_UNAUTHORIZED,
-					     "this page needs the token\n");
-		return r->ask ? ask(w, v, c, i) : answer_text(w, c, i);
-	}
-	return response_send(&w->httpd, c, MHD_HTTP_NOT_FOUND, TEXT_NOT_FOUND);
+	if (!r)
+		return response_send(&w->httpd, c, MHD_HTTP_NOT_FOUND, TEXT_NOT_FOUND);
+	if (r->token && !l->in_files && !has_token(w, c))
+		return response_send(&w->httpd, c, MHD_HTTP_UNAUTHORIZED,
+				     "this page needs the token\n");
+	return r->ask ? ask(w, v, c, at) : answer_text(w, c, at);
 }
 
 /* ---- orders ------------------------------------------------------------------------------------ */
