@@ -9,7 +9,7 @@ from bystanders import samples_of
 
 COPIES, ROOM = 40, "4M"
 CUT = "[truncated]", "[unknown native frames]"
-# Of a bystander's stacks, one in so many may come before rows that nobody has missed yet. (Open: 610a6a23 kept 1 in 100.)
+# Of a bystander's stacks, one in so many may come before rows that nobody has missed yet. Open: most have none, some up to 3 in 100.
 LATE = 25
 # Files that several users map are root's, unless a file is one of theirs.
 USERS = ("", [attack.NOBODY]), (", mapped by two users", [attack.NOBODY, attack.NOBODY - 1])

@@ -154,6 +154,7 @@ static struct code_query query_of(const struct record_sample *record, const stru
 /*
  * A fork may run a function for the first time whose memory is not present in it, and end before it
  * is asked. Its parent still has the code that it was forked with: the same, if the fingerprint is.
+ * Not if that is somebody else's process: its owner would pay for what this one asks for.
  */
 static enum symbol_status resolve(const struct naming *n, const struct process *p,
 				  const struct code_query *query, struct code_symbol *code,
@@ -166,7 +167,7 @@ static enum symbol_status resolve(const struct naming *n, const struct process *
 	    !p->parent_pid || !n->processes)
 		return status;
 	parent = processes__find(n->processes, p->parent_pid);
-	return parent && parent->symbolizer ?
+	return parent && parent->symbolizer && parent->owner == p->owner ?
 		       symbolizer__resolve(parent->symbolizer, query, code, position) :
 		       status;
 }

@@ -146,7 +146,8 @@ static const struct thread_list_entry *state_of(const struct resting *r, __u64 t
  */
 static __u64 thread_ptr_of(const struct resting *r, const struct thread_look *look)
 {
-	const struct thread_list_entry *state = state_of(r, look->thread_ptr, 0);
+	const struct thread_list_entry *state =
+		look->thread_ptr ? state_of(r, look->thread_ptr, 0) : NULL;
 
 	if (!state && state_of(r, 0, look->pid))
 		state = state_of(r, 0, look->tid);

@@ -124,6 +124,7 @@ static struct space *view_of(const struct process *p)
 
 /* ---- processes that wait for rows --------------------------------------------------------------- */
 
+/* The others keep their order: with the last one in its place, two that wait again and again would pass by a third. */
 static void stop_waiting(struct unwinding *u, struct process *p)
 {
 	if (!p->unwound->waits)
@@ -131,7 +132,9 @@ static void stop_waiting(struct unwinding *u, struct process *p)
 	p->unwound->waits = false;
 	for (unsigned i = 0; i < u->waiting_cnt; i++) {
 		if (u->waiting[i] == p) {
-			u->waiting[i] = u->waiting[--u->waiting_cnt];
+			u->waiting_cnt--;
+			memmove(&u->waiting[i], &u->waiting[i + 1],
+				(u->waiting_cnt - i) * sizeof(u->waiting[0]));
 			return;
 		}
 	}

@@ -259,7 +259,7 @@ static const __u8 *find_read(const struct probe_trail *t, __u64 addr, size_t len
 /* Are all pieces among the bytes that came? */
 static bool is_whole_trail(const struct probe_trail *t, size_t len)
 {
-	__u64 room = sizeof(t->bytes);
+	__u64 room;
 
 	if (len < offsetof(struct probe_trail, bytes))
 		return false;

@@ -267,7 +267,9 @@ static int answer_trail(struct server *s, const struct probe_request *r, int mem
 	__u64 used = r->trail.len, addr;
 	int err;
 
-	*t = (struct probe_trail){ .pieces[0] = { r->read.addr, r->trail.len } };
+	memset(t->pieces, 0, sizeof(t->pieces));
+	t->pieces[0].addr = r->read.addr;
+	t->pieces[0].len = used;
 	if (used > sizeof(t->bytes) || r->trail.cnt > MEMORY_TRAIL_MAX)
 		return -EINVAL;
 	err = remote_read_fd(mem, r->read.addr, t->bytes, used);
