@@ -103,10 +103,13 @@ pid_t process_start_sleep(void)
 		_exit(127);
 	}
 	for (;;) {
+		struct proc_stat stat;
 		char comm[16];
 
+		/* Sleeping: an exec names the process before it maps the program and its libraries. */
 		assert_int_equal(process_comm(pid, comm), 0);
-		if (!strcmp(comm, "sleep"))
+		assert_int_equal(proc_stat_read(pid, &stat), 0);
+		if (!strcmp(comm, "sleep") && stat.state == 'S')
 			return pid;
 		usleep(1000);
 	}
