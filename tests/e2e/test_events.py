@@ -101,14 +101,14 @@ def check_outputs(tap, r, samples):
     report = h.run_krait("report", r.path("x.data")).stdout
     sections = re.split(r"^# event (\S+)\n", report, flags=re.M)[1:]
     tap.equal(sections[::2], list(samples), "report has a section for each event", report)
-    totals = [int(re.search(r"^(\d+) samples of", s, re.M).group(1)) for s in sections[1::2]]
+    totals = [int(re.search(r"^([\d,]+) samples of", s, re.M).group(1).replace(",", "")) for s in sections[1::2]]
     tap.equal(totals, list(samples.values()), "with its own total", report)
     hottest = [re.search(r"^ *Self +Total .*\n(.*)$", s, re.M) for s in sections[1::2]]
     tap.ok(all(hottest) and "touch" in hottest[0].group(1) and "wait" in hottest[1].group(1),
            "and its own hottest function", report)
     one = h.run_krait("report", "--event", "context-switches", r.path("x.data"))
-    tap.ok("# event" not in one.stdout and "%d samples of context-switches" %
-           samples["context-switches"] in one.stdout, "report --event has that one", one.stdout)
+    tap.ok("# event" not in one.stdout and "{:,} samples of context-switches".format(
+           samples["context-switches"]) in one.stdout, "report --event has that one", one.stdout)
     html = h.run_krait("convert", "-o", r.path("y.html"), r.path("x.data"))
     tap.ok("page-faults only; %d samples of other events" % samples["context-switches"]
            in html.stderr, "convert says which event a page has", html.stderr)
@@ -146,7 +146,7 @@ def check_frequency(tap, python):
     tap.ok(told / 2 < got < told * 2, "and counts what the samples stand for",
            "%d, the kernel says %d" % (got, told), h.show(r.stacks))
     report = h.run_krait("report", r.path("x.data")).stdout
-    tap.ok(re.search(r"^%d events of page-faults in %d samples$" % (r.samples(), interrupts),
+    tap.ok(re.search(r"^{:,} events of page-faults in {:,} samples, none lost$".format(r.samples(), interrupts),
                      report, re.M), "report says both", report)
 
 

@@ -65,7 +65,7 @@ ROUNDED = 0.05
 
 def seconds_of(path, *args):
     """Returns how much time the samples of one event stand for, of those that the arguments select."""
-    match = re.search(r" samples: ([\d.]+) (m?)s o", krait("report", *args, "-i", path).stdout)
+    match = re.search(r" samples[^:]*: ([\d.]+) (m?)s o", krait("report", *args, "-i", path).stdout)
     return float(match[1]) / (1000 if match[2] else 1) if match else 0
 
 

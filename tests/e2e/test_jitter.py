@@ -13,7 +13,7 @@ SPIN = "import time\nend = time.process_time() + 1\nwhile time.process_time() < 
 
 def record(python, *args):
     r = h.record("-F", "997", *args, outputs=("x.data",), lines=False, command=python.command("-c", SPIN))
-    return r, h.run_krait("record", "-F", "997", *args, "-o", "/dev/null", "-f", "folded", "--",
+    return r, h.run_krait("record", "--stats", "-F", "997", *args, "-o", "/dev/null", "-f", "folded", "--",
                           *python.command("-c", "sum(range(10**7))")).stderr
 
 

@@ -33,11 +33,8 @@ def snapshot(keep, out, *args):
 
 
 def counts(path, *args):
-    done = h.run_krait("report", path, *args)
+    done = h.run_krait("report", "--stats", path, *args)
     found = re.search(r"(\d+) interrupts = (\d+) complete.*?(\d+) truncated.*?(\d+) lost", done.stdout)
-    whole = re.search(r"all (\d+) samples complete", done.stdout)
-    if whole:
-        return [int(whole[1]), int(whole[1]), 0, 0], done
     return [int(n) for n in found.groups()] if found else [], done
 
 

@@ -179,8 +179,8 @@ def check_full(tap, target):
         if saved:
             os.unlink(saved.group(1))
         report = h.run_krait("report", path)
-        match = re.search(r"^([0-9]+) samples\b", report.stdout, re.M)
-        tap.ok(report.returncode == 0 and match and int(match.group(1)) > 100 and
+        match = re.search(r"^([0-9,]+) samples\b", report.stdout, re.M)
+        tap.ok(report.returncode == 0 and match and int(match.group(1).replace(",", "")) > 100 and
                "[python 0x" not in report.stdout, "what fitted can be read", report.stdout[-400:],
                report.stderr)
     finally:

@@ -27,7 +27,7 @@ rows = out.splitlines()
 check(code == 0 and not err, "a file is reported", (code, err))
 check(rows[1].split() == ["27.0%", "41.3%", "270", "Cart.total", "cart.py"],
       "the hottest function is first", out)
-check(rows[-2] == "1000 samples", "the samples are those of the file", out)
+check(rows[-2] == "1,000 samples", "the samples are those of the file", out)
 check(rows[-1].startswith("[truncated: depth] in 0.3%: the stack is deeper"), "a mark is explained", out)
 check("\x1b" not in out, "no colours when piped")
 

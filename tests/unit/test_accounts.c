@@ -134,20 +134,24 @@ static void missed_ticks_are_beside_the_interrupts(void **state)
 	assert_string_equal(buf, "90 interrupts = 90 complete + 0 truncated + 0 lost; "
 				 "10 of 100 timer ticks missed");
 	accounts_say(&a, buf, sizeof(buf));
-	assert_string_equal(buf, "all 90 samples complete; 10 of 100 timer ticks missed");
+	assert_string_equal(buf, "none lost, 10.0% of the timer's ticks never came");
 	assert_int_equal(accounts_balance(&a), 0);
 	assert_true(accounts_missed_share(&a) > 0.0999 && accounts_missed_share(&a) < 0.1001);
 	a.ticks_missed = 0;
 	accounts_format(&a, buf, sizeof(buf));
 	assert_non_null(strstr(buf, "0 of 90 timer ticks missed"));
 	accounts_say(&a, buf, sizeof(buf));
-	assert_string_equal(buf, "all 90 samples complete");
+	assert_string_equal(buf, "none lost");
 	/* Missing samples are accounted for, and unaccounted ones reported. */
 	a.reasons[REASON_PYTHON] = 89;
 	accounts_say(&a, buf, sizeof(buf));
-	assert_string_equal(buf,
-			    "90 interrupts = 89 complete + 0 truncated + 0 lost + 1 unaccounted; "
-			    "0 of 90 timer ticks missed");
+	assert_string_equal(buf, "none lost, 1 unaccounted");
+	a.reasons[REASON_RING_FULL] = 2;
+	a.interrupts = 1002;
+	a.reasons[REASON_PYTHON] = 997;
+	a.reasons[REASON_DEPTH] = 3;
+	accounts_say(&a, buf, sizeof(buf));
+	assert_string_equal(buf, "2 of 1,002 lost (0.20%)");
 	a = (struct accounts){ 0 };
 	assert_true(accounts_missed_share(&a) == 0);
 }

@@ -75,6 +75,54 @@ static void a_chain_of_calls_is_not_indented(void **state)
 	golden("small-tree-ascii.txt", small_profile(), &o, true);
 }
 
+/* Whose code it is, below the functions; not where all is one's own. */
+static void a_second_block_says_whose_code_it_is(void **state)
+{
+	const struct summary_options o = { .limit = 1, .origins = 2 };
+	struct profile *p = profile__new();
+	char *text;
+
+	assert_non_null(p);
+	add_samples(p, push(p, 0, add_function(p, "mine", "/srv/app.py", 3, 4)), 6);
+	text = print(p, &o, false);
+	assert_null(strstr(text, "Origin"));
+	free(text);
+	add_samples(p,
+		    push(p, 0,
+			 add_function(p, "get", "/usr/lib/python3/dist-packages/requests/api.py", 3,
+				      4)),
+		    3);
+	add_samples(p,
+		    push(p, 0,
+			 add_function(p, "dumps", "/usr/lib/python3.11/json/__init__.py", 3, 4)),
+		    1);
+	text = print(p, &o, false);
+	assert_non_null(strstr(text, "2 more\n\n  Self  Total Self time  Origin\n"
+				     " 60.0%  60.0%      6 ms  own code\n"
+				     " 30.0%  30.0%      3 ms  requests\n"));
+	assert_non_null(strstr(text, "1 more\n\n10 samples: 10 ms of CPU time\n"));
+	free(text);
+	profile__free(p);
+}
+
+/* What every interrupt was is for who asks. */
+static void accounts_are_said_where_they_are_asked_for(void **state)
+{
+	const struct summary_options o = { .limit = 1 }, all = { .limit = 1, .stats = true };
+	const char *const books =
+		"\n1002 interrupts = 997 complete + 3 truncated (depth 3) + 2 lost (ring full 2)\n";
+	struct profile *p = small_profile();
+	char *text = print(p, &o, false), *more = print(p, &all, false);
+
+	assert_null(strstr(text, "interrupts"));
+	assert_non_null(
+		strstr(text, "\n1,000 samples, 2 of 1,002 lost (0.20%): 1.00 s of CPU time\n"));
+	assert_non_null(strstr(more, books));
+	free(text);
+	free(more);
+	profile__free(p);
+}
+
 /* Before cutting, drops what says least, in all rows, so that they look alike. */
 static void narrow_rows_lose_what_says_least(void **state)
 {
@@ -380,6 +428,8 @@ int main(void)
 		cmocka_unit_test(the_tree_is_cut_at_the_least_share),
 		cmocka_unit_test(samples_are_numbers_where_that_is_asked_for),
 		cmocka_unit_test(a_chain_of_calls_is_not_indented),
+		cmocka_unit_test(a_second_block_says_whose_code_it_is),
+		cmocka_unit_test(accounts_are_said_where_they_are_asked_for),
 		cmocka_unit_test(narrow_rows_lose_what_says_least),
 		cmocka_unit_test(much_of_the_kernel_can_be_left_out),
 		cmocka_unit_test(callers_go_from_the_function_to_the_root),

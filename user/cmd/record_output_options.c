@@ -44,7 +44,7 @@ static const struct argp_option options[] = {
 	{ "quiet", 'q', 0, 0,
 	  "only errors: no progress, no summary (which goes to stderr if "
 	  "krait launches a command)" },
-	{ "stats", KEY_STATS, 0, 0, "also print every counter at the end" },
+	{ "stats", KEY_STATS, 0, 0, "also how every interrupt ended, and every counter" },
 	{ "verbose", 'v', 0, 0, "print more on stderr" },
 	{ 0 },
 };

@@ -32,11 +32,17 @@
  * Lines around a table: its head, its totals, the meanings of marks, what was written, and the next
  * prompt.
  */
-#define LINES_BESIDE 15
+#define LINES_BESIDE 12
+/* Whose code it is: rows, and with the lines around them. */
+#define ORIGIN_ROWS 4
+#define LINES_OF_ORIGINS (ORIGIN_ROWS + 4)
 /* Lines of the table of programs above it, for a whole machine. */
 #define LINES_OF_PROGRAMS 7
 
-/* Prints "5602 samples" or "5602 cpu-clock + 87 page-faults samples". */
+/*
+ * Prints "5602 samples" or "5602 cpu-clock + 87 page-faults samples". A table of one event has said
+ * that already.
+ */
 static void print_result(const struct record_report *r)
 {
 	const struct session_stats *stats = &r->stats;
@@ -59,6 +65,8 @@ static void print_result(const struct record_report *r)
 		snprintf(period, sizeof(period), ", one for each event");
 	else if (o->period)
 		snprintf(period, sizeof(period), ", one every %llu events", o->period);
+	if (r->tabled && o->event_cnt == 1 && !o->stats)
+		return;
 	log_info(NULL, "%.1f s, %s samples of %u process%s%s%s", stats->seconds, counts,
 		 stats->processes, stats->processes == 1 ? "" : "es", rate, period);
 }
@@ -104,13 +112,13 @@ static void say_idle(FILE *out, const struct record_options *o, const struct cou
 	putc('\n', out);
 }
 
-static int print_tables(const struct record_report *r, FILE *out,
-			const struct summary_options *summary)
+static int print_tables(struct record_report *r, FILE *out, const struct summary_options *summary)
 {
 	struct profile *p = session__profile(r->session);
 	cleanup_profile struct profile *wall = NULL;
 	int err = 0;
 
+	r->tabled = true;
 	if (r->options->wall && !profile__new_wall(&wall, p)) {
 		fprintf(out, "# event %s\n", EVENT_WALL);
 		return print_table(out, profile__counts(wall, 0), summary);
@@ -118,7 +126,8 @@ static int print_tables(const struct record_report *r, FILE *out,
 	if (is_idle(r->options, profile__counts(p, 0))) {
 		const struct counts *c = profile__counts(p, 0);
 
-		err = c->samples < IDLE_SAMPLES ? 0 : print_table(out, c, summary);
+		r->tabled = c->samples >= IDLE_SAMPLES;
+		err = r->tabled ? print_table(out, c, summary) : 0;
 		say_idle(out, r->options, c);
 		return err;
 	}
@@ -143,7 +152,7 @@ static int judge_summary(FILE *out, int err)
 	return EXIT_CODE_OUTPUT;
 }
 
-static int print_summary(const struct record_report *r)
+static int print_summary(struct record_report *r)
 {
 	int err;
 
@@ -153,8 +162,11 @@ static int print_summary(const struct record_report *r)
 
 	summary_options_init(&summary, out);
 	summary_options_fit(&summary, out, r->options->wall ? 1 : r->options->event_cnt,
-			    LINES_BESIDE + (r->options->all ? LINES_OF_PROGRAMS : 0));
+			    LINES_BESIDE + LINES_OF_ORIGINS +
+				    (r->options->all ? LINES_OF_PROGRAMS : 0));
 	summary.lines = r->options->lines;
+	summary.origins = ORIGIN_ROWS;
+	summary.stats = r->options->stats;
 	err = print_tables(r, out, &summary);
 	if (!err)
 		err = stream_finish(out);
@@ -418,7 +430,7 @@ int record_report_judge(const struct record_report *r)
 	return worst > r->options->max_loss_percent ? EXIT_CODE_LOSSY : EXIT_CODE_OK;
 }
 
-int record_report_print(const struct record_report *r)
+int record_report_print(struct record_report *r)
 {
 	int code = r->options->quiet ? EXIT_CODE_OK : print_summary(r);
 

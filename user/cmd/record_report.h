@@ -16,13 +16,14 @@ struct record_report {
 	struct session *session; /* closed */
 	const struct outputs *outputs;
 	struct session_stats stats;
+	bool tabled; /* a table has said how many samples there are */
 };
 
 /*
  * Prints the summary unless quiet, then the numbers of --stats. Returns EXIT_CODE_OUTPUT after a
  * message if it could not be printed.
  */
-int record_report_print(const struct record_report *r);
+int record_report_print(struct record_report *r);
 /* Prints warnings. Returns the exit code if nothing else decides it. */
 int record_report_judge(const struct record_report *r);
 

@@ -28,6 +28,8 @@
 #define TREE_MIN_PERCENT 1.0
 /* The default limit on stacks in perf report and perf script. */
 #define PERF_MAX_STACK 127
+/* Whose code it is: --by origin shows all. */
+#define ORIGIN_ROWS 8
 
 enum option_key {
 	OPTION_TREE = 256,
@@ -40,6 +42,7 @@ enum option_key {
 	OPTION_COLOR,
 	OPTION_NO_PAGER,
 	OPTION_KERNEL,
+	OPTION_STATS,
 };
 
 enum report_by {
@@ -70,10 +73,11 @@ struct report_options {
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Report:", 2 },
 	{ "by", OPTION_BY, "WHAT", 0,
-	  "one row for each function (the default; several programs come first), "
+	  "one row for each function (the default; several programs come first, whose code it is comes "
+	  "after), "
 	  "line, thread, process, program (processes that run the same script "
 	  "or module), or origin: the interpreter, libc, the kernel, the "
-	  "standard library, your application, each package of site-packages "
+	  "standard library, your own code, each package of site-packages "
 	  "with its Python and its C, other libraries. gil: for the lock of "
 	  "each interpreter, who waits for it, who holds it meanwhile and who "
 	  "hands it to whom (record --off-cpu). opcode: the interpreter's "
@@ -97,6 +101,9 @@ static const struct argp_option option_table[] = {
 	{ "unit", OPTION_UNIT, "time|samples", 0,
 	  "print the time that samples stand for (default) or their "
 	  "number",
+	  0 },
+	{ "stats", OPTION_STATS, NULL, 0,
+	  "also how every interrupt of the recording ended: complete, truncated or lost, and why",
 	  0 },
 	{ "no-pager", OPTION_NO_PAGER, 0, 0, PAGER_HELP, 0 },
 	{ "color", OPTION_COLOR, "always|never|auto", OPTION_ARG_OPTIONAL,
@@ -185,6 +192,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			arguments_refuse(state, "--unit is time or samples, not \"%s\"", arg);
 		o->summary.samples = !strcmp(arg, "samples");
 		return 0;
+	case OPTION_STATS:
+		o->summary.stats = true;
+		return 0;
 	case OPTION_NO_PAGER:
 		o->no_pager = true;
 		return 0;
@@ -226,12 +236,14 @@ static const struct argp parser = {
 	.children = input_children,
 };
 
-/* Without special requests, the programs come first. */
+/* Without special requests, the programs come first, and whose code it is follows. */
 static int print_overview(const struct report_options *o, const struct counts *c)
 {
+	struct summary_options summary = o->summary;
 	int err = o->by_given ? 0 : program_table(stdout, c, &o->summary);
 
-	return err ? err : summary_table(stdout, c, &o->summary);
+	summary.origins = o->by_given ? 0 : ORIGIN_ROWS;
+	return err ? err : summary_table(stdout, c, &summary);
 }
 
 static int print_event(const struct report_options *o, const struct counts *c)

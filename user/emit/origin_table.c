@@ -56,6 +56,12 @@ static int name_frames(struct origins *o)
 	return 0;
 }
 
+/* As on the page. */
+static const char *shown_name(const char *origin)
+{
+	return strcmp(origin, "application") ? origin : "own code";
+}
+
 /* A node below another of its origin adds nothing to the total. */
 static void count(struct origins *o)
 {
@@ -84,14 +90,11 @@ static int compare_rows(const void *a, const void *b, void *ctx)
 	return strcmp(strtab_text(&o->names, x->name), strtab_text(&o->names, y->name));
 }
 
-static int put_rows(FILE *out, struct origins *o, const struct counts *c,
-		    const struct summary_options *options)
+/* Leaves the rows worth showing, sorted. Returns their number. */
+static __u32 pick_rows(struct origins *o, const struct text_report *report)
 {
-	struct text_report report;
-	__u32 cnt = 0, shown;
-	int err = 0;
+	__u32 cnt = 0;
 
-	text_report_begin(&report, out, c, options);
 	for (__u32 i = 1; i < o->names.cnt; i++) {
 		const struct row *r = &o->rows[i];
 
@@ -99,37 +102,80 @@ static int put_rows(FILE *out, struct origins *o, const struct counts *c,
 		bool counts = r->sums.self ||
 			      (r->sums.total && *strtab_text(&o->names, r->name) != '[');
 
-		if (counts && report_percent(&report, r->sums.total) >= options->min_percent)
+		if (counts && report_percent(report, r->sums.total) >= report->options->min_percent)
 			o->rows[cnt++] = *r;
 	}
 	qsort_r(o->rows, cnt, sizeof(*o->rows), compare_rows, o);
-	shown = options->limit && options->limit < cnt ? options->limit : cnt;
-	fprintf(out, "%s  Self  Total %9s  Origin%s\n", report_color(&report, REPORT_BOLD),
-		report_amount_title(&report), report_color(&report, REPORT_RESET));
+	return cnt;
+}
+
+static int put_rows(const struct text_report *report, const struct origins *o, __u32 cnt,
+		    __u32 limit)
+{
+	const __u32 shown = limit && limit < cnt ? limit : cnt;
+	int err = 0;
+
+	fprintf(report->out, "%s  Self  Total %9s  Origin%s\n", report_color(report, REPORT_BOLD),
+		report_amount_title(report), report_color(report, REPORT_RESET));
 	for (__u32 i = 0; i < shown && !err; i++) {
 		const struct row *r = &o->rows[i];
 
-		report_put_row(&report, r->sums.self, r->sums.total);
-		err = put_shown(out, strtab_text(&o->names, r->name));
-		putc('\n', out);
+		report_put_row(report, r->sums.self, r->sums.total);
+		err = put_shown(report->out, shown_name(strtab_text(&o->names, r->name)));
+		putc('\n', report->out);
 	}
-	report_put_more(&report, cnt - shown);
-	report_put_footer(&report, o->view);
+	report_put_more(report, cnt - shown);
+	return err;
+}
+
+static int find_origins(struct origins *o, const struct counts *c)
+{
+	const struct view_options options = { .order = VIEW_BY_COUNT };
+	int err = view__new(&o->view, c, &options);
+
+	if (!err)
+		err = name_frames(o);
+	if (!err)
+		count(o);
 	return err;
 }
 
 int origin_table(FILE *out, const struct counts *c, const struct summary_options *o)
 {
-	const struct view_options options = { .order = VIEW_BY_COUNT };
 	struct origins origins = { .by_total = o->sort == SUMMARY_TOTAL };
-	int err = view__new(&origins.view, c, &options);
+	struct text_report report;
+	int err = find_origins(&origins, c);
 
+	text_report_begin(&report, out, c, o);
 	if (!err)
-		err = name_frames(&origins);
-	if (!err) {
-		count(&origins);
-		err = put_rows(out, &origins, c, o);
-	}
+		err = put_rows(&report, &origins, pick_rows(&origins, &report), o->limit);
+	if (!err)
+		report_put_footer(&report, origins.view);
 	origins_free(&origins);
 	return err ? err : stream_finish(out);
+}
+
+/* Marks are in the table above. */
+static bool has_several(const struct origins *o, __u32 cnt)
+{
+	unsigned found = 0;
+
+	for (__u32 i = 0; i < cnt; i++)
+		found += *strtab_text(&o->names, o->rows[i].name) != '[';
+	return found > 1;
+}
+
+int origin_put_block(const struct text_report *r)
+{
+	struct origins origins = { .by_total = r->options->sort == SUMMARY_TOTAL };
+	int err = find_origins(&origins, r->counts);
+	__u32 cnt = err ? 0 : pick_rows(&origins, r);
+
+	if (has_several(&origins, cnt)) {
+		putc('\n', r->out);
+		err = put_rows(r, &origins, cnt, r->options->origins);
+		putc('\n', r->out);
+	}
+	origins_free(&origins);
+	return err;
 }

@@ -10,4 +10,10 @@
 /* Returns 0 or -errno. */
 int origin_table(FILE *out, const struct counts *c, const struct summary_options *o);
 
+/*
+ * The block in another table: as many rows as its options want, between empty lines; nothing if all
+ * is of one origin. Returns 0 or -errno.
+ */
+int origin_put_block(const struct text_report *r) __attribute__((warn_unused_result));
+
 #endif /* KRAIT_EMIT_ORIGIN_TABLE_H */

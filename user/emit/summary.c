@@ -11,6 +11,7 @@
 
 #include "emit/escape.h"
 #include "emit/label.h"
+#include "emit/origin_table.h"
 #include "profile/view.h"
 #include "profile/waits.h"
 #include "util/cleanup.h"
@@ -323,6 +324,9 @@ static int print(struct table *t)
 	if (err)
 		return err;
 	report_put_more(&t->report, cnt - shown);
+	err = t->report.options->origins ? origin_put_block(&t->report) : 0;
+	if (err)
+		return err;
 	report_put_footer(&t->report, t->view);
 	return stream_finish(out);
 }

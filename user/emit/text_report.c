@@ -12,6 +12,7 @@
 #include "util/charset.h"
 #include "util/printable.h"
 #include "util/short_path.h"
+#include "util/units.h"
 
 #define SUMMARY_ROWS 20
 #define SUMMARY_ROWS_MIN 5
@@ -227,41 +228,43 @@ static void put_time_total(const struct text_report *r)
 }
 
 /*
- * Prints "5602 samples", of what unless it is time, and how many events they are if that is
- * unclear.
+ * The samples, of what unless it is time, and how many events they are if that is unclear. What was
+ * lost was lost by the whole recording, also where the samples are some of it.
  */
 void report_put_total(const struct text_report *r)
 {
 	const struct counts *c = r->counts;
+	char samples[32], events[32], books[512];
 
+	format_count(samples, sizeof(samples), c->samples);
+	format_count(events, sizeof(events), c->samples ? (__u64)(r->all + 0.5) : 0);
 	if (event_is_time(&c->event))
-		fprintf(r->out, "%llu samples", (unsigned long long)c->samples);
+		fprintf(r->out, "%s samples", samples);
 	else
-		fprintf(r->out, "%.0f %s of %s", c->samples ? r->all : 0, counts__share_unit(c),
-			c->event.name);
+		fprintf(r->out, "%s %s of %s", events, counts__share_unit(c), c->event.name);
+	if (!event_is_time(&c->event) && c->uneven)
+		fprintf(r->out, " in %s samples", samples);
+	else if (!event_is_time(&c->event) && c->sample_weight > 1)
+		fprintf(r->out, ", each of %llu", (unsigned long long)c->sample_weight);
+	accounts_say(&c->accounts, books, sizeof(books));
+	fprintf(r->out, "%s%s", *books ? ", " : "", books);
 	if (event_is_time(&c->event))
 		put_time_total(r);
-	else if (c->uneven)
-		fprintf(r->out, " in %llu samples", (unsigned long long)c->samples);
-	else if (c->sample_weight > 1)
-		fprintf(r->out, ", each of %llu", (unsigned long long)c->sample_weight);
 	putc('\n', r->out);
 }
 
+/* How every interrupt ended, for who asks for it. */
 static void put_accounts(const struct text_report *r)
 {
 	const struct accounts *a = &r->counts->accounts;
 	char books[512];
 
-	if (!a->interrupts)
+	if (!a->interrupts || !r->options->stats)
 		return;
-	accounts_say(a, books, sizeof(books));
+	accounts_format(a, books, sizeof(books));
 	fprintf(r->out, "%s", books);
 	if (a->unknown_frames)
 		fprintf(r->out, "; %llu unknown frames", (unsigned long long)a->unknown_frames);
-	if (a->events_dropped)
-		fprintf(r->out, "; %llu process events dropped",
-			(unsigned long long)a->events_dropped);
 	putc('\n', r->out);
 }
 

@@ -25,6 +25,8 @@ struct summary_options {
 	bool fits; /* must fit on one screen */
 	double min_percent; /* hide rows with a smaller total */
 	bool lines; /* one row per line, not per function */
+	bool stats; /* below the table: how every interrupt ended */
+	unsigned origins; /* rows of a second table: whose code it is; 0: no such table */
 	bool samples; /* show samples (or events) even if the time they stand for is known */
 	bool can_leave_kernel; /* --no-kernel exists: a tree with much kernel code mentions it */
 	bool waits; /* labels say what was waited for (profile/waits.h) */
@@ -101,9 +103,9 @@ void report_put_row(const struct text_report *r, __u64 self, __u64 total);
 /* Prints "… 12 more" if rows were left out. */
 void report_put_more(const struct text_report *r, __u32 cnt);
 
-/* Prints "5602 samples: 5.60 s of CPU time in 5.62 s (1.00 CPUs)", as far as known. */
+/* Prints "5,602 samples, none lost: 5.60 s of CPU time in 5.62 s (1.00 CPUs)", as far as known. */
 void report_put_total(const struct text_report *r);
-/* Prints the totals, the accounts and, if the view has such a mark, what hidden callers are. */
+/* Prints the totals, the accounts if asked for, and what the marks of the view mean. */
 void report_put_footer(const struct text_report *r, const struct view *v);
 /* Returns a table's row limit, 0: all. It is lower if the footer takes more lines than usual. */
 unsigned report_rows(const struct text_report *r, const struct view *v);

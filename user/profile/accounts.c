@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "profile/marks.h"
+#include "util/units.h"
 
 static const char *const reason_names[REASON_CNT] = {
 	[REASON_PYTHON] = "python",
@@ -124,6 +125,9 @@ double accounts_missed_share(const struct accounts *a)
 	return due ? (double)a->ticks_missed / (double)due : 0;
 }
 
+/* A busy machine misses some; a larger share is worth a word. */
+#define MISSED_PERCENT 1.0
+
 /* Text that grows in a fixed buffer; what does not fit is cut. */
 struct line {
 	char *buf;
@@ -205,15 +209,26 @@ void accounts_format(const struct accounts *a, char *buf, size_t size)
 void accounts_say(const struct accounts *a, char *buf, size_t size)
 {
 	struct line l = { .buf = buf, .size = size };
+	const __u64 lost = accounts_total(a, OUTCOME_LOST);
+	const __s64 balance = accounts_balance(a);
+	const double missed = 100 * accounts_missed_share(a), share = 100 * accounts_lost_share(a);
+	char part[32], whole[32];
 
-	if (!size || accounts_total(a, OUTCOME_COMPLETE) != a->interrupts || accounts_balance(a)) {
-		accounts_format(a, buf, size);
+	if (!size)
 		return;
-	}
 	buf[0] = '\0';
-	line_add(&l, "all %llu samples complete", (unsigned long long)a->interrupts);
-	if (a->ticks_missed)
-		line_add_ticks(&l, a);
-	if (a->not_sampled)
-		line_add_not_sampled(&l, a);
+	if (!a->interrupts)
+		return;
+	format_count(part, sizeof(part), lost);
+	format_count(whole, sizeof(whole), a->interrupts);
+	if (lost)
+		line_add(&l, "%s of %s lost (%.*f%%)", part, whole, share < 1 ? 2 : 1, share);
+	else
+		line_add(&l, "none lost");
+	if (balance)
+		line_add(&l, ", %lld unaccounted", balance);
+	if (missed >= MISSED_PERCENT)
+		line_add(&l, ", %.1f%% of the timer's ticks never came", missed);
+	if (a->events_dropped)
+		line_add(&l, ", %llu process events dropped", a->events_dropped);
 }

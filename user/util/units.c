@@ -76,3 +76,17 @@ void format_size(char *buf, size_t size, __u64 bytes)
 	else
 		snprintf(buf, size, "%llu MiB", bytes >> 20);
 }
+
+void format_count(char *buf, size_t size, __u64 number)
+{
+	char digits[24];
+	size_t len = (size_t)snprintf(digits, sizeof(digits), "%llu", number), at = 0;
+
+	for (size_t i = 0; i < len && at + 1 < size; i++) {
+		if (i && (len - i) % 3 == 0 && at + 2 < size)
+			buf[at++] = ',';
+		buf[at++] = digits[i];
+	}
+	if (size)
+		buf[at] = '\0';
+}

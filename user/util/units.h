@@ -20,5 +20,7 @@ int parse_size(const char *text, __u64 *ret) __attribute__((warn_unused_result))
 
 /* "45 KiB"; NUL-terminated within size bytes. */
 void format_size(char *buf, size_t size, __u64 bytes);
+/* "2,761"; NUL-terminated within size bytes. */
+void format_count(char *buf, size_t size, __u64 number);
 
 #endif /* KRAIT_UTIL_UNITS_H */
