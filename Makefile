@@ -421,6 +421,15 @@ compile_commands.json: $(SKEL) $(PROTO_HDR) $(TWIN_SKEL) ## for clangd and other
 			printf "%s{ \"directory\": \"%s\", \"file\": \"%s\", \"command\": \"%s\" }", n++ ? ",\n" : "[\n", folder, file, $$0 } \
 		END { print "\n]" }' > $@
 
+# Each header of bpf/ includes what it uses, so the compiler takes it by itself. -w: what is declared is defined elsewhere.
+BPF_ALONE := $(patsubst %.h,$(O)/alone/%,$(filter-out %.skel.h,$(wildcard bpf/*.h bpf/*/*.h)))
+$(BPF_ALONE): $(O)/alone/%: %.h
+	$(call say,ALONE,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -w -fsyntax-only -MMD -MF $@.d -MT $@ -x c $< && touch $@
+
+bpf-alone: $(BPF_ALONE)
+
 lint: ## formatting, shell scripts, links between pages, direction of includes
 	@scripts/lint
 
@@ -525,7 +534,7 @@ help: ## this text
 	@sed -n 's/^\([a-z][a-z0-9-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
 		while IFS='|' read -r t h; do printf '  make %-12s %s\n' "$$t" "$$h"; done
 
--include $(O)/small/room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(patsubst %.c,$(O)/%.d,$(LEFT_OUT)) $(TEST_OBJ:.o=.d)
+-include $(O)/small/room.d $(BPF_ALONE:=.d) $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(patsubst %.c,$(O)/%.d,$(LEFT_OUT)) $(TEST_OBJ:.o=.d)
 
 .PHONY: all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
-	coverage lint format compile_commands.json build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages install uninstall dist check-dist deb check-deb rpm check-rpm static check-static wheel check-wheel image check-image clean help
+	coverage lint format compile_commands.json build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages bpf-alone install uninstall dist check-dist deb check-deb rpm check-rpm static check-static wheel check-wheel image check-image clean help

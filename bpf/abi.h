@@ -3,14 +3,18 @@
  * abi.h - every byte that crosses between the kernel programs and user space.
  *
  * This file defines limits and map values, offsets.h where things are in an interpreter, and
- * record.h what goes through the ring buffer. It includes nothing else: the BPF side gets __u32 and
- * friends from vmlinux.h, the user side from <linux/types.h>, which must come first. Padding is
+ * record.h what goes through the ring buffer. Whoever includes this file has all three. Padding is
  * explicit and sizes are asserted, so the two compilers cannot disagree.
  *
  * Must hold: a remote address is a __u64 named *_addr, never a pointer.
  */
 #ifndef KRAIT_ABI_H
 #define KRAIT_ABI_H
+
+#include "offsets.h"
+#include "record.h"
+#include "types.h"
+#include "unwind_arch.h"
 
 /* A stack with more nodes (frames and entry frames) than this is "truncated: depth". */
 #define KRAIT_MAX_FRAMES 2048
@@ -49,29 +53,10 @@
 /* Threads that can have an anchor at once, and frames below an anchor that it may slide over. */
 #define KRAIT_MAX_ANCHORS 1024
 #define KRAIT_ANCHOR_FRAMES 1024
+_Static_assert(KRAIT_MAX_FRAMES < 1 << 16 && KRAIT_ANCHOR_FRAMES < 1 << 16, "counted in a __u16");
 /* A stack with fewer frames gets no anchor, nor does a thread younger than this. */
 #define KRAIT_ANCHOR_WORTH 8
 #define KRAIT_ANCHOR_AGE_NS 1000000000ULL
-
-/*
- * Bytes that the kernel reads at once from the start of a PyThreadState, an interpreter frame and a
- * code object. Every offset that it uses must lie within; user space refuses a layout that breaks
- * this.
- */
-#define KRAIT_THREAD_WINDOW 256
-#define KRAIT_FRAME_WINDOW 80
-#define KRAIT_CODE_WINDOW 192
-/*
- * The part of a code object that has its key (fingerprint.h), from PYOFF_CODE_KEY_AT() on. Each
- * sample reads it of each code object, so it is no larger than need be.
- */
-#define KRAIT_CODE_KEY 88
-/* The same for a PyFrameObject and its code object, 3.8 to 3.10. */
-#define KRAIT_OLD_FRAME_WINDOW 128
-#define KRAIT_OLD_CODE_WINDOW 144
-/* The same for a _PyCFrame, 3.11 and 3.12; the outermost one, inside PyThreadState, is no larger. */
-#define KRAIT_CFRAME_WINDOW 24
-#define KRAIT_CFRAME_THREAD 384
 
 /*
  * Limits for a chain of asyncio tasks (tasks.h): parts (tasks and frames of their coroutines)
@@ -105,21 +90,6 @@ static inline int start_order(__u64 a, __u64 b)
 	return same_start(a, b) ? 0 : a < b ? -1 : 1;
 }
 
-#include "offsets.h"
-/*
- * Key of the maps binaries and plain: an executable in the state in which user space examined it.
- * An executable in binaries contains the interpreter; user space keeps it open while its key is
- * there, so no other file can get its inode and device.
- */
-struct binary_key {
-	__u64 inode;
-	__u64 size;
-	__u64 ctime_sec; /* last change of the inode: nobody can set it */
-	__u32 ctime_nsec;
-	__u32 dev; /* as the kernel numbers it: major << 20 | minor */
-};
-_Static_assert(sizeof(struct binary_key) == 32, "struct binary_key is shared with BPF");
-
 /*
  * Key of the map plain: what the processes of one real uid (in host numbers) have shown about a
  * file.
@@ -135,9 +105,6 @@ enum plain_verdict {
 	PLAIN_NEVER_PYTHON = 1,
 	PLAIN_PYTHON, /* at least once */
 };
-
-#include "record.h"
-#include "unwind_arch.h"
 
 /*
  * Where the asyncio tasks of a process are: value of the map task_layouts, keyed by host tgid. Only

@@ -18,6 +18,20 @@
 #ifndef KRAIT_ACTIVATION_H
 #define KRAIT_ACTIVATION_H
 
+#include "abi.h"
+#include "loops.h"
+#include "maps.h"
+#include "native_stack.h"
+#include "native_walk.h"
+#include "read.h"
+#include "scratch.h"
+#include "section.h"
+#include "task.h"
+#include "thread.h"
+#include "trigger.h"
+#include "walk.h"
+#include "walker.h"
+
 /* C frames to look at, and bytes of the leaf's frame. */
 #define ACTIVATION_FRAMES 64
 #define ACTIVATION_LEAF_BYTES 4096

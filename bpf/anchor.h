@@ -32,6 +32,14 @@
 #ifndef KRAIT_ANCHOR_H
 #define KRAIT_ANCHOR_H
 
+#include "abi.h"
+#include "bounds.h"
+#include "read.h"
+#include "walker.h"
+#ifdef __bpf__
+#include "maps.h"
+#endif
+
 /*
  * Wraps every check that keeps wrong stacks out. The model test (tests/unit/test_anchor.c) disables
  * them one at a time and must then find stacks that never existed.

@@ -12,6 +12,8 @@
 #ifndef KRAIT_BOUNDS_H
 #define KRAIT_BOUNDS_H
 
+#include "types.h"
+
 #ifdef __bpf__
 
 /* value & mask */

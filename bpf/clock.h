@@ -9,6 +9,12 @@
 #ifndef KRAIT_CLOCK_H
 #define KRAIT_CLOCK_H
 
+#include "abi.h"
+#include "procs.h"
+#include "room.h"
+#include "share.h"
+#include "task.h"
+
 /* CLOCK_MONOTONIC: since when all clocks tick on all CPUs. User space sets it at the start. */
 volatile __u64 clocks_from_ns __weak = ~0ULL;
 

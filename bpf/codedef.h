@@ -28,6 +28,11 @@
 #ifndef KRAIT_CODEDEF_H
 #define KRAIT_CODEDEF_H
 
+#include "abi.h"
+#include "bounds.h"
+#include "fingerprint.h"
+#include "read.h"
+
 /* The longest PyUnicode header that we know (free-threaded PyCompactUnicodeObject: 72 bytes). */
 #define STRING_HEADER_MAX 128
 /* Bytes before a PyBytes' first byte: 32, free-threaded 48. All older versions agree up to ob_size. */

@@ -9,6 +9,17 @@
 #ifndef KRAIT_DESCRIBE_H
 #define KRAIT_DESCRIBE_H
 
+#include "abi.h"
+#include "bounds.h"
+#include "codedef.h"
+#include "fingerprint.h"
+#include "maps.h"
+#include "procs.h"
+#include "read.h"
+#include "room.h"
+#include "scratch.h"
+#include "share.h"
+
 static __always_inline struct code_entry *code_entry(__u64 place)
 {
 	__u32 index = place & (CODE_TABLE_SIZE - 1);

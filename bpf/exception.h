@@ -14,6 +14,10 @@
 #ifndef KRAIT_EXCEPTION_H
 #define KRAIT_EXCEPTION_H
 
+#include "abi.h"
+#include "gil.h"
+#include "read.h"
+
 #define EXC_INFO(off) ((off)->thread.thread_id - 32)
 /*
  * The exception being raised: curexc_type, with three words up to 3.11; up to 3.10 exc_state

@@ -20,6 +20,11 @@
 #ifndef KRAIT_EXPOSED_H
 #define KRAIT_EXPOSED_H
 
+#include "abi.h"
+#include "bounds.h"
+#include "read.h"
+#include "walker.h"
+
 /*
  * Called at the end of the chain: 1 if it must be walked again because the last frame was a Python frame. A generator
  * without any caller is just being left: what its frame object holds says nothing, since CPython writes _f_frame_data only

@@ -19,6 +19,8 @@
 #ifndef KRAIT_FINGERPRINT_H
 #define KRAIT_FINGERPRINT_H
 
+#include "abi.h"
+#include "bounds.h"
 #include "read.h"
 
 #define CODE_CONTENTS_MAX 4096

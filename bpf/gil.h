@@ -10,6 +10,9 @@
 #ifndef KRAIT_GIL_H
 #define KRAIT_GIL_H
 
+#include "abi.h"
+#include "read.h"
+
 struct gil {
 	READ_MEMBER
 	__u64 addr; /* struct _gil_runtime_state; 0 unknown */

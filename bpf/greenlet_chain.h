@@ -13,6 +13,18 @@
 #ifndef KRAIT_GREENLET_CHAIN_H
 #define KRAIT_GREENLET_CHAIN_H
 
+#include "abi.h"
+#include "bounds.h"
+#include "greenlets.h"
+#include "loops.h"
+#include "procs.h"
+#include "read.h"
+#include "scratch.h"
+#include "section.h"
+#include "task_chain.h"
+#include "trigger.h"
+#include "walker.h"
+
 /* greenlet marks a thread that never used it with this value (TThreadStateCreator.hpp). */
 #define GREENLET_STATE_NONE 1
 

@@ -30,6 +30,14 @@
 #ifndef KRAIT_GREENLETS_H
 #define KRAIT_GREENLETS_H
 
+#include "abi.h"
+#include "bounds.h"
+#include "exposed.h"
+#include "read.h"
+#include "walk.h"
+#include "walk_instr.h"
+#include "walker.h"
+
 #define GREENLET_WINDOW_MASK 255
 /* Where the stack of a main greenlet ends. */
 #define GREENLET_STACK_MAIN (~0ULL)

@@ -11,11 +11,6 @@
  *
  * These programs run in process context, so they may change a hash, unlike the sampler.
  */
-#include "vmlinux.h"
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_tracing.h>
-
 #include "abi.h"
 #include "share.h"
 #include "read.h"

@@ -6,10 +6,6 @@
  *
  * Loaded only if somebody wants to look, or to read clocks.
  */
-#include "vmlinux.h"
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-
 #include "sample.h"
 #include "thread_wait.h"
 #include "clock.h"

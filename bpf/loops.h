@@ -11,6 +11,30 @@
 #ifndef KRAIT_LOOPS_H
 #define KRAIT_LOOPS_H
 
+#include "abi.h"
+#include "describe.h"
+#include "greenlets.h"
+#include "maps.h"
+#include "native_walk.h"
+#include "pages.h"
+#include "procs.h"
+#include "read.h"
+#include "room.h"
+#include "rows.h"
+#include "scratch.h"
+#include "section.h"
+#include "share.h"
+#include "task.h"
+#include "tasks.h"
+#include "thread.h"
+#include "trail.h"
+#include "unwind.h"
+#include "unwind_find.h"
+#include "unwind_maps.h"
+#include "unwind_procs.h"
+#include "walk.h"
+#include "walker.h"
+
 #define NATIVE_WORDS (sizeof(struct native_frame) / sizeof(__u64))
 
 /* Context of the loop callbacks; map values, so the verifier tracks them. */

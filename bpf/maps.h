@@ -10,6 +10,9 @@
 #ifndef KRAIT_MAPS_H
 #define KRAIT_MAPS_H
 
+#include "abi.h"
+#include "codedef.h"
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, KRAIT_MAX_LAYOUTS);

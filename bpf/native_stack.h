@@ -5,6 +5,16 @@
 #ifndef KRAIT_NATIVE_STACK_H
 #define KRAIT_NATIVE_STACK_H
 
+#include "abi.h"
+#include "loops.h"
+#include "maps.h"
+#include "native_walk.h"
+#include "scratch.h"
+#include "section.h"
+#include "task.h"
+#include "trigger.h"
+#include "unwind_arch.h"
+
 /* Copies the registers that a rule may use at the leaf. */
 static __always_inline void take_leaf_regs(struct scratch *s)
 {

@@ -6,7 +6,10 @@
 #ifndef KRAIT_NATIVE_WALK_H
 #define KRAIT_NATIVE_WALK_H
 
+#include "abi.h"
 #include "pages.h"
+#include "read.h"
+#include "rows.h"
 #include "unwind_arch.h"
 
 /* The user registers that the unwinder needs. */
@@ -103,6 +106,22 @@ static __always_inline void unwind_begin(struct native_walk *w, const struct nat
 static __always_inline __u64 unwind_tag(const struct native_walk *w)
 {
 	return (__u64)w->space << 32 | (w->epoch & 0xffffff) << 8 | (w->now >> 3 & 0xff);
+}
+
+#ifdef __bpf__
+int unwind_fill_apart(__u32 memory, __u64 addr);
+#define UNWIND_FILL(w, addr) unwind_fill_apart((w)->context, addr)
+#else
+#define UNWIND_FILL(w, addr) pages_fill(&(w)->stack, addr)
+#endif
+
+/* Reads a word of the stack, by itself if its page cannot be read. Returns 0, or an error. */
+static __always_inline int unwind_read(struct native_walk *w, __u64 *ret, __u64 addr)
+{
+	if (addr & 7 || (!pages_has(&w->stack, addr) && UNWIND_FILL(w, addr)))
+		return read_from(w, ret, 8, addr);
+	*ret = pages_word(&w->stack, addr);
+	return 0;
 }
 
 #endif /* KRAIT_NATIVE_WALK_H */

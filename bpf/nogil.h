@@ -15,6 +15,10 @@
 #ifndef KRAIT_NOGIL_H
 #define KRAIT_NOGIL_H
 
+#include "abi.h"
+#include "gil.h"
+#include "read.h"
+
 #define NOGIL_STATE(off)                                                                           \
 	((off)->thread.status + ((off)->version >= 0x030f0000 ? 16 :                               \
 				 (off)->version >= 0x030e0000 ? 12 :                               \

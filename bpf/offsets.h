@@ -7,6 +7,28 @@
 #ifndef KRAIT_OFFSETS_H
 #define KRAIT_OFFSETS_H
 
+#include "types.h"
+
+/*
+ * Bytes that the kernel reads at once from the start of a PyThreadState, an interpreter frame and a
+ * code object. Every offset that it uses must lie within; user space refuses a layout that breaks
+ * this.
+ */
+#define KRAIT_THREAD_WINDOW 256
+#define KRAIT_FRAME_WINDOW 80
+#define KRAIT_CODE_WINDOW 192
+/*
+ * The part of a code object that has its key (fingerprint.h), from PYOFF_CODE_KEY_AT() on. Each
+ * sample reads it of each code object, so it is no larger than need be.
+ */
+#define KRAIT_CODE_KEY 88
+/* The same for a PyFrameObject and its code object, 3.8 to 3.10. */
+#define KRAIT_OLD_FRAME_WINDOW 128
+#define KRAIT_OLD_CODE_WINDOW 144
+/* The same for a _PyCFrame, 3.11 and 3.12; the outermost one, inside PyThreadState, is no larger. */
+#define KRAIT_CFRAME_WINDOW 24
+#define KRAIT_CFRAME_THREAD 384
+
 #define PYOFF_ABSENT (-1)
 
 enum py_offsets_flag {

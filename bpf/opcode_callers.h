@@ -6,6 +6,8 @@
 #ifndef KRAIT_OPCODE_CALLERS_H
 #define KRAIT_OPCODE_CALLERS_H
 
+#include "types.h"
+
 /* clang-format off */
 static const __u8 opcode_callers_11[256] = {
 	[17] = 5, /* BINARY_SUBSCR_ADAPTIVE */

@@ -19,6 +19,9 @@
 #ifndef KRAIT_PAGES_H
 #define KRAIT_PAGES_H
 
+#include "bounds.h"
+#include "read.h"
+
 #define PAGES_SHIFT 10
 #define PAGES_WORDS_SHIFT (PAGES_SHIFT - 3)
 /* Direct-mapped by address: more than most stacks have. From here on "page" means such a piece. */

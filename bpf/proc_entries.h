@@ -6,6 +6,13 @@
 #ifndef KRAIT_PROC_ENTRIES_H
 #define KRAIT_PROC_ENTRIES_H
 
+#include "abi.h"
+#include "bounds.h"
+#include "procs.h"
+#include "room.h"
+#include "share.h"
+#include "unwind_procs.h"
+
 static __always_inline bool may_add_proc(struct owner_books *books, __u32 owner)
 {
 	__s64 all = books->procs, roots = books->use[OWNER_ROOT].procs;

@@ -9,6 +9,9 @@
 #ifndef KRAIT_PROCS_H
 #define KRAIT_PROCS_H
 
+#include "abi.h"
+#include "bounds.h"
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, KRAIT_MAX_PROCS);

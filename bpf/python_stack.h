@@ -9,6 +9,17 @@
 #ifndef KRAIT_PYTHON_STACK_H
 #define KRAIT_PYTHON_STACK_H
 
+#include "abi.h"
+#include "anchor.h"
+#include "loops.h"
+#include "maps.h"
+#include "read.h"
+#include "scratch.h"
+#include "task.h"
+#include "thread.h"
+#include "walk.h"
+#include "walker.h"
+
 static __always_inline void begin_slot(struct thread_slot *slot, __u64 start_ns)
 {
 	slot->start_ns = start_ns;

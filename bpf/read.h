@@ -10,17 +10,12 @@
 #define KRAIT_READ_H
 
 #include "bounds.h"
+#include "offsets.h"
 
 #ifndef __bpf__
-#include <stdbool.h>
 #include <string.h>
 
 #include "util/memory.h"
-
-#ifndef __always_inline
-#define __always_inline inline __attribute__((always_inline))
-#endif
-#define barrier() asm volatile("" ::: "memory")
 
 /* The memory to read from: set this before anything else. */
 #define READ_MEMBER const struct memory *memory;

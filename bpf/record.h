@@ -14,6 +14,22 @@
 #ifndef KRAIT_RECORD_H
 #define KRAIT_RECORD_H
 
+#include "types.h"
+
+/*
+ * Key of the maps binaries and plain: an executable in the state in which user space examined it.
+ * An executable in binaries contains the interpreter; user space keeps it open while its key is
+ * there, so no other file can get its inode and device.
+ */
+struct binary_key {
+	__u64 inode;
+	__u64 size;
+	__u64 ctime_sec; /* last change of the inode: nobody can set it */
+	__u32 ctime_nsec;
+	__u32 dev; /* as the kernel numbers it: major << 20 | minor */
+};
+_Static_assert(sizeof(struct binary_key) == 32, "struct binary_key is shared with BPF");
+
 /* What a sample says about the thread's anchor. */
 enum anchor_note {
 	ANCHOR_NOTE_NONE, /* full walk, nothing to say */
@@ -333,7 +349,6 @@ struct record_sample {
 	char comm[16]; /* of the thread */
 };
 _Static_assert(sizeof(struct record_sample) == 136, "struct record_sample is shared with BPF");
-_Static_assert(KRAIT_MAX_FRAMES < 1 << 16 && KRAIT_ANCHOR_FRAMES < 1 << 16, "counted in a __u16");
 
 enum sample_flag {
 	SAMPLE_HAS_SLOT = 1 << 0, /* the thread has a slot; if not, user space gives it one */

@@ -13,6 +13,10 @@
 #ifndef KRAIT_ROOM_H
 #define KRAIT_ROOM_H
 
+#include "bounds.h"
+#include "procs.h"
+#include "share.h"
+
 /* This fraction of the ring buffer and of procs is reserved for root. */
 #define ROOM_ROOT_RESERVE 8
 

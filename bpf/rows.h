@@ -13,6 +13,8 @@
 #ifndef KRAIT_ROWS_H
 #define KRAIT_ROWS_H
 
+#include "types.h"
+
 #define UNWIND_PAGE_SHIFT 16
 #define UNWIND_PAGE_SIZE (1U << UNWIND_PAGE_SHIFT)
 

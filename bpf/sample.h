@@ -13,64 +13,29 @@
 #define KRAIT_SAMPLE_H
 
 #include "abi.h"
-#include "share.h"
-#include "read.h"
-#include "fingerprint.h"
-#include "thread.h"
-#include "walk.h"
-#include "tasks.h"
-#include "greenlets.h"
+#include "activation.h"
 #include "anchor.h"
-#include "codedef.h"
-#include "rows.h"
-#include "unwind_maps.h"
-#include "unwind_procs.h"
-#include "unwind.h"
-#include "task.h"
-#include "procs.h"
-#include "room.h"
-#include "maps.h"
+#include "bounds.h"
+#include "exception.h"
 #include "gil.h"
+#include "greenlet_chain.h"
+#include "loops.h"
+#include "maps.h"
+#include "native_stack.h"
+#include "nogil.h"
+#include "pages.h"
+#include "procs.h"
+#include "python_stack.h"
+#include "room.h"
 #include "scratch.h"
 #include "section.h"
-#include "describe.h"
-#include "loops.h"
-
-struct wait_note;
-
-/* What an entry point knows about the interrupt. The interrupted thread is the current one. */
-struct trigger {
-	void *ctx; /* the program's own context, for bpf_get_stack() */
-	__u64 now_ns; /* CLOCK_MONOTONIC */
-	__u64 time_ns; /* the time that the stack stands for: now_ns or a moment before */
-	__u64 period; /* what the stack stands for, in units of the event */
-	__u64 missed; /* ticks before it that never came, if period does not include them */
-	__u32 event; /* index of the event */
-	enum sample_context context; /* context that the program runs in: scratch.h */
-	bool in_kernel; /* kernel code was interrupted: regs are invalid */
-	struct native_regs regs; /* of the interrupted code */
-	const void *pt_regs; /* all registers, in the kernel's memory; NULL: not available */
-	/*
-	 * The wait that is over, valid if has_wait. A separate flag, because the 6.1 verifier does
-	 * not believe a NULL check on a pointer that may be NULL.
-	 */
-	const struct wait_note *wait;
-	bool has_wait;
-	__u64 wait_ns; /* the wait time, and CPU time with it, that the sample stands for */
-	/* Constants of each program: */
-	bool has_loop; /* bpf_loop() is available (5.17+) */
-	bool has_kernel_stack; /* bpf_get_stack() takes ctx */
-	__u64 kernel_skip; /* kernel frames at the top that belong to the program itself */
-};
-
-#include "python_stack.h"
-#include "native_stack.h"
-#include "activation.h"
-#include "exception.h"
-#include "nogil.h"
-#include "wait.h"
+#include "share.h"
+#include "task.h"
 #include "task_chain.h"
-#include "greenlet_chain.h"
+#include "trigger.h"
+#include "unwind_maps.h"
+#include "wait.h"
+#include "walker.h"
 
 static __always_inline void begin_record(struct record_sample *record, const struct trigger *t,
 					 const struct proc_info *proc,

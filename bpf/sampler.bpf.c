@@ -6,10 +6,6 @@
  * few hundred instructions, the other a bounded for loop for older kernels. User space loads the
  * one that this kernel accepts.
  */
-#include "vmlinux.h"
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-
 #include "sample.h"
 #include "switch_cpu.h"
 

@@ -21,6 +21,17 @@
 #ifndef KRAIT_SCRATCH_H
 #define KRAIT_SCRATCH_H
 
+#include "abi.h"
+#include "anchor.h"
+#include "codedef.h"
+#include "gil.h"
+#include "greenlets.h"
+#include "native_walk.h"
+#include "task.h"
+#include "tasks.h"
+#include "thread.h"
+#include "walker.h"
+
 #define FRAME_WORDS (sizeof(struct frame) / sizeof(__u64))
 
 /* The search for the frame that called the leaf: activation.h. */

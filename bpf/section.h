@@ -11,6 +11,10 @@
 #ifndef KRAIT_SECTION_H
 #define KRAIT_SECTION_H
 
+#include "abi.h"
+#include "bounds.h"
+#include "scratch.h"
+
 /* Room for sections, in words. */
 #define BODY_WORDS                                                                                 \
 	((sizeof(((struct scratch *)0)->frames) + sizeof(((struct scratch *)0)->room)) /           \

@@ -19,6 +19,7 @@
 #define KRAIT_SHARE_H
 
 #include "bounds.h"
+#include "types.h"
 
 #define OWNER_ROOT 0
 /* A power of two; owner_place() relies on this value. */

@@ -19,10 +19,6 @@
  *
  * Loaded only if time off the CPU is wanted.
  */
-#include "vmlinux.h"
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-
 #include "sample.h"
 #include "switch_cpu.h"
 #include "thread_wait.h"

@@ -23,6 +23,8 @@
 #ifndef KRAIT_SWITCH_H
 #define KRAIT_SWITCH_H
 
+#include "types.h"
+
 /* The period is a power of two, in ns: 1.05 ms by default; the others are the limits. */
 #define SWITCH_PERIOD_SHIFT 20
 #define SWITCH_PERIOD_SHIFT_MIN 13

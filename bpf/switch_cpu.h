@@ -20,6 +20,8 @@
 #ifndef KRAIT_SWITCH_CPU_H
 #define KRAIT_SWITCH_CPU_H
 
+#include "abi.h"
+#include "maps.h"
 #include "switch.h"
 #include "tick.h"
 #include "wait.h"

@@ -7,6 +7,10 @@
 #ifndef KRAIT_TASK_H
 #define KRAIT_TASK_H
 
+#include "abi.h"
+#include "bounds.h"
+#include "unwind_arch.h"
+
 #define PF_EXITING 0x00000004 /* include/linux/sched.h */
 
 /* mm->flags is a word; since 6.18 it is a bitmap whose first word has the same bits. */

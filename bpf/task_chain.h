@@ -10,6 +10,21 @@
 #ifndef KRAIT_TASK_CHAIN_H
 #define KRAIT_TASK_CHAIN_H
 
+#include "abi.h"
+#include "bounds.h"
+#include "codedef.h"
+#include "describe.h"
+#include "loops.h"
+#include "maps.h"
+#include "procs.h"
+#include "python_stack.h"
+#include "read.h"
+#include "scratch.h"
+#include "section.h"
+#include "tasks.h"
+#include "trigger.h"
+#include "walker.h"
+
 /*
  * Describes the code object of a part, as for the thread's own frames: code that awaits may never
  * have been sampled on a CPU.

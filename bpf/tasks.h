@@ -40,6 +40,12 @@
 #ifndef KRAIT_TASKS_H
 #define KRAIT_TASKS_H
 
+#include "abi.h"
+#include "bounds.h"
+#include "read.h"
+#include "walk_instr.h"
+#include "walker.h"
+
 #define TASK_WINDOW_MASK (KRAIT_TASK_WINDOW - 1)
 /* The hash of a set's entry whose key was removed; no present key has it (Objects/setobject.c). */
 #define SET_DUMMY_HASH (~0ULL)

@@ -36,6 +36,9 @@
 #ifndef KRAIT_THREAD_H
 #define KRAIT_THREAD_H
 
+#include "abi.h"
+#include "read.h"
+
 /* PyThreadState._status, Include/cpython/pystate.h, 3.12 to 3.15 */
 #define STATUS_BOUND_GILSTATE (1U << 3)
 

@@ -9,6 +9,7 @@
 #ifndef KRAIT_THREAD_WAIT_H
 #define KRAIT_THREAD_WAIT_H
 
+#include "abi.h"
 #include "switch_cpu.h"
 
 /* Start of the recording, CLOCK_MONOTONIC: no time before it is counted. */

@@ -18,6 +18,8 @@
 #ifndef KRAIT_TICK_H
 #define KRAIT_TICK_H
 
+#include "abi.h"
+
 /* With several timers, a tick is early by less than this part of its timer's period. */
 #define TICK_EARLY 32
 

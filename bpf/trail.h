@@ -17,6 +17,10 @@
 #ifndef KRAIT_TRAIL_H
 #define KRAIT_TRAIL_H
 
+#include "abi.h"
+#include "bounds.h"
+#include "native_walk.h"
+
 /* If a walk had to make more steps than this by itself, the next walk leaves a new trail. */
 #define TRAIL_APART 8
 

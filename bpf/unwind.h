@@ -24,29 +24,16 @@
 #ifndef KRAIT_UNWIND_H
 #define KRAIT_UNWIND_H
 
+#include "abi.h"
+#include "bounds.h"
 #include "native_walk.h"
+#include "rows.h"
+#include "trail.h"
+#include "unwind_arch.h"
 #include "unwind_find.h"
 
 /* The largest believable stack, from the stack pointer up; only for frame pointers. */
 #define NATIVE_MAX_SPAN (1ULL << 30)
-
-/* ---- memory ----------------------------------------------------------------------------------- */
-
-#ifdef __bpf__
-int unwind_fill_apart(__u32 memory, __u64 addr);
-#define UNWIND_FILL(w, addr) unwind_fill_apart((w)->context, addr)
-#else
-#define UNWIND_FILL(w, addr) pages_fill(&(w)->stack, addr)
-#endif
-
-/* Reads a word of the stack, by itself if its page cannot be read. Returns 0, or an error. */
-static __always_inline int unwind_read(struct native_walk *w, __u64 *ret, __u64 addr)
-{
-	if (addr & 7 || (!pages_has(&w->stack, addr) && UNWIND_FILL(w, addr)))
-		return read_from(w, ret, 8, addr);
-	*ret = pages_word(&w->stack, addr);
-	return 0;
-}
 
 /* ---- rules ------------------------------------------------------------------------------------ */
 
@@ -236,8 +223,6 @@ static __always_inline __u32 unwind_by_fp(struct native_walk *w, struct native_f
 	w->ip = ra;
 	return w->ip ? NATIVE_NONE : NATIVE_COMPLETE;
 }
-
-#include "trail.h"
 
 /* ---- steps ------------------------------------------------------------------------------------ */
 

@@ -13,6 +13,13 @@
 #ifndef KRAIT_UNWIND_FIND_H
 #define KRAIT_UNWIND_FIND_H
 
+#include "native_walk.h"
+#include "rows.h"
+
+#ifdef __bpf__
+#include "unwind_maps.h"
+#endif
+
 /* Sets w's mappings to those of the space, if it has any. */
 static __always_inline void unwind_enter(struct native_walk *w, __u32 space)
 {

@@ -7,6 +7,7 @@
 #define KRAIT_UNWIND_MAPS_H
 
 #include "native_walk.h"
+#include "rows.h"
 
 struct unwind_slab_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -9,6 +9,9 @@
 #ifndef KRAIT_UNWIND_PROCS_H
 #define KRAIT_UNWIND_PROCS_H
 
+#include "abi.h"
+#include "rows.h"
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, KRAIT_MAX_PROCS);

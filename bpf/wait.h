@@ -9,6 +9,14 @@
 #ifndef KRAIT_WAIT_H
 #define KRAIT_WAIT_H
 
+#include "abi.h"
+#include "gil.h"
+#include "maps.h"
+#include "nogil.h"
+#include "scratch.h"
+#include "section.h"
+#include "task.h"
+
 /* What was noted when the wait began, and its length. */
 struct wait_note {
 	__u64 length_ns;

@@ -45,14 +45,12 @@
 #ifndef KRAIT_WALK_H
 #define KRAIT_WALK_H
 
-#include "walker.h"
+#include "abi.h"
+#include "bounds.h"
+#include "exposed.h"
+#include "read.h"
 #include "walk_instr.h"
-
-static __always_inline int walk_end(struct walker *w, __u32 reason)
-{
-	w->reason = reason;
-	return 1;
-}
+#include "walker.h"
 
 /* As walk_finish(), with activations: the walk must also have reached the outermost one. */
 static __always_inline int walk_finish_cframe(struct walker *w, const struct py_offsets *off)
@@ -162,22 +160,6 @@ static __always_inline int walk_leave_cframe(struct walker *w, const struct py_o
 	return 0;
 }
 
-/* A part of a chain that is not a Python frame: a task or a greenlet, followed by its frames. */
-static __always_inline void walk_part(struct frame *out, __u64 addr)
-{
-	out->code_addr = 0;
-	out->frame_addr = addr;
-	out->instr_off = 0;
-	out->opcode = 0;
-	out->fingerprint = 0;
-}
-
-static __always_inline void walk_entry_frame(struct frame *out, __u64 addr)
-{
-	walk_part(out, addr);
-	out->instr_off = FRAME_INSTR_UNKNOWN;
-}
-
 /* Emits the entry frame that 3.11 does not have. */
 static __always_inline int walk_implied_entry(struct walker *w, const struct py_offsets *off,
 					      struct frame *frames)
@@ -236,8 +218,6 @@ static __always_inline __u32 walk_owner(struct walker *w, const struct py_offset
 	}
 	return owner;
 }
-
-#include "exposed.h"
 
 /*
  * Visits one frame and writes at most one struct frame at frames[frame_cnt]. Returns 0 to go on, 1

@@ -8,7 +8,11 @@
 #ifndef KRAIT_WALK_INSTR_H
 #define KRAIT_WALK_INSTR_H
 
+#include "abi.h"
+#include "fingerprint.h"
 #include "opcode_callers.h"
+#include "read.h"
+#include "walker.h"
 
 /* In the kernel describe.h does this, after the walk. */
 #ifdef __bpf__

@@ -7,6 +7,9 @@
 #ifndef KRAIT_WALKER_H
 #define KRAIT_WALKER_H
 
+#include "abi.h"
+#include "read.h"
+
 #define TAG_BITS 7ULL
 #define FRAME_HEAD 8
 
@@ -135,5 +138,27 @@ static inline bool walk_wants_opcodes(const struct walker *w)
 	return w->opcodes;
 }
 #endif
+
+static __always_inline int walk_end(struct walker *w, __u32 reason)
+{
+	w->reason = reason;
+	return 1;
+}
+
+/* A part of a chain that is not a Python frame: a task or a greenlet, followed by its frames. */
+static __always_inline void walk_part(struct frame *out, __u64 addr)
+{
+	out->code_addr = 0;
+	out->frame_addr = addr;
+	out->instr_off = 0;
+	out->opcode = 0;
+	out->fingerprint = 0;
+}
+
+static __always_inline void walk_entry_frame(struct frame *out, __u64 addr)
+{
+	walk_part(out, addr);
+	out->instr_off = FRAME_INSTR_UNKNOWN;
+}
 
 #endif /* KRAIT_WALKER_H */

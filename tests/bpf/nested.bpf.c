@@ -4,10 +4,6 @@
  * runs with interrupts enabled, and a clock's. A PMU's NMI interrupts a program with interrupts
  * disabled in the same way.
  */
-#include "vmlinux.h"
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-
 #include "sample.h"
 #include "nested.h"
 

@@ -5,10 +5,6 @@
  * The kernel has no test run for perf event programs. These are additional entry points of sample.h
  * as syscall programs, so everything behind them is the same.
  */
-#include "vmlinux.h"
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-
 #include "sample.h"
 #include "twin.h"
 

@@ -91,7 +91,8 @@ static void *go_on(void *pipe)
 /* Its first thread has ended, another one goes on until the pipe is closed. */
 static void a_process_without_its_first_thread_is_there(void **state)
 {
-	static int fds[2]; /* not on the stack: the child's first thread ends before the other reads it */
+	static int
+		fds[2]; /* not on the stack: the child's first thread ends before the other reads it */
 	struct proc_stat first, stat;
 	char text[64];
 	int dir;

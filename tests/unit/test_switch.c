@@ -11,9 +11,6 @@
 #include <linux/types.h>
 #include <cmocka.h>
 
-#ifndef __always_inline
-#define __always_inline inline __attribute__((always_inline))
-#endif
 #include "support_fake_random.h"
 #include "switch.h"
 
