@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The wheel installs krait, `python -m krait` and %%krait; what only the static file compiles still compiles. `make
 check-static`, `check-wheel` and `check-image` try the real files; this takes a moment, with the krait that was built."""
+import importlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import types
 
 import harness as h
 
@@ -94,11 +96,40 @@ def check_wheel(tap, folder):
            "%%krait: a wrong option is said, and the cell runs", done.stdout, done.stderr)
 
 
+def check_cell_files(tap, folder):
+    """The text of a cell goes into a folder whose name others can guess: only if it is one's own."""
+    os.mkdir(folder)
+    sys.path.insert(0, DEPLOY)
+    sys.dont_write_bytecode = True
+    notebook = importlib.import_module("krait.notebook")
+
+    def files_after(cells):
+        shell = types.SimpleNamespace(compile=types.SimpleNamespace(get_code_name=lambda raw, code, number: os.path.join(cells, "1.py")))
+        notebook._save_source(shell, "secret = 1\n")
+        return [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if name == "1.py"]
+
+    tap.equal(files_after(os.path.join(folder, "new")), [os.path.join(folder, "new", "1.py")], "a cell's text: is written")
+    shutil.rmtree(os.path.join(folder, "new"))
+    os.mkdir(os.path.join(folder, "elsewhere"))
+    os.symlink("elsewhere", os.path.join(folder, "link"))
+    tap.equal(files_after(os.path.join(folder, "link")), [], "a cell's text: not through a link")
+    os.mkdir(os.path.join(folder, "open"))
+    os.chmod(os.path.join(folder, "open"), 0o777)
+    tap.equal(files_after(os.path.join(folder, "open")), [], "a cell's text: not where anyone may write")
+    if os.geteuid():
+        tap.skip("a cell's text: not into another's folder", "needs root")
+        return
+    os.mkdir(os.path.join(folder, "other"), 0o700)
+    os.chown(os.path.join(folder, "other"), 65534, 65534)
+    tap.equal(files_after(os.path.join(folder, "other")), [], "a cell's text: not into another's folder")
+
+
 def main():
     tap = h.Tap()
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     check_static(tap, folder)
     check_wheel(tap, folder)
+    check_cell_files(tap, os.path.join(folder, "cells"))
     shutil.rmtree(folder)
     h.cleanup()
     tap.done()

@@ -38,14 +38,30 @@ def _rights():
 
 
 def _save_source(shell, cell):
-    """ipykernel names a cell by a file that does not exist; with it the page can show the cell's lines."""
+    """ipykernel names a cell by a file that does not exist; with it the page can show the cell's lines.
+
+    That file is in a folder below /tmp whose name others can guess: if they made it, or a link in its place, it is left
+    alone.
+    """
     name = getattr(shell.compile, "get_code_name", lambda *_: "")(cell, cell, 0)
-    if not isinstance(name, str) or not os.path.isabs(name) or os.path.exists(name):
+    if not isinstance(name, str) or not os.path.isabs(name):
         return
+    folder, file_name = os.path.split(name)
     try:
-        os.makedirs(os.path.dirname(name), mode=0o700, exist_ok=True)
-        with open(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w", encoding="utf-8") as file:
-            file.write(cell)
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            pass
+        at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            stat = os.fstat(at)
+            if stat.st_uid != os.geteuid() or stat.st_mode & 0o022:
+                return
+            fd = os.open(file_name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=at)
+            with open(fd, "w", encoding="utf-8") as file:
+                file.write(cell)
+        finally:
+            os.close(at)
     except OSError:
         pass
 
