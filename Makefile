@@ -462,6 +462,16 @@ install: all $(O)/man/krait.1 ## install into $(DESTDIR)$(PREFIX)
 	$(INSTALL) -D -m 644 deploy/completion/_krait $(DESTDIR)$(ZSH)/_krait
 	$(INSTALL) -D -m 644 deploy/completion/krait.fish $(DESTDIR)$(FISH)/krait.fish
 
+# The agent's unit and example configuration with the paths of a package, which has krait in $(PREFIX)/bin and the
+# files that the example mentions in EXAMPLES; the unit without the lines that say how to install it by hand.
+EXAMPLES ?= $(PREFIX)/share/doc/krait
+
+agent-files: # for deploy/debian and deploy/rpm
+	@mkdir -p $(O)/agent-files
+	sed 's|(deploy/\([a-z]*.yaml\))|($(EXAMPLES)/\1)|' deploy/agent.conf >$(O)/agent-files/agent.conf
+	sed '/^#   /d; /^#$$/d; s|/usr/local/bin|$(PREFIX)/bin|; s|deploy/agent.conf|/etc/krait/agent.conf|' \
+		deploy/krait-agent.service >$(O)/agent-files/krait-agent.service
+
 uninstall: ## remove what install put there
 	$(RM) $(DESTDIR)$(PREFIX)/bin/krait $(DESTDIR)$(MAN)/man1/krait.1 $(DESTDIR)$(MAN)/man1/krait-*.1 \
 		$(DESTDIR)$(MAN)/man5/krait-agent.conf.5 \
@@ -474,8 +484,10 @@ dist: $(SKEL) ## krait-VERSION.tar.gz of the committed tree and its compiled BPF
 	git archive --prefix=krait-$(VERSION)/bpf/ --add-file=$(O)/dist/krait.$(BPF_ARCH).skel.h \
 		--prefix=krait-$(VERSION)/ -o krait-$(VERSION).tar.gz HEAD
 
-check-dist: dist ## build the tarball without clang on Debian 12, 13 and sid
-	@scripts/install-deps pythons
+# Each first installs what it needs, and so has what it tries made by another make.
+check-dist: ## build the tarball without clang on Debian 12, 13 and sid
+	@scripts/install-deps build packages
+	+@$(MAKE) dist
 	@O=$(O) scripts/check-packages dist
 
 deb: dist ## krait_VERSION_ARCH.deb for the Debian that runs here, in build/deb; needs debhelper
@@ -483,8 +495,9 @@ deb: dist ## krait_VERSION_ARCH.deb for the Debian that runs here, in build/deb;
 
 SUITES ?= bookworm trixie sid
 
-check-deb: dist ## packages of Debian 12, 13 and sid, built there; installs, upgrades, purges them
-	@scripts/install-deps pythons
+check-deb: ## packages of Debian 12, 13 and sid, built there; installs, upgrades, purges them
+	@scripts/install-deps build packages deb
+	+@$(MAKE) dist
 	@O=$(O) scripts/deb $(SUITES)
 	@O=$(O) SUITES='$(SUITES)' scripts/check-packages deb
 
@@ -492,29 +505,33 @@ check-deb: dist ## packages of Debian 12, 13 and sid, built there; installs, upg
 RPM_FLAGS := $(if $(wildcard /etc/debian_version),--nodeps --define 'debug_package %{nil}' --define '_docdir /usr/share/doc')
 
 rpm: dist ## krait-VERSION.rpm of deploy/rpm/krait.spec, in build/rpm; needs rpmbuild
+	@command -v rpmbuild >/dev/null || { echo 'krait: rpm: rpmbuild is missing (scripts/install-deps rpm)' >&2; exit 1; }
 	@rm -rf $(O)/rpm && mkdir -p $(O)/rpm/SOURCES
 	@cp krait-$(VERSION).tar.gz $(O)/rpm/SOURCES
 	@rpmbuild -bb --quiet $(RPM_FLAGS) --define '_topdir $(abspath $(O))/rpm' --define 'krait_version $(VERSION)' \
 		deploy/rpm/krait.spec >$(O)/rpm/log 2>&1 || { tail -n 20 $(O)/rpm/log >&2; exit 1; }
 	@echo "krait: rpm: wrote $$(echo $(O)/rpm/RPMS/*/*.rpm)"
 
-check-rpm: rpm ## the same, installed into a folder, upgraded and erased
+check-rpm: ## the same, installed into a folder, upgraded and erased
+	@scripts/install-deps build packages rpm
+	+@$(MAKE) rpm
 	@O=$(O) scripts/check-packages rpm
 
 static: ## build-static/dist/krait: one file for every Linux from 5.10; root, and Debian's archive
 	@scripts/static
 
-check-static: static ## the same, tried where nothing but busybox is and on Debian 11 to sid, built twice
-	@scripts/install-deps pythons
-	@scripts/install-deps vm # busybox
-	@scripts/install-deps test
+check-static: ## the same, tried where nothing but busybox is and on Debian 11 to sid, built twice
+	@scripts/install-deps packages
+	@scripts/static
 	@O=build-static-again scripts/static && cmp build-static/dist/krait build-static-again/dist/krait
 	@O=build-static scripts/check-packages static
 
 wheel: static ## build-static/dist/krait_profiler-VERSION-....whl for pip: the static file, python -m krait, %%krait
 	@python3 deploy/python/wheel.py $(VERSION) build-static/dist/krait build-static/dist/LICENSES build-static/dist
 
-check-wheel: wheel ## the same, installed into a fresh environment of each Python, and in a notebook's kernel
+check-wheel: ## the same, installed into a fresh environment of each Python, and in a notebook's kernel
+	@scripts/install-deps packages wheel
+	+@$(MAKE) wheel
 	@O=build-static scripts/check-packages wheel
 
 # docker and podman read it with "load".
@@ -522,7 +539,9 @@ image: static ## build-static/dist/krait-VERSION.oci.tar: a container image of t
 	@scripts/install-deps image
 	@scripts/image $(VERSION) build-static/dist
 
-check-image: image ## the same, run as a container with the rights that deploy/kubernetes.yaml gives
+check-image: ## the same, run as a container with the rights that deploy/kubernetes.yaml gives
+	@scripts/install-deps packages
+	+@$(MAKE) image
 	@O=build-static scripts/check-packages image
 
 clean: ## remove everything built
@@ -537,4 +556,4 @@ help: ## this text
 -include $(O)/small/room.d $(BPF_ALONE:=.d) $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(patsubst %.c,$(O)/%.d,$(LEFT_OUT)) $(TEST_OBJ:.o=.d)
 
 .PHONY: all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
-	coverage lint format compile_commands.json build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages bpf-alone install uninstall dist check-dist deb check-deb rpm check-rpm static check-static wheel check-wheel image check-image clean help
+	coverage lint format compile_commands.json build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages bpf-alone install agent-files uninstall dist check-dist deb check-deb rpm check-rpm static check-static wheel check-wheel image check-image clean help
