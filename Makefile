@@ -508,7 +508,7 @@ rpm: dist ## krait-VERSION.rpm of deploy/rpm/krait.spec, in build/rpm; needs rpm
 	@command -v rpmbuild >/dev/null || { echo 'krait: rpm: rpmbuild is missing (scripts/install-deps rpm)' >&2; exit 1; }
 	@rm -rf $(O)/rpm && mkdir -p $(O)/rpm/SOURCES
 	@cp krait-$(VERSION).tar.gz $(O)/rpm/SOURCES
-	@rpmbuild -bb --quiet $(RPM_FLAGS) --define '_topdir $(abspath $(O))/rpm' --define 'krait_version $(VERSION)' \
+	@env -u MAKEFLAGS -u O rpmbuild -bb --quiet $(RPM_FLAGS) --define '_topdir $(abspath $(O))/rpm' --define 'krait_version $(VERSION)' \
 		deploy/rpm/krait.spec >$(O)/rpm/log 2>&1 || { tail -n 20 $(O)/rpm/log >&2; exit 1; }
 	@echo "krait: rpm: wrote $$(echo $(O)/rpm/RPMS/*/*.rpm)"
 
