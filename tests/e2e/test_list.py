@@ -156,6 +156,17 @@ def check_namespaces(tap, python):
         tap.ok(rows and rows[0]["how"], "a process in a pid namespace has its number there", rows)
 
 
+def check_without_ptrace(tap, python, krait):
+    """Root in a container that has not the right: each command names what it could not read, and why."""
+    without = ["setpriv", "--bounding-set=-sys_ptrace", krait]
+    with h.Target(python.command("-c", WAIT)):
+        for command in (["list"], ["dump", "-a"], ["doctor"], ["record", "-a", "-d", "10ms", "-o", os.devnull, "-f", "folded"]):
+            done = subprocess.run(without + command, capture_output=True, encoding="utf-8", check=False)
+            tap.ok(re.search(r"\d+ process(es)? could not be inspected \(memory cannot be read: krait lacks CAP_SYS_PTRACE, which its "
+                             r"container or unit must give it\) and may be Python: \d+ ", done.stdout + done.stderr),
+                   "without CAP_SYS_PTRACE: %s names what it cannot read, and why" % command[0], done.stdout, done.stderr)
+
+
 def check_unprivileged(tap, python):
     """Without root: shows what this user may read, and how many others exist."""
     if python.root != "/" or python.path.startswith("/root/"):
@@ -175,11 +186,16 @@ def check_unprivileged(tap, python):
         rows = {r["pid"]: r for r in json.loads(done.stdout)}
         tap.equal(done.returncode, 0, "without root: exit code", done.stderr)
         tap.ok(rows.get(own.pid, {}).get("how"), "without root: one's own processes", rows)
-        tap.ok(other.pid not in rows and re.search(r"processes could not be inspected \(run as root\) and may be Python: \d+ \S+, ",
+        tap.ok(other.pid not in rows and re.search(r"processes could not be inspected \(memory cannot be read: run as root or with "
+                                                   r"CAP_SYS_PTRACE\) and may be Python: \d+ \S+, ",
                                                    done.stderr), "without root: others are named", rows, done.stderr)
         tap.ok(not re.search(r"Python: 1 |, 1 ", done.stderr), "without root: not the machine's first one", done.stderr)
+        done = subprocess.run([krait, "list", "-v"], capture_output=True, encoding="utf-8", **nobody)
+        tap.ok(re.search(r"^ *%d .*\n +memory cannot be read: run as root" % other.pid, done.stdout, re.M),
+               "without root: list -v has each with its reason", done.stdout)
         own.kill()
         own.communicate()
+    check_without_ptrace(tap, python, krait)
     shutil.rmtree(folder)
 
 

@@ -29,7 +29,7 @@ static void a_refusal_is_said_with_its_reason(void **state)
 		{ -ENODATA, "its table is \033[31mred",
 		  "krait: not sampled: its table is \\x1b[31mred (pid 5000001)\n" },
 		{ -EACCES, "cannot be read",
-		  "krait: 1 process could not be inspected and may be Python: 5000001 old\n" },
+		  "krait: 1 process could not be inspected (cannot be read) and may be Python: 5000001 old\n" },
 		/* These are not refusals. */
 		{ -ENOEXEC, "not Python", "" },
 		{ -ESRCH, "gone", "" },

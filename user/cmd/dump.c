@@ -20,6 +20,7 @@
 #include "session/descriptors.h"
 #include "session/still.h"
 #include "target/prober.h"
+#include "target/unread.h"
 #include "target/proc.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -66,6 +67,7 @@ struct dump {
 	struct error no_interrupts;
 	int code; /* the worst of all looks */
 	struct mentions others; /* with -a: threads of processes without any that is wanted */
+	struct unread unread; /* with -a, in this look; said once */
 };
 
 static bool of_tasks(const struct dump *d)
@@ -87,6 +89,8 @@ static bool is_other(struct dump *d, const struct look_process *p)
 {
 	if (p->result == -ENOENT)
 		mentions_join(&d->others, &p->others);
+	if (p->result == -EACCES)
+		unread_note(&d->unread, p->process.pid, p->process.comm, p->process.why);
 	return p->unwanted || (p->result && !p->process.version) || p->result == -ENOENT;
 }
 
@@ -188,6 +192,16 @@ static void note_written(struct dump *d)
 
 	if (err && !d->unwritten)
 		d->unwritten = err;
+}
+
+/* With -a. */
+static void say_unread(const struct dump *d)
+{
+	char unread[768];
+
+	unread_say(&d->unread, unread, sizeof(unread));
+	if (*unread)
+		log_warn("dump", "%s", unread);
 }
 
 /* With -a. */
@@ -395,6 +409,9 @@ static int look_once(struct dump *d, unsigned look)
 		puts("no Python process");
 	if (!d->printed && d->others.cnt)
 		say_no_thread(d);
+	if (look == 1)
+		say_unread(d);
+	d->unread = (struct unread){ 0 };
 	note_written(d);
 	return 0;
 }

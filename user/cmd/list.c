@@ -17,10 +17,10 @@
 
 #include "cmd/arguments.h"
 #include "cmd/printed.h"
-#include "util/mentions.h"
 #include "target/proc.h"
 #include "target/probed.h"
 #include "target/prober.h"
+#include "target/unread.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
@@ -43,7 +43,8 @@ struct list {
 	size_t row_cnt, row_cap, printed;
 	struct list_print print;
 	unsigned shown, refused, left_alone;
-	struct mentions unreadable;
+	unsigned unreadable; /* of the PIDs given */
+	struct unread unread;
 };
 
 /* A process under inspection. */
@@ -92,7 +93,8 @@ static const struct argp parser = {
 	       "Columns: PID, USER, PYTHON (its version; t: free-threaded, d: a debug build), CPU% "
 	       "since it began, AGE, COMMAND. With -v: PID here, NSPID in the process's own "
 	       "namespace, USER, VERSION, BUILD (exe: the interpreter is in the executable; shared: "
-	       "in a library), HOW its layout is known, CONTAINER, COMMAND.\n\n"
+	       "in a library), HOW its layout is known, CONTAINER, COMMAND; also a row for each "
+	       "process that may be Python but could not be inspected.\n\n"
 	       "HOW is one of\n"
 	       "  published offsets  the interpreter describes itself (3.13 and later)\n"
 	       "  table              krait knows the version (3.8 to 3.12); it is verified in\n"
@@ -127,13 +129,10 @@ static void show(struct list *l, struct row *row)
 		list_print_row(&l->print, &row->process, &row->info, good);
 }
 
-/* Those that the user has named are shown in any case. */
-static void note_unreadable(struct list *l, const struct row *row)
+/* Rows also for those that may be Python. */
+static bool shows_unread(const struct list *l)
 {
-	char name[sizeof(l->unreadable.most[0].name)];
-
-	printable_into(name, sizeof(name), row->process.comm);
-	mentions_add(&l->unreadable, row->pid, name, l->pid_cnt || !proc_is_init(row->pid));
+	return l->verbose && !l->json;
 }
 
 /*
@@ -144,11 +143,13 @@ static void print_done(struct list *l, struct row *row)
 {
 	int r = row->result;
 
-	if (r == -EACCES)
-		note_unreadable(l, row);
+	if (r == -EACCES && l->pid_cnt)
+		l->unreadable++;
+	else if (r == -EACCES)
+		unread_note(&l->unread, row->pid, row->process.comm, row->process.why);
 	l->left_alone += r == -EUSERS;
 	if (!r || l->pid_cnt || r == -ENOTSUP || r == -ENODATA || r == -ETIMEDOUT ||
-	    row->process.version)
+	    row->process.version || (r == -EACCES && shows_unread(l) && !proc_is_init(row->pid)))
 		show(l, row);
 }
 
@@ -226,7 +227,7 @@ static void look_at_all(struct list *l)
 
 static void finish(struct list *l)
 {
-	char there[320];
+	char unread[768];
 
 	if (l->json) {
 		json_close_array(&l->print.writer);
@@ -234,12 +235,9 @@ static void finish(struct list *l)
 	} else if (!l->shown && !l->pid_cnt) {
 		puts("no Python process");
 	}
-	if (l->unreadable.cnt && !l->pid_cnt) {
-		mentions_say(&l->unreadable, there, sizeof(there));
-		log_warn("list", "%u process%s could not be inspected%s and may be Python: %s",
-			 l->unreadable.cnt, l->unreadable.cnt == 1 ? "" : "es",
-			 geteuid() ? " (run as root)" : ", not even as root,", there);
-	}
+	unread_say(&l->unread, unread, sizeof(unread));
+	if (*unread && !shows_unread(l))
+		log_warn("list", "%s", unread);
 	if (l->left_alone && !l->pid_cnt)
 		log_warn("list",
 			 "%u process%s left alone, Python or not: reading others of the "
@@ -284,7 +282,7 @@ int cmd_list(int argc, char **argv)
 		return printed("list", err);
 	if (!l.pid_cnt || !l.refused)
 		return EXIT_CODE_OK;
-	if (!l.unreadable.cnt)
+	if (!l.unreadable)
 		return EXIT_CODE_TARGET;
 	log_error("list", "krait needs more rights%s%s", error_sudo(),
 		  error_doctor(EXIT_CODE_PERMISSION));

@@ -7,11 +7,11 @@
 
 #include "doctor/checks.h"
 #include "doctor/findings.h"
-#include "util/mentions.h"
 #include "target/prober.h"
 #include "target/probed.h"
 #include "target/proc.h"
 #include "target/process.h"
+#include "target/unread.h"
 #include "util/clock.h"
 #include "util/printable.h"
 #include "util/vec.h"
@@ -30,7 +30,7 @@ struct pythons {
 	pid_t *pids;
 	size_t cnt, cap;
 	unsigned good, refused, shown;
-	struct mentions unread;
+	struct unread unread;
 };
 
 struct look {
@@ -62,14 +62,6 @@ static void refuse(struct pythons *p, pid_t pid, int result, const char *why)
 			     "%d: %s", (int)pid, why);
 }
 
-static void note_unread(struct pythons *p, pid_t pid, const char *comm)
-{
-	char name[sizeof(p->unread.most[0].name)];
-
-	printable_into(name, sizeof(name), comm);
-	mentions_add(&p->unread, pid, name, !proc_is_init(pid));
-}
-
 static void on_looked(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
 {
 	struct look *look = ctx;
@@ -91,7 +83,10 @@ static void on_looked(void *ctx, int result, const void *data, size_t len, int f
 		 (process && process->version))
 		refuse(p, look->pid, result, process ? process->why : PROBED_HUNG);
 	else if (result == -EACCES || result == -ETIMEDOUT || result == -EUSERS)
-		note_unread(p, look->pid, process ? process->comm : "");
+		unread_note(&p->unread, look->pid, process ? process->comm : "",
+			    process	      ? process->why :
+			    result == -EUSERS ? PROBED_OWNER_REFUSED :
+						PROBED_HUNG);
 }
 
 static void ask(struct look *look)
@@ -144,17 +139,16 @@ static void look_at(struct pythons *p, struct look *looks)
 
 static void say(const struct pythons *p)
 {
-	char there[320];
+	char unread[768];
 
-	mentions_say(&p->unread, there, sizeof(there));
+	unread_say(&p->unread, unread, sizeof(unread));
 	if (p->shown > SHOWN_MAX)
 		findings_add(p->findings, FINDING_LIMITED, "process", "they are not recorded",
 			     "krait list", "%u more are refused", p->shown - SHOWN_MAX);
-	if (p->unread.cnt)
+	if (*unread)
 		findings_add(p->findings, FINDING_LIMITED, "processes",
 			     "any of them that are Python cannot be recorded",
-			     geteuid() ? "run krait with sudo" : NULL,
-			     "%u cannot be read, Python or not: %s", p->unread.cnt, there);
+			     geteuid() ? "run krait with sudo" : NULL, "%s", unread);
 	if (!p->only)
 		findings_add(p->findings, FINDING_OK, "interpreters", NULL, NULL,
 			     "%u Python process%s can be recorded", p->good,

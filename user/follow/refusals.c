@@ -4,17 +4,14 @@
 #include <errno.h>
 #include <string.h>
 
-#include "target/proc.h"
 #include "util/printable.h"
 
 void refusals_note(struct refusals *r, int err, const char *why, pid_t pid, const char *comm)
 {
-	char name[sizeof(r->unread.most[0].name)];
 	unsigned i = 0;
 
 	if (err == -EACCES) {
-		printable_into(name, sizeof(name), comm);
-		mentions_add(&r->unread, pid, name, !proc_is_init(pid));
+		unread_note(&r->unread, pid, comm, why);
 		return;
 	}
 	while (i < r->cnt && strcmp(r->list[i].why, why))
@@ -31,7 +28,7 @@ void refusals_note(struct refusals *r, int err, const char *why, pid_t pid, cons
 
 __u64 refusals_cnt(const struct refusals *r)
 {
-	__u64 cnt = r->unread.cnt;
+	__u64 cnt = r->unread.mentions.cnt;
 
 	for (unsigned i = 0; i < r->cnt; i++)
 		cnt += r->list[i].cnt;
@@ -40,7 +37,7 @@ __u64 refusals_cnt(const struct refusals *r)
 
 void refusals_print(const struct refusals *r, FILE *out)
 {
-	char why[4 * sizeof(r->list[0].why)], there[320];
+	char why[4 * sizeof(r->list[0].why)], unread[768];
 
 	for (unsigned i = 0; i < r->cnt; i++) {
 		printable_into(why, sizeof(why), r->list[i].why);
@@ -49,9 +46,7 @@ void refusals_print(const struct refusals *r, FILE *out)
 			fprintf(out, " and %u more", r->list[i].cnt - 1);
 		fputs(")\n", out);
 	}
-	if (!r->unread.cnt)
-		return;
-	mentions_say(&r->unread, there, sizeof(there));
-	fprintf(out, "krait: %u process%s could not be inspected and may be Python: %s\n",
-		r->unread.cnt, r->unread.cnt == 1 ? "" : "es", there);
+	unread_say(&r->unread, unread, sizeof(unread));
+	if (*unread)
+		fprintf(out, "krait: %s\n", unread);
 }

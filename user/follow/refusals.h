@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "util/mentions.h"
+#include "target/unread.h"
 
 /* Distinct reasons remembered. */
 #define REFUSALS_MAX 16
@@ -24,7 +24,7 @@ struct refusal {
 struct refusals {
 	unsigned cnt;
 	struct refusal list[REFUSALS_MAX];
-	struct mentions unread; /* processes that may or may not be Python */
+	struct unread unread;
 };
 
 /* err: -EACCES if the process may not be read; why and comm as in struct py_process. */

@@ -17,6 +17,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -322,6 +323,19 @@ static bool still_there(int dir)
 	return !proc_stat_at(dir, &stat) && stat.state != 'Z' && stat.state != 'X';
 }
 
+/* May this process read the memory of others? The right need not be effective at the moment. */
+static bool has_ptrace(void)
+{
+	cap_t own = cap_get_proc();
+	cap_flag_value_t value = CAP_CLEAR;
+
+	if (own) {
+		cap_get_flag(own, CAP_SYS_PTRACE, CAP_PERMITTED, &value);
+		cap_free(own);
+	}
+	return value == CAP_SET;
+}
+
 static int search(struct identify *s)
 {
 	struct py_process *p = s->found;
@@ -333,10 +347,12 @@ static int search(struct identify *s)
 		r = identify_scan(s);
 	if (r == -EACCES || s->result == -EACCES)
 		return refuse(
-			p, -EACCES, "its memory cannot be read: %s",
+			p, -EACCES, "memory cannot be read: %s",
+			has_ptrace() ?
+				"a user namespace, a security module or kernel.yama.ptrace_scope=3 forbids it" :
 			geteuid() ?
 				"run as root or with CAP_SYS_PTRACE" :
-				"its sandbox, krait's own container or a security module forbids it");
+				"krait lacks CAP_SYS_PTRACE, which its container or unit must give it");
 	if (r == -ESRCH || !still_there(s->dir))
 		return refuse(p, -ESRCH, "it has exited");
 	/* What was found counts, even if the list of mappings could not be read to its end. */
