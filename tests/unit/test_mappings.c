@@ -10,10 +10,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "import/mappings.h"
-#include "util/clock.h"
 
 #define SPACE 4096 /* pages of the model */
 
@@ -110,7 +110,7 @@ static void many_mappings_and_forks_stay_small(void **state)
 	static struct mappings children[3000];
 	struct mappings_budget budget = { 0 };
 	struct mappings parent = { 0 };
-	__u64 start_ns = clock_monotonic_ns();
+	clock_t start = clock();
 	size_t alone;
 
 	fill(&parent, &budget);
@@ -127,8 +127,8 @@ static void many_mappings_and_forks_stay_small(void **state)
 		assert_int_equal(mappings_find(&parent, new.start)->object, new.start >> 12);
 	}
 	assert_true(budget.used - alone < 3000 * 16384);
-	/* The parent used to take 10 s and 6 GB. */
-	assert_true(clock_monotonic_ns() - start_ns < 5 * NS_PER_SEC);
+	/* The parent used to take 10 s and 6 GB. This is CPU time: others may use the machine. */
+	assert_true(clock() - start < 5 * CLOCKS_PER_SEC);
 	for (__u32 i = 0; i < 3000; i++)
 		mappings_free(&children[i], &budget);
 	mappings_free(&parent, &budget);

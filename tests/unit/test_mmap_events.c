@@ -76,17 +76,39 @@ static void map_on(int cpu)
 	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
-/* What is mapped on that CPU is seen, nothing is lost, and a look at an unchanged list changes nothing. */
+/* Others map code, too, and fill a ring while we have no CPU. Then krait says that it has lost some, and we try again. */
+#define TRIES 100
+
+static bool is_heard(struct mmap_events *e, int cpu)
+{
+	for (int i = 0; i < TRIES; i++) {
+		struct seen seen;
+
+		map_on(cpu);
+		seen = read_all(e);
+		if (seen.own || !seen.lost)
+			return seen.own > 0;
+	}
+	return false;
+}
+
+/* Tells whether nothing is lost any more. */
+static bool is_whole(struct mmap_events *e)
+{
+	for (int i = 0; i < TRIES; i++) {
+		if (!read_all(e).lost)
+			return true;
+	}
+	return false;
+}
+
+/* What is mapped on that CPU is seen, and a look at an unchanged list changes nothing. */
 static void assert_heard(struct mmap_events *e, int cpu)
 {
-	struct seen seen;
-
-	map_on(cpu);
-	seen = read_all(e);
-	assert_true(seen.own > 0);
-	assert_int_equal(seen.lost, 0);
+	assert_true(is_heard(e, cpu));
+	assert_true(is_whole(e));
 	mmap_events__follow_cpus(e);
-	assert_int_equal(read_all(e).lost, 0);
+	assert_true(is_whole(e));
 }
 
 static void cpus_that_come_and_go_are_followed(void **state)
@@ -94,7 +116,6 @@ static void cpus_that_come_and_go_are_followed(void **state)
 	struct mmap_events *e = mmap_events__new();
 	int cpus[CPUS_MAX], cnt;
 	char text[CPU_LIST_MAX];
-	struct seen seen;
 
 	cnt = cpus_online(text, cpus, CPUS_MAX);
 	if (!e && (errno == EPERM || errno == EACCES || errno == ENOSYS))
@@ -105,20 +126,17 @@ static void cpus_that_come_and_go_are_followed(void **state)
 		skip();
 	}
 	read_all(e);
-	map_on(cpus[1]);
-	assert_true(read_all(e).own > 0);
+	assert_true(is_heard(e, cpus[1]));
 	/* The CPU goes offline: events there are missed, and none are reported. */
 	mmap_events__set_cpus(e, cpus, 1);
-	assert_int_equal(read_all(e).lost, 1);
+	assert_true(read_all(e).lost > 0);
 	map_on(cpus[1]);
-	seen = read_all(e);
-	assert_int_equal(seen.own, 0);
-	assert_int_equal(seen.lost, 0);
-	map_on(cpus[0]);
-	assert_true(read_all(e).own > 0);
+	assert_int_equal(read_all(e).own, 0);
+	assert_true(is_whole(e));
+	assert_true(is_heard(e, cpus[0]));
 	/* It is back: anything may have been mapped meanwhile, and later events are seen. */
 	mmap_events__set_cpus(e, cpus, cnt);
-	assert_int_equal(read_all(e).lost, 1);
+	assert_true(read_all(e).lost > 0);
 	assert_heard(e, cpus[1]);
 	mmap_events__free(e);
 }
@@ -159,8 +177,7 @@ static void a_cpu_without_records_is_no_silence(void **state)
 	for (int i = 0; i < 3; i++)
 		assert_true(read_all(e).lost > 0);
 	mmap_events__set_cpus(e, cpus, cnt);
-	read_all(e);
-	assert_int_equal(read_all(e).lost, 0);
+	assert_true(is_whole(e));
 	mmap_events__free(e);
 }
 
