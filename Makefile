@@ -109,7 +109,7 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 $(WARN) -Wno-unknown-warnin
 	-Ivmlinux/$(ARCH) -Ibpf
 
 # STATIC=1: everything in one file (scripts/static), what krait otherwise loads when it needs it included.
-PKGS := inih ncursesw libbpf libelf libdw liblzma zlib libprotobuf-c libcap libseccomp $(if $(STATIC),libcurl libmicrohttpd)
+PKGS := inih ncursesw libbpf libelf libdw liblzma libzstd zlib libprotobuf-c libcap libseccomp $(if $(STATIC),libcurl libmicrohttpd)
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
 # Asked for by the first of hundreds of links.
 PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(PKGS))$(if $(STATIC), -leu -l:libsupc++.a -static-pie -Wl$(comma)--gc-sections))$(PKG_LIBS)

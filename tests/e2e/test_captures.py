@@ -343,6 +343,39 @@ def check_pipe(tap, python, script):
                done.stderr)
 
 
+def check_compressed(tap, python, script):
+    """record -z: the same sums in everything that reads zstd, and a plain file again."""
+    recording = harness.record("-z", outputs=("x.folded", "x.data"), command=python.command(script))
+    want = merge(functions_of_folded(recording.path("x.folded")))
+    tap.ok(sum(want.values()) > 300, "a compressed recording", recording.err)
+    check_script(tap, recording, want)
+    for label, perf in consumers.perfs():
+        name = "perf%s: compressed: " % label
+        if not perf:
+            tap.skip(name, "not here (Debian package linux-perf, scripts/consumers)")
+            continue
+        done = run(*perf, "script", "--max-stack", "2100", "-i", recording.path("x.data"))
+        tap.equal(merge(consumers.perf_script_counts(done.stdout)), want, name + "each sample, each function", done.stderr)
+        header = run(*perf, "report", "--header-only", "-i", recording.path("x.data"))
+        tap.ok(re.search(r"compressed : Zstd, level = 1, ratio = [1-9]", header.stdout), name + "the header says so",
+               header.stdout)
+    # Debian 12's hotspot has no zstd.
+    for label, parser in consumers.hotspots()[1:]:
+        if parser:
+            check_hotspot(tap, recording, want, "hotspot%s, compressed" % label, parser)
+    check_samply(tap, recording, want)
+    pipe = " ".join([harness.KRAIT, "record", "-q", "-z", "-f", "perf", "-o", "-", "--", *python.command(script)])
+    for reader in [[harness.KRAIT, "report", "-"]] + [[*perf, "report", "-i", "-"] for _, perf in consumers.perfs() if perf]:
+        done = run("sh", "-c", pipe + " | " + shlex.join(reader))
+        tap.ok(done.returncode == 0 and "leaf" in done.stdout, "compressed through a pipe into %s" % reader[-3:],
+               done.stdout[:1000], done.stderr)
+    for level in "0", "23", "x":
+        done = harness.run_krait("record", "-z" + level, "--", "true")
+        tap.ok(done.returncode == 2 and "-z takes a level" in done.stderr, "-z%s is refused" % level, done.stderr)
+    done = harness.run_krait("record", "-z", "-o", recording.path("y.html"), "--", "true")
+    tap.ok(done.returncode == 2 and "-z compresses a perf.data" in done.stderr, "-z needs a capture", done.stderr)
+
+
 def check_depth(tap, python, script, folder):
     """deep() calls itself 200 times; by default perf shows 127 frames."""
     done = harness.run_krait("record", "-o", os.path.join(folder, "deep.data"), "--",
@@ -390,6 +423,7 @@ def main():
     check_convert(tap, recording)
     check_commands(tap, recording, scratch)
     check_pipe(tap, python, script)
+    check_compressed(tap, python, script)
     check_depth(tap, python, script, cache)
     check_moved(tap, recording)
     harness.cleanup()

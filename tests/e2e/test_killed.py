@@ -52,10 +52,10 @@ def perf_samples(path, *options):
     return counts, symbols, done.stderr
 
 
-def record_until(target, path, number, enough, turns=1):
+def record_until(target, path, number, enough, turns=1, options=()):
     """Records, and kills krait with that signal once enough() holds, after the first flush. turns: how many times the
     usual patience."""
-    krait = subprocess.Popen([h.KRAIT, "record", "-q", *h.PYTHON_ONLY, "-p", str(target.pid), "-o", path],
+    krait = subprocess.Popen([h.KRAIT, "record", "-q", *h.PYTHON_ONLY, *options, "-p", str(target.pid), "-o", path],
                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8")
     # What a killed krait has not written is lost.
     h.wait_until(lambda: os.path.exists(path) and os.path.getsize(path) >= 500, krait)
@@ -67,12 +67,12 @@ def record_until(target, path, number, enough, turns=1):
     return code, err
 
 
-def check_kill(tap, target, folder, number):
+def check_kill(tap, target, folder, number, options):
     path = os.path.join(folder, "killed%d.data" % number)
     seconds = random.uniform(0.0, 3.0)
-    name = "killed after %.2f s: " % seconds
+    name = "killed after %.2f s%s: " % (seconds, ", compressed" if options else "")
     end = time.monotonic() + seconds
-    code, err = record_until(target, path, signal.SIGKILL, lambda: time.monotonic() >= end)
+    code, err = record_until(target, path, signal.SIGKILL, lambda: time.monotonic() >= end, options=options)
     tap.ok(code == -signal.SIGKILL and target.alive(), name + "the target goes on", code, err)
     report = h.run_krait("report", "-i", path)
     tap.ok(report.returncode == 0 and "was cut off" in report.stderr and
@@ -174,8 +174,8 @@ def main():
         f.write(SOURCE)
     script = python.inside(os.path.join(scratch, "made.py"))
     with h.Target(python.command(script)) as target:
-        for number in range(3):
-            check_kill(tap, target, folder, number)
+        for number, options in enumerate(((), ("-z",), ("-z",))):
+            check_kill(tap, target, folder, number, options)
         path = check_generations(tap, target, folder)
     check_archive(tap, path, folder)
     h.cleanup()

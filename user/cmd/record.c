@@ -117,6 +117,7 @@ static int open_outputs(struct record_command *r, struct error *err)
 		.threads = o->threads,
 		.no_process = o->no_process,
 		.wait_kernel = o->wait_kernel,
+		.compression = o->compression,
 		.title = "krait",
 		.recording = {
 			.host = r->host.nodename,
@@ -145,6 +146,10 @@ static int open_outputs(struct record_command *r, struct error *err)
 				 err))
 			return -1;
 	}
+	if (o->compression && !outputs__has(r->outputs, "perf"))
+		return error_set(err, EINVAL, EXIT_CODE_USAGE,
+				 "-z compresses a perf.data, and none of the outputs is one "
+				 "(-o FILE.data)");
 	if (o->perf_map && !outputs__has(r->outputs, "perf"))
 		return error_set(err, EINVAL, EXIT_CODE_USAGE,
 				 "--perf-map names the addresses in a perf.data, and none of the "

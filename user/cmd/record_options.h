@@ -56,6 +56,7 @@ struct record_options {
 	bool opcodes; /* of each Python frame's instruction */
 	bool jitter; /* vary the rate all the time */
 	bool lines, threads, no_process, no_source, quiet, stats, perf_map;
+	int compression; /* of perf.data: zstd's level; 0: none */
 	bool native, kernel, interpreter_frames;
 	bool wait_kernel; /* a page has the kernel's functions below waits */
 	bool greenlets; /* the parents of the running greenlet come before it */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/record_output_options.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/arguments.h"
 #include "cmd/formats.h"
 #include "cmd/page_sources.h"
+#include "perfdata/compressed.h"
 #include "session/label.h"
 
 /* "python3.12 [app.py]": without the script, all would be "python3.12". */
@@ -29,6 +31,10 @@ static const struct argp_option options[] = {
 	  ".old). Only the owner can read the files. The names of Python functions are in FILE.krait, with a copy in "
 	  "perf's build-id cache, ~/.debug; krait clean removes what is no longer needed" },
 	{ "format", 'f', "NAME", 0, "whatever the suffix" },
+	{ "compression-level", 'z', "LEVEL", OPTION_ARG_OPTIONAL,
+	  "compress perf.data with zstd, as perf record -z does: LEVEL 1 (the default, fastest) to 22. Deep stacks "
+	  "need a hundredth of the space then. krait, and perf and viewers that are built with zstd, read it; "
+	  "krait convert -o plain.data makes a plain file of it" },
 	{ "lines", KEY_LINES, 0, 0, "one entry for each source line, not for each function" },
 	{ "threads", 't', 0, 0, "a frame for each thread, below its process" },
 	{ "label", KEY_LABEL, "PARTS", 0,
@@ -75,6 +81,17 @@ static void add_output(struct record_options *o, const char *path, struct argp_s
 	o->outputs[o->output_cnt++] = path;
 }
 
+static void parse_level(struct record_options *o, const char *text, struct argp_state *state)
+{
+	char *end;
+	long level = text ? strtol(text, &end, 10) : COMPRESSED_LEVEL_DEFAULT;
+
+	if (text && (end == text || *end || level < 1 || level > COMPRESSED_LEVEL_MAX))
+		arguments_refuse(state, "-z takes a level, 1 (fastest) to %d, not \"%s\"",
+				 COMPRESSED_LEVEL_MAX, text);
+	o->compression = (int)level;
+}
+
 static void settle(struct record_options *o, struct argp_state *state)
 {
 	if (!o->output_cnt) {
@@ -97,6 +114,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'f':
 		o->format = arg;
+		break;
+	case 'z':
+		parse_level(o, arg, state);
 		break;
 	case 't':
 		o->threads = true;

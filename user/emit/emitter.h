@@ -35,6 +35,7 @@ struct emit_options {
 	 */
 	int (*find_kernel)(void *ctx, __u64 *ret_start, __u64 *ret_size);
 	void *find_kernel_ctx;
+	int compression; /* perf.data: zstd's level, 1 to 22; 0: none */
 	__u64 flush_ns; /* perf.data: how often to update the file; 0: every second */
 	/* perf.data: the agent is writing: print no hints and leave perf's build-id cache alone */
 	bool unattended;

@@ -545,15 +545,10 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 	if (!result) {
 		choose_event(&im);
 		finish(&im);
-	} else if (result == -EPROTONOSUPPORT)
-		error_set(
-			err, -result, EXIT_CODE_OUTPUT,
-			"%s: compressed records (perf record -z); unpack them with: perf inject -i %s "
-			"-o plain.data",
-			config->path, config->path);
-	else
+	} else {
 		error_set(err, -result, EXIT_CODE_OUTPUT, "%s: %s", config->path,
 			  strerror(-result));
+	}
 	import_free(&im);
 	return result;
 }

@@ -41,6 +41,7 @@ enum perf_feature {
 	PERF_FEATURE_EVENT_DESC = 12,
 	PERF_FEATURE_SAMPLE_TIME = 21,
 	PERF_FEATURE_CLOCKID = 23,
+	PERF_FEATURE_COMPRESSED = 27,
 	PERF_FEATURE_CLOCK_DATA = 29,
 	PERF_FEATURE_CNT = 256,
 };
@@ -55,6 +56,8 @@ enum perf_user_record {
 	PERF_USER_COMPRESSED = 81,
 	PERF_USER_COMPRESSED2 = 83,
 };
+
+#define PERF_COMPRESSED_ZSTD 1 /* the type in the feature COMPRESSED */
 
 /* One event of a file: PERF_ATTR_SIZE bytes of its attribute, and the ids that refer to it. */
 struct perf_raw_event {

@@ -157,7 +157,8 @@ static int list_events(struct perf_data *e, const struct profile *p)
 
 static int start_writer(struct perf_data *e, const struct profile *p)
 {
-	struct perf_writer_config config = { .recording = &e->base.options->recording };
+	struct perf_writer_config config = { .recording = &e->base.options->recording,
+					     .compression = e->base.options->compression };
 	int err = list_events(e, p);
 
 	config.events = e->events;
@@ -386,6 +387,25 @@ static int write_maps(struct perf_data *e, const struct profile *p)
 	return perf_maps_write(e->dso, p->dict, &files);
 }
 
+/* Smaller captures are not worth a word, nor are savings. */
+#define HINT_BYTES (32ULL << 20)
+#define HINT_RATIO 4
+
+static void hint_at_compression(const struct perf_data *e)
+{
+	const __u64 size = perf_writer__flushed(e->writer);
+	double ratio;
+
+	if (size < HINT_BYTES || e->base.options->unattended)
+		return;
+	ratio = perf_writer__would_save(e->writer);
+	if (ratio >= HINT_RATIO)
+		log_info(NULL,
+			 "%llu MB of samples: with -z it would be about %.1f MB, for krait and any "
+			 "perf or viewer built with zstd",
+			 size >> 20, (double)size / ratio / (1 << 20));
+}
+
 static int perf_data_finish(struct emitter *base, const struct profile *p, unsigned event)
 {
 	struct perf_data *e = perf_data_of(base);
@@ -418,6 +438,10 @@ static int perf_data_finish(struct emitter *base, const struct profile *p, unsig
 	announcer_warn(&e->announcer);
 	if (!err && lost)
 		err = perf_writer__lost(e->writer, lost);
+	if (!err)
+		err = perf_writer__flush(e->writer);
+	if (!err)
+		hint_at_compression(e);
 	if (!err)
 		err = finish_writer(e);
 	return err ? err : publish(e);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "perfdata/compressed.h"
 #include "perfdata/read_events.h"
 #include "perfdata/read_record.h"
 #include "perfdata/read_features.h"
@@ -26,6 +27,7 @@ struct perf_reader {
 	struct perf_attrs attrs;
 	struct perf_read_facts facts;
 	struct perf_read_stats stats;
+	struct unpacker *unpacker; /* NULL until there is something compressed */
 	__u64 record[MAX_RECORD / sizeof(__u64)];
 };
 
@@ -34,6 +36,7 @@ void perf_reader__free(struct perf_reader *r)
 	if (!r)
 		return;
 	perf_attrs_free(&r->attrs);
+	unpacker__free(r->unpacker);
 	free(r);
 }
 
@@ -215,9 +218,7 @@ static int take_description(struct perf_reader *r, const __u8 *record, size_t si
 	__u64 feature;
 
 	memcpy(&header, record, sizeof(header));
-	if (!r->pipe)
-		return 0;
-	if (header.type == PERF_USER_HEADER_ATTR)
+	if (header.type == PERF_USER_HEADER_ATTR && r->pipe)
 		return take_attr(r, c.at, (size_t)(c.end - c.at)) ? -EINVAL : 1;
 	if (header.type != PERF_USER_HEADER_FEATURE)
 		return 0;
@@ -237,7 +238,7 @@ static int read_record(struct perf_reader *r, size_t *ret_size)
 		return 0;
 	err = read_all(r, &header, sizeof(header));
 	if (err == -ENODATA) {
-		r->stats.cut = r->left != ~0ULL;
+		r->stats.cut = r->left != ~0ULL || (r->unpacker && unpacker__is_torn(r->unpacker));
 		return 0;
 	}
 	if (!err && (header.size < sizeof(header) || header.size > r->left)) {
@@ -277,25 +278,71 @@ static int skip_auxtrace(struct perf_reader *r, size_t size)
 	return 1;
 }
 
+/* Returns 1: the record has been taken; 0: it is too short; -ENOMEM. */
+static int take_compressed(struct perf_reader *r, __u32 type, size_t size)
+{
+	const __u64 declared = r->facts.expands_to;
+	const __u8 *data = (const __u8 *)r->record;
+	size_t start = sizeof(struct perf_event_header), has = size - start;
+
+	if (type == PERF_USER_COMPRESSED2) {
+		/* Its size without the padding comes first. */
+		if (has < sizeof(__u64) || r->record[1] > has - sizeof(__u64))
+			return 0;
+		start += sizeof(__u64);
+		has = r->record[1];
+	}
+	if (!r->unpacker && unpacker__new(&r->unpacker))
+		return -ENOMEM;
+	unpacker__feed(r->unpacker, data + start, has,
+		       declared && declared < PERF_READER_EXPANDS_TO ? declared :
+								       PERF_READER_EXPANDS_TO);
+	return 1;
+}
+
+/* Returns 1: *ret is the next record, of the file or from a compressed one; 0: the end; -errno. */
+static int next_record(struct perf_reader *r, const __u8 **ret, size_t *ret_size)
+{
+	int result = r->unpacker ? unpacker__next(r->unpacker, ret, ret_size) : 0;
+
+	if (result < 0) {
+		/* What follows depends on it. */
+		r->stats.skipped++;
+		r->stats.cut = true;
+		return 0;
+	}
+	if (result)
+		return 1;
+	*ret = (const __u8 *)r->record;
+	return read_record(r, ret_size);
+}
+
 int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
 {
 	const struct decoder decoder = { r->attrs.events, r->attrs.cnt ? r->attrs.cnt : 1,
 					 perf_attrs_by_id, &r->attrs };
+	const __u8 *record;
 	size_t size;
 	int result;
 
 	for (;;) {
-		const __u8 *record = (const __u8 *)r->record;
+		bool packed;
 		__u32 type;
 
-		result = read_record(r, &size);
+		result = next_record(r, &record, &size);
 		if (result <= 0)
 			return result;
-		r->stats.records++;
+		packed = record != (const __u8 *)r->record;
 		memcpy(&type, record, sizeof(type));
-		if (type == PERF_USER_COMPRESSED || type == PERF_USER_COMPRESSED2)
-			return -EPROTONOSUPPORT;
-		if (type == PERF_USER_AUXTRACE) {
+		if (!packed && (type == PERF_USER_COMPRESSED || type == PERF_USER_COMPRESSED2)) {
+			result = take_compressed(r, type, size);
+			if (result < 0)
+				return result;
+			r->stats.skipped += !result;
+			continue;
+		}
+		r->stats.records++;
+		if (!packed && type == PERF_USER_AUXTRACE) {
 			if (skip_auxtrace(r, size))
 				continue;
 			r->stats.cut = true;

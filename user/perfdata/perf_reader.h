@@ -5,7 +5,8 @@
  * Reads both the file layout and the pipe layout, as a stream: memory does not grow with the file.
  *
  * Must hold: the file is untrusted. No length in it is believed; a malformed record is skipped and
- * counted; a file that ends too early gives what is there.
+ * counted; a file that ends too early gives what is there. A compressed record expands to no more
+ * than the file says, and at most PERF_READER_EXPANDS_TO.
  */
 #ifndef KRAIT_PERFDATA_PERF_READER_H
 #define KRAIT_PERFDATA_PERF_READER_H
@@ -22,6 +23,8 @@ struct perf_reader;
 
 #define PERF_READER_MAX_EVENTS 128
 #define PERF_READER_TEXT 4096
+/* The largest buffer that perf record -m is likely to have for each CPU. */
+#define PERF_READER_EXPANDS_TO (256U << 20)
 
 struct perf_read_event {
 	char name[128];
@@ -39,6 +42,7 @@ struct perf_read_facts {
 	char host[256], kernel[256], version[256], command_line[PERF_READER_TEXT];
 	__u64 first_ns, last_ns;
 	__s64 wall_offset_ns; /* add it to times of samples to get ns since 1970 */
+	__u32 expands_to; /* bytes of records in a compressed one, at most */
 };
 
 enum perf_read_kind {
@@ -96,8 +100,8 @@ int perf_reader__open(struct perf_reader **ret, FILE *in, const char *name, stru
 void perf_reader__free(struct perf_reader *r);
 
 /*
- * Returns 1 and *ret; 0 at the end; -errno. Returns every complete record except those that
- * describe the file (attributes and features in a pipe) and trace data (AUXTRACE).
+ * Returns 1 and *ret; 0 at the end; -errno. Returns every complete record, also from compressed
+ * ones, except those that describe the file (attributes and features) and trace data (AUXTRACE).
  */
 int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
 	__attribute__((warn_unused_result));

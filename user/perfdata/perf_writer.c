@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "dso/dso.h"
+#include "perfdata/compressed.h"
 #include "perfdata/perf_writer_inner.h"
 #include "perfdata/write_layout.h"
 #include "proc/mapping.h"
@@ -56,10 +57,16 @@ static bool is_rewritable(FILE *out)
 
 static void put_front(struct perf_writer *w)
 {
+	const struct perf_facts facts = { .config = &w->config };
 	cleanup_bytes struct bytes b = { 0 };
+	size_t front;
 
 	perf_layout_front(&b, w->events, w->config.event_cnt);
+	front = b.len;
+	/* Readers of a file without an end, where the features are, need to know this one. */
+	perf_layout_feature(&b, PERF_FEATURE_COMPRESSED, &facts);
 	fwrite(b.data, 1, b.len, w->out);
+	w->data_size = b.len - front;
 }
 
 /* A file of krait's has one id per event. */
@@ -96,6 +103,8 @@ int perf_writer__new(struct perf_writer **ret, FILE *out, const struct perf_writ
 	w->config = *config;
 	w->out = out;
 	err = list_events(w, config);
+	if (!err && config->compression)
+		err = packer__new(&w->packer, config->compression);
 	if (err) {
 		perf_writer__free(w);
 		return err;
@@ -124,6 +133,7 @@ void perf_writer__free(struct perf_writer *w)
 	else if (!w->finished)
 		setvbuf(w->out, NULL, _IONBF, 0); /* it outlives the buffer */
 	bytes_free(&w->record);
+	packer__free(w->packer);
 	free(w->events);
 	free(w->ids);
 	free(w);
@@ -135,6 +145,33 @@ __u64 perf_writer__sample_type(const struct perf_writer *w, unsigned event)
 }
 
 /* ---- records ---------------------------------------------------------------------------------- */
+
+/* A record of that size begins. */
+static inline int begin(struct perf_writer *w, size_t size)
+{
+	return w->packer ? packer__reserve(w->packer, stream(w), size) : 0;
+}
+
+/* Returns 0 or -errno. Without compression only the stream knows whether it arrived. */
+static inline int put(struct perf_writer *w, const void *data, size_t size)
+{
+	if (w->packer)
+		return packer__put(w->packer, stream(w), data, size);
+	fwrite_unlocked(data, 1, size, stream(w));
+	w->data_size += size;
+	return 0;
+}
+
+static int put_record(struct perf_writer *w, const void *data, size_t size)
+{
+	int err;
+
+	errno = 0;
+	err = begin(w, size);
+	if (!err)
+		err = put(w, data, size);
+	return err ? err : stream_error(stream(w));
+}
 
 static struct bytes *start_record(struct perf_writer *w, __u32 type, __u16 misc)
 {
@@ -154,10 +191,7 @@ static int end_record(struct perf_writer *w)
 	if (b->len > 0xfff8)
 		return -EMSGSIZE;
 	bytes_patch_u16(b, offsetof(struct perf_event_header, size), (__u16)b->len);
-	errno = 0;
-	fwrite(b->data, 1, b->len, stream(w));
-	w->data_size += b->len;
-	return stream_error(stream(w));
+	return put_record(w, b->data, b->len);
 }
 
 /* The trailer of all records but samples: the first event's, in the order of perf_event_open(2). */
@@ -284,18 +318,24 @@ int perf_writer__sample(struct perf_writer *w, const struct perf_stamp *s, unsig
 		.time = s->time_ns,
 	};
 	FILE *f = stream(w);
+	int err;
 
 	if (w->config.raw_events)
 		return -EINVAL;
 	if (cnt > PERF_WRITER_MAX_CHAIN)
 		return -EMSGSIZE;
-	fwrite_unlocked(&head, sizeof(head), 1, f);
-	if (has_addr)
-		fwrite_unlocked(&addr, sizeof(addr), 1, f);
-	fwrite_unlocked(&rest, sizeof(rest), 1, f);
-	fwrite_unlocked(chain, sizeof(*chain), cnt, f);
-	w->data_size += size;
+	err = begin(w, size);
+	if (!err)
+		err = put(w, &head, sizeof(head));
+	if (!err && has_addr)
+		err = put(w, &addr, sizeof(addr));
+	if (!err)
+		err = put(w, &rest, sizeof(rest));
+	if (!err)
+		err = put(w, chain, cnt * sizeof(*chain));
 	perf_writer__saw(w, s->time_ns);
+	if (err)
+		return err;
 	return ferror_unlocked(f) ? stream_error(f) : 0;
 }
 
@@ -316,10 +356,7 @@ int perf_writer__raw(struct perf_writer *w, const void *record, size_t size)
 	memcpy(&header, record, sizeof(header));
 	if (header.size != size || size % sizeof(__u64))
 		return -EINVAL;
-	errno = 0;
-	fwrite(record, 1, size, stream(w));
-	w->data_size += size;
-	return stream_error(stream(w));
+	return put_record(w, record, size);
 }
 
 int perf_writer__lost(struct perf_writer *w, __u64 cnt)

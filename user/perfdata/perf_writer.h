@@ -33,6 +33,7 @@ struct perf_writer_config {
 	 * them.
 	 */
 	const struct perf_raw_event *raw_events;
+	int compression; /* level, 1 to 22: as perf record -z; 0: none */
 	/* For a capture that is converted it is known only after reading it: set before finish. */
 	const struct recording *recording;
 };
@@ -101,6 +102,10 @@ void perf_writer__saw(struct perf_writer *w, __u64 time_ns);
 
 /* After this, everything written so far can be read. */
 int perf_writer__flush(struct perf_writer *w);
+/* How many times smaller than they would be are the records written so far? 1: not compressed. */
+double perf_writer__ratio(const struct perf_writer *w);
+/* How many times smaller would compression make the records in the file? 0: unknown. */
+double perf_writer__would_save(const struct perf_writer *w);
 /* After a failed flush: bytes of records in the file, and those that the header covers. */
 __u64 perf_writer__written(const struct perf_writer *w);
 __u64 perf_writer__flushed(const struct perf_writer *w);

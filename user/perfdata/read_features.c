@@ -63,6 +63,19 @@ static void take_clock_data(struct perf_read_facts *f, struct cursor *c)
 		f->wall_offset_ns = (__s64)(wall_ns - clock_ns);
 }
 
+static void take_compression(struct perf_read_facts *f, struct cursor *c)
+{
+	__u32 type, expands_to;
+
+	cursor_u32(c); /* version */
+	type = cursor_u32(c);
+	cursor_u32(c); /* level */
+	cursor_u32(c); /* ratio */
+	expands_to = cursor_u32(c);
+	if (c->ok && type == PERF_COMPRESSED_ZSTD)
+		f->expands_to = expands_to;
+}
+
 void perf_description_take(struct perf_read_facts *f, struct perf_attrs *a, unsigned feature,
 			   struct cursor *c)
 {
@@ -88,6 +101,9 @@ void perf_description_take(struct perf_read_facts *f, struct perf_attrs *a, unsi
 		break;
 	case PERF_FEATURE_CLOCK_DATA:
 		take_clock_data(f, c);
+		break;
+	case PERF_FEATURE_COMPRESSED:
+		take_compression(f, c);
 		break;
 	default:
 		break;

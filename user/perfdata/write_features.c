@@ -7,14 +7,24 @@
 #include <unistd.h>
 
 #include "dso/dso.h"
+#include "perfdata/compressed.h"
 
 #define STRING_ALIGN 64
 
 const enum perf_feature perf_features[] = {
-	PERF_FEATURE_BUILD_ID, PERF_FEATURE_HOSTNAME,	PERF_FEATURE_OSRELEASE,
-	PERF_FEATURE_VERSION,  PERF_FEATURE_ARCH,	PERF_FEATURE_NRCPUS,
-	PERF_FEATURE_CMDLINE,  PERF_FEATURE_EVENT_DESC, PERF_FEATURE_SAMPLE_TIME,
-	PERF_FEATURE_CLOCKID,  PERF_FEATURE_CLOCK_DATA, 0,
+	PERF_FEATURE_BUILD_ID,
+	PERF_FEATURE_HOSTNAME,
+	PERF_FEATURE_OSRELEASE,
+	PERF_FEATURE_VERSION,
+	PERF_FEATURE_ARCH,
+	PERF_FEATURE_NRCPUS,
+	PERF_FEATURE_CMDLINE,
+	PERF_FEATURE_EVENT_DESC,
+	PERF_FEATURE_SAMPLE_TIME,
+	PERF_FEATURE_CLOCKID,
+	PERF_FEATURE_COMPRESSED,
+	PERF_FEATURE_CLOCK_DATA,
+	0,
 };
 
 static void put_string(struct bytes *b, const char *text)
@@ -109,6 +119,15 @@ void perf_feature_put(struct bytes *b, enum perf_feature feature, const struct p
 		break;
 	case PERF_FEATURE_CLOCKID:
 		bytes_u64(b, 1);
+		break;
+	case PERF_FEATURE_COMPRESSED:
+		if (!f->config->compression)
+			break;
+		bytes_u32(b, 0); /* the version: hotspot refuses others */
+		bytes_u32(b, PERF_COMPRESSED_ZSTD);
+		bytes_u32(b, (__u32)f->config->compression);
+		bytes_u32(b, f->ratio);
+		bytes_u32(b, COMPRESSED_EXPANDS_TO);
 		break;
 	case PERF_FEATURE_CLOCK_DATA:
 		if (!f->wall_ns)

@@ -16,6 +16,7 @@ struct perf_facts {
 	unsigned object_cnt;
 	__u64 first_ns, last_ns; /* of the samples */
 	__u64 wall_ns, clock_ns; /* the same moment on both clocks; wall_ns 0: unknown */
+	__u32 ratio; /* of the compression; 0: not known yet */
 };
 
 /* The features to write, ascending; ends with 0. */

@@ -5,11 +5,14 @@
  */
 #include <errno.h>
 #include <stdio_ext.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "perfdata/compressed.h"
 #include "perfdata/perf_writer_inner.h"
 #include "perfdata/write_layout.h"
+#include "util/cleanup.h"
 #include "util/stream.h"
 
 static struct perf_file_header header_of(const struct perf_writer *w, __u64 data_size)
@@ -17,18 +20,57 @@ static struct perf_file_header header_of(const struct perf_writer *w, __u64 data
 	return perf_layout_header(w->events, w->config.event_cnt, data_size);
 }
 
+/* Of all records that went to the stream. */
+static __u64 records_size(const struct perf_writer *w)
+{
+	return w->data_size + (w->packer ? packer__given(w->packer) : 0);
+}
+
+double perf_writer__ratio(const struct perf_writer *w)
+{
+	return w->packer && packer__given(w->packer) ?
+		       (double)packer__taken(w->packer) / (double)packer__given(w->packer) :
+		       1;
+}
+
+/* Of how many bytes: in the middle, where stacks repeat as they do everywhere. */
+#define ESTIMATE_BYTES (1U << 20)
+
+double perf_writer__would_save(const struct perf_writer *w)
+{
+	const off_t start = (off_t)header_of(w, 0).data.offset;
+	cleanup_free void *data = malloc(ESTIMATE_BYTES);
+	size_t packed;
+	ssize_t n;
+
+	if (!data || w->spool || w->packer || w->flushed_size < ESTIMATE_BYTES)
+		return 0;
+	n = pread(fileno(w->out), data, ESTIMATE_BYTES,
+		  start + (off_t)((w->flushed_size - ESTIMATE_BYTES) / 2));
+	packed = n > 0 ? packer_estimate(data, (size_t)n) : 0;
+	return packed ? (double)n / (double)packed : 0;
+}
+
+/* What is to be compressed goes to the stream. */
+static int flush_packer(struct perf_writer *w)
+{
+	return w->packer ? packer__flush(w->packer, w->spool ? w->spool : w->out) : 0;
+}
+
 int perf_writer__flush(struct perf_writer *w)
 {
-	const struct perf_file_header header = header_of(w, w->data_size);
+	struct perf_file_header header;
+	int err = flush_packer(w);
 
-	if (w->spool)
-		return 0;
+	if (err || w->spool)
+		return err;
 	errno = 0;
 	if (fflush(w->out))
 		return stream_cause();
+	header = header_of(w, records_size(w));
 	if (pwrite(fileno(w->out), &header, sizeof(header), 0) != sizeof(header))
 		return stream_cause();
-	w->flushed_size = w->data_size;
+	w->flushed_size = header.data.size;
 	return 0;
 }
 
@@ -58,7 +100,7 @@ int perf_writer__cut(struct perf_writer *w, __u64 size)
 		return -ESPIPE;
 	__fpurge(w->out);
 	size = size < written ? size : written;
-	size = size < w->data_size ? size : w->data_size;
+	size = size < records_size(w) ? size : records_size(w);
 	while (end + sizeof(next) <= size &&
 	       pread(fd, &next, sizeof(next), (off_t)(header.data.offset + end)) == sizeof(next) &&
 	       next.size >= sizeof(next) && end + next.size <= size)
@@ -67,13 +109,12 @@ int perf_writer__cut(struct perf_writer *w, __u64 size)
 	if (ftruncate(fd, (off_t)(header.data.offset + end)) ||
 	    pwrite(fd, &header, sizeof(header), 0) != sizeof(header))
 		return stream_cause();
-	w->data_size = end;
 	return 0;
 }
 
 static int finish_file(struct perf_writer *w, const struct perf_facts *facts)
 {
-	struct perf_file_header header = header_of(w, w->data_size);
+	struct perf_file_header header = header_of(w, records_size(w));
 	cleanup_bytes struct bytes end = { 0 };
 
 	perf_layout_end(&end, &header, facts);
@@ -121,8 +162,15 @@ int perf_writer__finish(struct perf_writer *w, const struct perf_object *list, u
 		.last_ns = w->last_ns,
 		.wall_ns = offset_ns ? w->first_ns + (__u64)offset_ns : 0,
 		.clock_ns = w->first_ns,
+		.ratio = (__u32)(perf_writer__ratio(w) + 0.5),
 	};
-	int err = w->spool ? finish_pipe(w, &facts) : finish_file(w, &facts);
+	int err;
+
+	errno = 0;
+	err = flush_packer(w);
+	if (err)
+		return err;
+	err = w->spool ? finish_pipe(w, &facts) : finish_file(w, &facts);
 
 	if (!err && !w->spool)
 		w->finished = !setvbuf(w->out, NULL, _IONBF, 0);

@@ -89,10 +89,23 @@ void perf_layout_end(struct bytes *b, struct perf_file_header *header,
 	b->failed |= payloads.failed;
 }
 
+void perf_layout_feature(struct bytes *b, enum perf_feature feature, const struct perf_facts *facts)
+{
+	size_t start = b->len;
+
+	bytes_u32(b, PERF_USER_HEADER_FEATURE);
+	bytes_u32(b, 0);
+	bytes_u64(b, feature);
+	perf_feature_put(b, feature, facts);
+	bytes_fill(b, 0, (8 - (b->len - start) % 8) % 8);
+	if (b->len - start == 16)
+		b->len = start;
+	else
+		bytes_patch_u16(b, start + 6, (__u16)(b->len - start));
+}
+
 void perf_layout_pipe_front(struct bytes *b, const struct perf_facts *facts)
 {
-	size_t start;
-
 	bytes_u64(b, PERF_MAGIC);
 	bytes_u64(b, PERF_PIPE_HEADER_SIZE);
 	for (unsigned i = 0; i < facts->config->event_cnt; i++) {
@@ -105,19 +118,9 @@ void perf_layout_pipe_front(struct bytes *b, const struct perf_facts *facts)
 		bytes_put(b, &e->attr, PERF_ATTR_SIZE);
 		bytes_put(b, e->ids, ids_size);
 	}
+	/* In this layout MMAP2 has the build IDs. */
 	for (const enum perf_feature *f = perf_features; *f; f++) {
-		/* In this layout MMAP2 has the build IDs. */
-		if (*f == PERF_FEATURE_BUILD_ID)
-			continue;
-		start = b->len;
-		bytes_u32(b, PERF_USER_HEADER_FEATURE);
-		bytes_u32(b, 0);
-		bytes_u64(b, *f);
-		perf_feature_put(b, *f, facts);
-		bytes_fill(b, 0, (8 - (b->len - start) % 8) % 8);
-		if (b->len - start == 16)
-			b->len = start;
-		else
-			bytes_patch_u16(b, start + 6, (__u16)(b->len - start));
+		if (*f != PERF_FEATURE_BUILD_ID)
+			perf_layout_feature(b, *f, facts);
 	}
 }

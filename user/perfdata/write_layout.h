@@ -32,6 +32,9 @@ void perf_layout_front(struct bytes *b, const struct perf_raw_event *events, uns
 /* Everything after them, into an empty *b; updates *header, the whole file's, accordingly. */
 void perf_layout_end(struct bytes *b, struct perf_file_header *header,
 		     const struct perf_facts *facts);
+/* A feature as a record; nothing if the facts lack it. */
+void perf_layout_feature(struct bytes *b, enum perf_feature feature,
+			 const struct perf_facts *facts);
 /* Everything before the records in a pipe. Nothing follows them. */
 void perf_layout_pipe_front(struct bytes *b, const struct perf_facts *facts);
 
