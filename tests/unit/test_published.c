@@ -16,7 +16,7 @@
 #include "support_roles.h"
 #include "target/elf_facts.h"
 #include "target/proc.h"
-#include "target/published.h"
+#include "target/published_find.h"
 
 #define IMPORT_CODE "import asyncio, os, time; os.write(1, b'r'); time.sleep(60)"
 

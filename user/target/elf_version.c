@@ -7,6 +7,7 @@
 
 #include "target/elf_file.h"
 #include "target/elf_symbol.h"
+#include "target/py_offsets.h"
 
 #define CHUNK 65536
 /* Longer than any version; a string cut by the end of a chunk appears again in the next. */
@@ -152,7 +153,7 @@ static __u32 from_strings(struct elf_file *f)
 		return 0;
 	version = s.whole[s.minor] ? s.whole[s.minor] : s.tail[s.minor];
 	if (!version || version == DIFFERENT)
-		return 3U << 24 | s.minor << 16 | ELF_VERSION_MICRO_UNKNOWN << 8 | 0xf0;
+		return 3U << 24 | s.minor << 16 | PY_MICRO_UNKNOWN << 8 | 0xf0;
 	return version;
 }
 

@@ -23,9 +23,6 @@
 
 struct elf_file;
 
-/* Stands for a micro version that could not be found; no release has it. */
-#define ELF_VERSION_MICRO_UNKNOWN 0xff
-
 /* PY_VERSION_HEX; 0 if the file does not say. */
 __u32 elf_version_find(struct elf_file *f) __attribute__((nonnull));
 

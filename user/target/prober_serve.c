@@ -24,6 +24,7 @@
 #include "target/probe_greenlets.h"
 #include "target/probe_maps.h"
 #include "target/proc.h"
+#include "target/published_find.h"
 #include "target/remote.h"
 #include "util/cleanup.h"
 #include "worker/rights.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "target/process.h"
 #include "util/cleanup.h"
 
 /* A bit of task_struct.flags, shown as field 9 (include/linux/sched.h). */

@@ -120,19 +120,4 @@ bool py_process_is_alone(const struct py_process *p) __attribute__((nonnull));
 /* May krait write last_profiled_frame there? */
 bool py_process_has_anchors(const struct py_process *p) __attribute__((nonnull));
 
-/* Start time of a process in clock ticks since boot (stat field 22, parsed from the last ')'). */
-int process_start_ticks(pid_t pid, __u64 *ret) __attribute__((warn_unused_result, nonnull));
-
-/*
- * The name of the main thread as the kernel has it: any bytes, NUL-terminated. Returns 0, -ESRCH,
- * -errno.
- */
-int process_comm(pid_t pid, char ret[16]) __attribute__((warn_unused_result, nonnull));
-
-/*
- * Calls fn for every process in /proc, in the order of pids. A nonzero result of fn ends it and is
- * returned; -errno if /proc cannot be listed.
- */
-int process_each(int (*fn)(pid_t pid, void *ctx), void *ctx) __attribute__((nonnull(1)));
-
 #endif /* KRAIT_TARGET_PROCESS_H */

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "target/proc.h"
-#include "target/process.h"
 #include "util/cleanup.h"
 
 #define FILE_MAX 8192

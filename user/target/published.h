@@ -8,8 +8,7 @@
  * file if that module is built in. It has neither a cookie nor a version: the runtime's version
  * says how to read it.
  *
- * Must hold: a table counts only if the bytes in a process's memory are those of the file mapped
- * there; every returned offset, plus the width of its field, lies inside its struct.
+ * Must hold: every offset of a table that is sane, plus the width of its field, lies inside its struct.
  */
 #ifndef KRAIT_TARGET_PUBLISHED_H
 #define KRAIT_TARGET_PUBLISHED_H
@@ -65,14 +64,5 @@ bool published_is_whole(const struct published *p, __u32 version) __attribute__(
 /* Can these bytes be such a table? */
 bool published_is_sane(enum published_kind kind, const void *bytes, size_t len)
 	__attribute__((nonnull));
-
-struct elf_facts;
-
-/*
- * Searches the process with that /proc folder for the tables. version and runtime_addr: its
- * interpreter's; facts: reads files. Returns 0, even if nothing was found, or -errno.
- */
-int published_find(int dir, __u32 version, __u64 runtime_addr, struct elf_facts *facts,
-		   struct published *ret) __attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_TARGET_PUBLISHED_H */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "target/elf_version.h"
 #include "target/py_debug_offsets.h"
 
 /* Positions common to all versions. */
@@ -81,7 +80,7 @@ void py_version_format(__u32 version, char *ret, size_t size)
 	unsigned micro = version >> 8 & 0xff;
 	int n;
 
-	if (micro == ELF_VERSION_MICRO_UNKNOWN && level == LEVEL_FINAL) {
+	if (micro == PY_MICRO_UNKNOWN && level == LEVEL_FINAL) {
 		snprintf(ret, size, "%u.%u", version >> 24, version >> 16 & 0xff);
 		return;
 	}

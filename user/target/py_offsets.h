@@ -26,6 +26,9 @@
 /* What krait supports, for messages. */
 #define PY_SUPPORTED "3.8 to 3.15"
 
+/* Stands for a micro version that could not be found; no release has it. */
+#define PY_MICRO_UNKNOWN 0xff
+
 /* Does it begin with "xdebugpy"? */
 bool py_debug_table_has_cookie(const void *table, size_t len) __attribute__((nonnull));
 
