@@ -105,7 +105,7 @@ def check(tap, python, *args, env=None):
     return r
 
 
-def check_report(tap, r):
+def check_report(tap, r, python):
     done = h.run_krait("report", "--by", "opcode", "-n", "0", r.path("x.data"))
     tap.ok(done.returncode == 0 and re.search(r"^ *[\d.]+% +[\d.]+% .*  LOAD_ATTR_INSTANCE_VALUE +specialised$",
                                               done.stdout, re.M), "report: rows", done.stdout, done.stderr)
@@ -124,6 +124,13 @@ def check_report(tap, r):
     tap.ok(re.search(r'"opcodes":\[[^\]]*"LOAD_ATTR_PROPERTY"', text) and
            re.search(r'"opcodeForms":\[[^\]]*"specialised"', text) and re.search(r'"instructions":\[\d+(,-?\d+){4}', text),
            "annotate: a page has columns and instructions", done.stderr, text[:300])
+    _, found, done = annotate(r.path("x.data"), "-C", "50", what="numbers")
+    with open(python.target("opcodes.py"), encoding="utf-8") as f:
+        text = f.read().splitlines()
+    first = text.index("def numbers(n):") + 1
+    end = first + text[first:].index("")
+    tap.ok(found and {line for line, _, _ in found} <= set(range(first, end + 1)) and "MAKE_FUNCTION" not in done.stdout,
+           "annotate: only the instructions of that function", done.stdout[:2000])
     done = h.run_krait("annotate", "--columns", "-i", r.path("x.data"), "-C", "1", "calls")
     below = done.stdout.split("called(called(i, i), called(i))")[-1].splitlines()[1:]
     marks = [re.search(r"\^~*$", row) for row in below]
@@ -276,7 +283,7 @@ def main():
     for python in pythons:
         r = check(tap, python)
         if python.root == "/" and python.minor == "3.12":  # its sources are where it says
-            check_report(tap, r)
+            check_report(tap, r, python)
             check_without(tap, python)
     for python in [p for p in pythons if p.minor == "3.15"][:1]:
         check_deep(tap, python)

@@ -124,8 +124,23 @@ run = subprocess.run([KRAIT, "annotate", "-i", "-", "stripped"], input=bare, cap
 check(run.returncode == 0 and "Without lines: " in run.stdout and " 30.00%       30  30.00%         stripped  app.py" in run.stdout,
       "annotate: a function without lines has its share", run)
 run = subprocess.run([KRAIT, "annotate", "-i", "-"], input=bare, capture_output=True, text=True)
-check("app.py: 70 samples" in run.stdout and "30.0% more in functions without lines" in run.stdout,
+check("app.py: 70 samples" in run.stdout and run.stdout.endswith("\nNot shown: 30.0% in functions without lines (krait report names them)\n"),
       "annotate: what it cannot show", run)
+with tempfile.TemporaryDirectory() as folder:
+    with open(folder + "/long.py", "w", encoding="utf-8") as file:
+        file.write("".join("step(%d)\n" % i for i in range(1, 301)))
+    # Twelve warm lines, one that is hot, one that is cold and far from all others.
+    stacks = "".join("f (%s/long.py:%d) %d\n" % (folder, line, count) for line, count in
+                     [(i, 20) for i in range(100, 112)] + [(200, 700), (290, 1), (108, 1)]) + "[native thread] 98\n"
+    run = subprocess.run([KRAIT, "annotate", "-i", "-", "-s", folder], input=stacks, capture_output=True, text=True)
+    rows = run.stdout.splitlines()
+    check(rows[0] == "The hottest lines" and rows[2].split()[0] == "67.31%" and rows[2].endswith("long.py:200  step(200)") and
+          rows[3].endswith("long.py:108  step(108)") and rows[12] == "", "annotate: the hottest lines come first", run)
+    check(" 290  step" not in run.stdout and " 104  step(104)" in run.stdout and
+          rows[-1] == "Not shown: 9.4% [native thread]", "annotate: cold lines and what is around them are left out", run)
+    for args, seen in ((("--min-percent", "0"), True), (("f",), True), (("--min-percent=50%", "f"), False)):
+        run = subprocess.run([KRAIT, "annotate", "-i", "-", "-s", folder, *args], input=stacks, capture_output=True, text=True)
+        check((" 290  step" in run.stdout) == seen, "annotate %s" % " ".join(args), run)
 with tempfile.TemporaryDirectory() as folder:
     run = subprocess.run([KRAIT, "annotate", "-i", "-", "stripped", "-o", folder + "/x.html"], input=bare, capture_output=True, text=True)
     check(run.returncode == 6 and "what has samples has no lines" in run.stderr, "annotate: no page of it", run)

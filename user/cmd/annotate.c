@@ -27,6 +27,7 @@
 
 #define DEFAULT_FILES 3
 #define DEFAULT_CONTEXT 4
+#define DEFAULT_MIN_PERCENT 0.5
 
 struct annotate_command {
 	struct input_options input;
@@ -36,10 +37,17 @@ struct annotate_command {
 	struct emitter *emitter; /* for a page; NULL: text */
 	const char *output;
 	int failed; /* error in keeping a sample */
-	bool native, no_source, no_pager;
+	bool native, no_source, no_pager, min_given;
 };
 
-enum { KEY_NATIVE = 256, KEY_COLUMNS, KEY_INSTRUCTIONS, KEY_NO_SOURCE, KEY_NO_PAGER };
+enum {
+	KEY_NATIVE = 256,
+	KEY_COLUMNS,
+	KEY_INSTRUCTIONS,
+	KEY_NO_SOURCE,
+	KEY_NO_PAGER,
+	KEY_MIN_PERCENT
+};
 
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Output:", 2 },
@@ -50,6 +58,9 @@ static const struct argp_option option_table[] = {
 	{ "context", 'C', "LINES", 0,
 	  "lines around those with samples, 0 for whole files (default 4)", 0 },
 	{ "limit", 'n', "FILES", 0, "without a name: the number of hottest files (default 3)", 0 },
+	{ "min-percent", KEY_MIN_PERCENT, "SHARE", 0,
+	  "leave out lines with a smaller Total, and what is around them (default 0.5, with a name 0)",
+	  0 },
 	{ "native", KEY_NATIVE, 0, 0,
 	  "also source lines of native code, if debug information is "
 	  "available here or in the capture: time in them counts for "
@@ -90,6 +101,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_INSTRUCTIONS:
 		c->annotate.instructions = true;
 		break;
+	case KEY_MIN_PERCENT:
+		c->annotate.min_percent = arguments_percent(arg, "--min-percent", state);
+		c->min_given = true;
+		break;
 	case KEY_NO_PAGER:
 		c->no_pager = true;
 		break;
@@ -124,7 +139,7 @@ static const struct argp parser = {
 	.options = option_table,
 	.parser = parse_option,
 	.args_doc = "[NAME]",
-	.doc = "Print source lines with their samples. NAME is a function, with or without its class, or a file. "
+	.doc = "Print source lines with their samples, the hottest first, then each file. NAME is a function, with or without its class, or a file. "
 	       "Time that a line spends in the kernel, and in C unless "
 	       "--native is given, counts for the line."
 	       "\vExamples:\n"
@@ -270,6 +285,8 @@ int cmd_annotate(int argc, char **argv)
 		c.input.path = c.annotate.what;
 		c.annotate.what = NULL;
 	}
+	if (!c.annotate.what && !c.min_given)
+		c.annotate.min_percent = DEFAULT_MIN_PERCENT;
 	/*
 	 * What a line calls in the kernel counts for that line, and in C unless C has lines of its
 	 * own.

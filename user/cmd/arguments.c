@@ -254,6 +254,16 @@ int arguments_next_pid(const char **text, struct argp_state *state)
 	return (int)pid;
 }
 
+double arguments_percent(const char *text, const char *what, struct argp_state *state)
+{
+	char *end;
+	double percent = strtod(text, &end);
+
+	if (end == text || (*end && strcmp(end, "%")) || !(percent >= 0 && percent <= 100))
+		arguments_refuse(state, "%s is from 0 to 100, not \"%s\"", what, text);
+	return percent;
+}
+
 unsigned arguments_count(const char *text, const char *what, struct argp_state *state)
 {
 	char *end;

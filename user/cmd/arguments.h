@@ -44,6 +44,8 @@ int arguments_id(const char *text, const char *what, struct argp_state *state);
  */
 int arguments_next_pid(const char **text, struct argp_state *state);
 /* A number of rows, lines or files; may be 0. */
+/* 0 to 100, with or without "%". */
+double arguments_percent(const char *text, const char *what, struct argp_state *state);
 unsigned arguments_count(const char *text, const char *what, struct argp_state *state);
 /* A time in nanoseconds; samples per second; bytes. All are above 0. */
 void arguments_time(__u64 *ret_ns, const char *text, struct argp_state *state);

@@ -133,17 +133,6 @@ static enum report_by parse_by(const char *arg, struct argp_state *state)
 	return BY_FUNCTION;
 }
 
-static void parse_min_percent(struct report_options *o, const char *arg, struct argp_state *state)
-{
-	char *end;
-
-	o->summary.min_percent = strtod(arg, &end);
-	o->min_given = true;
-	if (end == arg || (*end && strcmp(end, "%")) ||
-	    !(o->summary.min_percent >= 0 && o->summary.min_percent <= 100))
-		arguments_refuse(state, "--min-percent is from 0 to 100, not \"%s\"", arg);
-}
-
 static void parse_color(struct report_options *o, const char *arg, struct argp_state *state)
 {
 	if (strcmp(arg, "always") && strcmp(arg, "never") && strcmp(arg, "auto"))
@@ -202,7 +191,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_color(o, arg ? arg : "always", state);
 		return 0;
 	case OPTION_MIN_PERCENT:
-		parse_min_percent(o, arg, state);
+		o->summary.min_percent = arguments_percent(arg, "--min-percent", state);
+		o->min_given = true;
 		return 0;
 	case ARGP_KEY_END:
 		if ((o->tree || o->callers) && o->by > BY_LINE)

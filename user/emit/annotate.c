@@ -18,11 +18,17 @@
 #include "profile/spots.h"
 #include "profile/view.h"
 #include "util/cleanup.h"
+#include "util/short_path.h"
 #include "util/stream.h"
 
 /* A line with a larger share is red; with more than a tenth of it, yellow. */
 #define HOT_PERCENT 10.0
 #define MAX_SOURCE_LINES 1000000
+/* Of more lines the hottest come first, so many of them. */
+#define HOT_LINES 10
+/* Marks and others that the last line names, and the least share of one. */
+#define OTHERS_MAX 4
+#define OTHER_PERCENT 0.5
 
 struct line_count {
 	__u32 file; /* string id */
@@ -50,8 +56,8 @@ struct annotation {
 	struct spots spots; /* spots within the lines */
 	struct line_count *lines;
 	struct file_count *files;
-	struct bare_count *bare;
-	__u32 line_cnt, file_cnt, bare_cnt;
+	struct bare_count *bare, *marks; /* marks: in which samples end */
+	__u32 line_cnt, file_cnt, bare_cnt, mark_cnt;
 	double all; /* samples */
 };
 
@@ -187,13 +193,17 @@ static int count_lines(struct annotation *a)
 	a->lines = calloc(v->frame_cnt, sizeof(*a->lines));
 	a->files = calloc(v->frame_cnt, sizeof(*a->files));
 	a->bare = calloc(v->frame_cnt, sizeof(*a->bare));
+	a->marks = calloc(v->frame_cnt, sizeof(*a->marks));
 	line_of = calloc(v->frame_cnt, sizeof(*line_of));
-	if (!a->lines || !a->files || !a->bare || !line_of)
+	if (!a->lines || !a->files || !a->bare || !a->marks || !line_of)
 		return -ENOMEM;
 	a->all = v->nodes[0].total ? (double)v->nodes[0].total : 1;
 	for (__u32 i = 1; i < v->frame_cnt; i++) {
 		const struct profile_frame *f = &v->frames[i];
 
+		if (f->kind == FRAME_MARK && v->sums[i].self)
+			a->marks[a->mark_cnt++] =
+				(struct bare_count){ view_name(v, f), "", v->sums[i] };
 		if (!v->sums[i].total || !is_wanted(a, v, f))
 			continue;
 		if (f->line <= 0 || !f->file)
@@ -207,6 +217,7 @@ static int count_lines(struct annotation *a)
 	count_nodes(a, v, line_of);
 	count_files(a);
 	qsort(a->bare, a->bare_cnt, sizeof(*a->bare), compare_bare);
+	qsort(a->marks, a->mark_cnt, sizeof(*a->marks), compare_bare);
 	return 0;
 }
 
@@ -247,6 +258,27 @@ static struct annotated_line within(const struct annotation *a, __u32 file, int 
 	return l;
 }
 
+/* Instructions are those of the function that was asked for: lines around it are other ones'. */
+static int put_instructions(const struct annotation *a, const struct annotated_line *l)
+{
+	const char *what = a->options->what;
+	cleanup_free struct spot *mine = calloc((size_t)l->spot_cnt + 1, sizeof(*mine));
+	struct annotated_line own = *l;
+
+	if (!mine)
+		return -ENOMEM;
+	own.spots = mine;
+	own.spot_cnt = 0;
+	for (__u32 i = 0; i < l->spot_cnt; i++) {
+		const struct spot *s = &l->spots[i];
+
+		if (!what || ends_with(dict__text(a->counts->dict, s->file), what) ||
+		    is_called(dict__text(a->counts->dict, s->name), what))
+			mine[own.spot_cnt++] = *s;
+	}
+	return annotate_put_instructions(a->out, &own, a->options->color);
+}
+
 /* Prints what belongs below a line. */
 static int put_within(const struct annotation *a, const struct annotated_line *l)
 {
@@ -255,7 +287,7 @@ static int put_within(const struct annotation *a, const struct annotated_line *l
 	if (a->options->columns)
 		err = annotate_put_columns(a->out, l);
 	if (!err && a->options->instructions)
-		err = annotate_put_instructions(a->out, l, a->options->color);
+		err = put_instructions(a, l);
 	return err;
 }
 
@@ -284,15 +316,28 @@ static int put_line(const struct annotation *a, __u32 file, int number, const ch
 	return err ? err : put_within(a, &l);
 }
 
-/* Tells whether a line is near enough to one with samples. Counts are sorted; *at advances. */
+static bool is_worth(const struct annotation *a, const struct line_count *line)
+{
+	return 100 * (double)line->total / a->all >= a->options->min_percent;
+}
+
+/* Tells whether a line is near enough to one worth showing. Counts are sorted; *at advances. */
 static bool is_near(const struct annotation *a, const struct file_count *f, int number, __u32 at)
 {
+	const struct line_count *lines = &a->lines[f->first];
 	int context = (int)a->options->context;
 
 	if (!context)
 		return true;
-	return (at < f->cnt && a->lines[f->first + at].line - number <= context) ||
-	       (at > 0 && number - a->lines[f->first + at - 1].line <= context);
+	for (__u32 i = at; i < f->cnt && lines[i].line - number <= context; i++) {
+		if (is_worth(a, &lines[i]))
+			return true;
+	}
+	for (__u32 i = at; i-- > 0 && number - lines[i].line <= context;) {
+		if (is_worth(a, &lines[i]))
+			return true;
+	}
+	return false;
 }
 
 /* Marks left-out lines. */
@@ -331,6 +376,7 @@ static int put_source(const struct annotation *a, const struct file_count *f, co
 			break;
 		if (!is_near(a, f, number, at)) {
 			gap = true;
+			at += hit;
 			continue;
 		}
 		if (gap)
@@ -364,7 +410,8 @@ static int put_lines(const struct annotation *a, const struct file_count *f)
 		int listed = i < end && spots[i].file == f->file ? spots[i].line : INT_MAX;
 		int number = counted < listed ? counted : listed;
 
-		err = put_line(a, f->file, number, "", counted == number ? count : NULL);
+		if (counted != number || is_worth(a, count))
+			err = put_line(a, f->file, number, "", counted == number ? count : NULL);
 		at += counted == number;
 		while (i < end && spots[i].file == f->file && spots[i].line <= number)
 			i++;
@@ -376,6 +423,87 @@ static const char *amount_title(const struct annotation *a)
 {
 	return is_time(a) ? "Time" : a->counts->uneven ? "Events" : "Samples";
 }
+
+/* ---- the hottest lines ------------------------------------------------------------------------ */
+
+static int compare_heat(const void *x, const void *y)
+{
+	const struct line_count *a = *(const struct line_count *const *)x,
+				*b = *(const struct line_count *const *)y;
+
+	if (a->self != b->self)
+		return a->self > b->self ? -1 : 1;
+	if (a->total != b->total)
+		return a->total > b->total ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+/* The text of a line without its indentation; empty if it may not be shown. */
+static int read_line(const struct annotation *a, const struct line_count *l, char *ret, size_t size)
+{
+	cleanup_free char *source = NULL;
+	const char *at;
+	int err = source_lookup(&source, a->counts->dict, l->file, a->options->source_dir, false);
+
+	*ret = '\0';
+	if (err == -ENOMEM || !source)
+		return err == -ENOMEM ? err : 0;
+	at = source;
+	for (int number = 1; at && number <= l->line; number++)
+		at = take_line(at, ret, size);
+	if (!at)
+		*ret = '\0';
+	at = ret + strspn(ret, " \t");
+	memmove(ret, at, strlen(at) + 1);
+	return 0;
+}
+
+static int put_hot_line(const struct annotation *a, const struct line_count *l)
+{
+	const double self = 100 * (double)l->self / a->all;
+	const bool red = a->options->color && self >= HOT_PERCENT;
+	char text[256], place[SHORT_FILE_SIZE + 16], path[SHORT_FILE_SIZE];
+	int err = read_line(a, l, text, sizeof(text));
+
+	if (err)
+		return err;
+	fputs(red ? "\x1b[31m" : "", a->out);
+	annotate_put_amount(a->out, self, l->self, is_time(a));
+	fprintf(a->out, "%s %6.2f%%  ", red ? "\x1b[0m" : "", 100 * (double)l->total / a->all);
+	snprintf(place, sizeof(place), "%s:%d",
+		 short_file(path, dict__text(a->counts->dict, l->file)), l->line);
+	err = put_printable(a->out, place);
+	fputs(*text ? "  " : "", a->out);
+	if (!err)
+		err = put_printable(a->out, text);
+	putc('\n', a->out);
+	return err;
+}
+
+/* Who reads from the top shall not have to look for the line that matters. */
+static int put_hottest(const struct annotation *a)
+{
+	cleanup_free const struct line_count **hot = calloc((size_t)a->line_cnt + 1, sizeof(*hot));
+	__u32 cnt = 0;
+	int err = 0;
+
+	if (!hot)
+		return -ENOMEM;
+	for (__u32 i = 0; i < a->line_cnt; i++) {
+		if (a->lines[i].self)
+			hot[cnt++] = &a->lines[i];
+	}
+	if (cnt <= HOT_LINES)
+		return 0;
+	qsort(hot, cnt, sizeof(*hot), compare_heat);
+	fprintf(a->out, "The hottest lines\n   Self %8s   Total  Line\n", amount_title(a));
+	for (__u32 i = 0; i < HOT_LINES && !err; i++)
+		err = put_hot_line(a, hot[i]);
+	putc('\n', a->out);
+	return err;
+}
+
+/* ---- files ------------------------------------------------------------------------------------ */
 
 static int put_file(const struct annotation *a, const struct file_count *f)
 {
@@ -432,17 +560,53 @@ static int put_bare(const struct annotation *a)
 	return err;
 }
 
-/* Where everything is annotated, one line has what cannot be. */
-static void put_bare_sum(const struct annotation *a)
-{
-	double self = 0;
+/* ---- what is not shown ------------------------------------------------------------------------ */
 
+/* Starts the next part of the line if it has a share. */
+static bool put_share(const struct annotation *a, const char **separator, __u64 units)
+{
+	const double percent = 100 * (double)units / a->all;
+
+	if (percent < OTHER_PERCENT)
+		return false;
+	fprintf(a->out, "%s%.1f%% ", *separator, percent);
+	*separator = ", ";
+	return true;
+}
+
+/*
+ * The last line: where the rest of the time is. shown: the first files, which have been printed.
+ * Threads of native code that work for a line are not the line's.
+ */
+static int put_rest(const struct annotation *a, __u32 shown)
+{
+	const char *separator = "Not shown: ";
+	__u64 rest = (__u64)a->all, files = 0, bare = 0;
+	int err = 0;
+
+	for (__u32 i = 0; i < a->file_cnt; i++) {
+		rest -= a->files[i].self;
+		files += i < shown ? 0 : a->files[i].self;
+	}
 	for (__u32 i = 0; i < a->bare_cnt; i++)
-		self += (double)a->bare[i].sums.self;
-	if (self > 0)
-		fprintf(a->out,
-			"%.1f%% more in functions without lines (krait report names them)\n",
-			100 * self / a->all);
+		bare += a->bare[i].sums.self;
+	rest -= bare;
+	if (put_share(a, &separator, files))
+		fprintf(a->out, "in %u more file%s (-n)", a->file_cnt - shown,
+			a->file_cnt - shown == 1 ? "" : "s");
+	for (__u32 i = 0; i < a->mark_cnt; i++) {
+		rest -= a->marks[i].sums.self;
+		if (i < OTHERS_MAX && !err && put_share(a, &separator, a->marks[i].sums.self))
+			err = put_shown(a->out, a->marks[i].name);
+	}
+	/* With a name, these have been listed. */
+	if (!a->options->what && put_share(a, &separator, bare))
+		fputs("in functions without lines (krait report names them)", a->out);
+	if (put_share(a, &separator, rest))
+		fputs(a->options->what ? "in other functions" : "elsewhere", a->out);
+	if (*separator == ',')
+		putc('\n', a->out);
+	return err;
 }
 
 static void forget(struct annotation *a)
@@ -450,6 +614,7 @@ static void forget(struct annotation *a)
 	free(a->lines);
 	free(a->files);
 	free(a->bare);
+	free(a->marks);
 }
 
 int annotate_find(const struct counts *c, const struct annotate_options *o, const char **ret_file,
@@ -488,12 +653,14 @@ int annotate(FILE *out, const struct counts *c, const struct annotate_options *o
 	shown = !o->what && o->limit && o->limit < a.file_cnt ? o->limit : a.file_cnt;
 	if (!err && !a.file_cnt && !(o->what && a.bare_cnt))
 		err = a.bare_cnt ? -ENOMSG : -ENOENT;
+	if (!err)
+		err = put_hottest(&a);
 	for (__u32 i = 0; i < shown && !err; i++)
 		err = put_file(&a, &a.files[i]);
 	if (!err && o->what && a.bare_cnt)
 		err = put_bare(&a);
-	else if (!err)
-		put_bare_sum(&a);
+	if (!err)
+		err = put_rest(&a, shown);
 	spots_free(&a.spots);
 	forget(&a);
 	if (!err)

@@ -17,6 +17,7 @@ struct annotate_options {
 	const char *source_dir;
 	unsigned limit; /* on the number of files, if what is NULL */
 	unsigned context; /* lines kept around a line with samples; 0: the whole file */
+	double min_percent; /* lines with a smaller total keep no lines around them */
 	bool columns; /* a row for each part of a line; a page always shows them within the line */
 	bool instructions; /* a row for each instruction; a page has them if they were recorded */
 	bool color;
