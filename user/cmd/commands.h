@@ -24,4 +24,8 @@ int cmd_version(int argc, char **argv);
 /* What report --by takes, in order; NULL: there are no more. */
 const char *report_by_name(unsigned i);
 
+/* What --view and --sort of krait top take, in order; NULL: there are no more. */
+const char *top_view_name(unsigned i);
+const char *top_sort_name(unsigned i);
+
 #endif /* KRAIT_CMD_COMMANDS_H */

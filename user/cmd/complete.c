@@ -13,7 +13,6 @@
 #include "cmd/commands.h"
 #include "cmd/formats.h"
 #include "cmd/input.h"
-#include "cmd/top_options.h"
 #include "profile/dict.h"
 #include "profile/states.h"
 #include "session/label.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/arguments.h"
+#include "cmd/commands.h"
 #include "cmd/live_options.h"
 #include "cmd/record_events.h"
 #include "cmd/record_targets.h"

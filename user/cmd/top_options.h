@@ -23,8 +23,4 @@ struct top_options {
 /* As record_options_parse() does. */
 void top_options_parse(struct top_options *ret, int argc, char **argv);
 
-/* What --view and --sort take, in order; NULL: there are no more. */
-const char *top_view_name(unsigned i);
-const char *top_sort_name(unsigned i);
-
 #endif /* KRAIT_CMD_TOP_OPTIONS_H */
