@@ -99,7 +99,7 @@ def check_off_cpu(tap, python):
         waits = [float(line[13:20].strip() or 0) for line in lines]
         tap.ok(done.returncode == 0 and waits and max(waits) > 30, "--off-cpu: a thread that sleeps waits",
                done.stdout, done.stderr)
-        tap.ok("GIL%" in last and "GIL wait" in last, "its columns and its head", last)
+        tap.ok("GIL%" in last and "wait for the GIL" in last, "its columns and its head", last)
 
 
 def check_lasting(tap, python):
@@ -159,6 +159,7 @@ def krait_of(terminal):
 
 
 def top(target, *args, **options):
+    options.setdefault("columns", 100)
     return Terminal(os.path.abspath(h.KRAIT), "top", *RATE, "-i", "%dms" % (1000 * ROUNDS_SECS), "-p", str(target.pid),
                     *args, **options)
 
@@ -179,6 +180,12 @@ def check_screen(tap, python):
                lines[-1].startswith("q quit"), "a screen", screen)
         check_split(tap, "on a screen", rows(t.wait(worked(0.5))))
 
+        t.resize(80, 24)
+        screen = t.wait(" Self% Total%   Total s History")
+        tap.ok(re.search(r"^[ .\d]{23} .{11}hot +split\.py:\d+$", screen, re.M), "80 columns: one since the start, files without folders",
+               screen)
+        t.resize(100, 24)
+        t.wait(" Self s  Total s ")
         t.keys("/", "W", "A", "R")
         screen = t.wait(lambda s: "Filter: WAR" in s and " hot " not in s)
         tap.ok(" warm " in screen and " hot " not in screen, "a filter as it is typed", screen)
@@ -214,7 +221,7 @@ def check_screen(tap, python):
         t.keys("Space")
         t.wait(lambda s: "PAUSED" not in s)
 
-        for columns, height in (40, 10), (200, 60), (20, 4), (80, 24):
+        for columns, height in (40, 10), (200, 60), (20, 4), (80, 24), (100, 24):
             t.resize(columns, height)
             # A line wider than the screen would continue in the next row.
             screen = t.wait(lambda s: s.startswith("krait top") and len(s.rstrip("\n").splitlines()) == height)

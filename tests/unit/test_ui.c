@@ -28,12 +28,12 @@ static void a_screen_of_functions(void **state)
 		"krait top  12:00:00  since 0:00:01  100 Hz  2 processes\n"
 		"CPU 90.0% of 400% (100% with the GIL)\n"
 		"Functions, by self now\n"
-		" Self% Total%    Self s  Total s History    Function   File\n"
-		"  60.0   60.0      0.60     0.60          ▆ hot        app.py:80\n"
-		"  20.0   20.0      0.20     0.20          ▂ warm       app.py:230\n"
-		"  10.0   10.0      0.10     0.10          ▁ other      app.py:150\n"
-		"         90.0               0.90          █ main       app.py:130\n"
-		"         80.0               0.80          █ work       app.py:230\n"
+		" Self% Total%   Total s History    Function   File\n"
+		"  60.0   60.0      0.60          ▆ hot        app.py:80\n"
+		"  20.0   20.0      0.20          ▂ warm       app.py:230\n"
+		"  10.0   10.0      0.10          ▁ other      app.py:150\n"
+		"         90.0      0.90          █ main       app.py:130\n"
+		"         80.0      0.80          █ work       app.py:230\n"
 		"\n\n\n\n\n\n\n\n\n\n\n\n\n\n"
 		"q quit  h help  / filter  Enter source  c callers  Tab view  Space pause\n");
 	shown_end(&x);
@@ -185,10 +185,9 @@ static void a_source_with_its_heat(void **state)
 	x.ui.anew = true;
 	shown_draw(&x, 24, 80, true);
 	assert_shown(&x, "  60.0   60.0     0.60     81         the hot one \\x1b[31m\n");
-	/* Starts at the function's first line. */
-	assert_shown(&x, "     80 line 80\n");
-	shown_keys(&x, "n");
+	/* Opens at the function's hottest line, with what leads to it. */
 	assert_int_equal(x.ui.cursor + 1, 81);
+	assert_shown(&x, "     80 line 80\n");
 	shown_keys(&x, "nn");
 	assert_int_equal(x.ui.cursor + 1, 231);
 	assert_shown(&x, "    231 line 231\n");
@@ -214,8 +213,16 @@ static void sorts_and_shares(void **state)
 	shown_keys(&x, "<");
 	assert_string_equal(fed_names(&x.fed, names, sizeof(names)), "hot main other warm work");
 	shown_keys(&x, "P%");
+	assert_shown(&x, " Self% Total%  All tot% History");
+	assert_shown(&x, "  60.0   60.0      60.0 ");
+	shown_draw(&x, 24, 100, true);
 	assert_shown(&x, "All self% All tot%");
 	assert_shown(&x, "  60.0   60.0      60.0     60.0");
+	/* One column since the start is the one that rows are sorted by. */
+	shown_draw(&x, 24, 99, true);
+	shown_keys(&x, "ss");
+	assert_shown(&x, " Self% Total% All self% History");
+	shown_draw(&x, 24, 80, true);
 	/* On the first line the cursor stays at the top; on another it follows its row. */
 	shown_keys(&x, "jT");
 	assert_int_equal(x.ui.cursor, 3);
@@ -235,11 +242,11 @@ static void pause_and_zero(void **state)
 	fed_cpu(&x.fed, fed_stack(&x.fed, PID_A, "main;work;hot"), 60);
 	fed_round(&x.fed);
 	shown_draw(&x, 24, 80, true);
-	assert_shown(&x, "  60.0   60.0      0.60     0.60          ▆ hot");
+	assert_shown(&x, "  60.0   60.0      0.60          ▆ hot");
 	shown_keys(&x, " ");
 	fed_round(&x.fed);
 	shown_draw(&x, 24, 80, true);
-	assert_shown(&x, "1.20     1.20");
+	assert_shown(&x, "1.20 ");
 	assert_hidden(&x, "PAUSED");
 	shown_keys(&x, "z");
 	assert_hidden(&x, "1.20");
@@ -261,7 +268,7 @@ static void time_off_the_cpu(void **state)
 	fed_round(&x.fed);
 	shown_keys(&x, "m");
 	assert_shown(&x, "by self now: waiting for the GIL");
-	assert_shown(&x, "  25.0   25.0      0.25     0.25          █ other");
+	assert_shown(&x, "  25.0   25.0      0.25          █ other");
 	assert_hidden(&x, "hot");
 	shown_keys(&x, "3");
 	assert_shown(&x, "  CPU%   GIL%  Wait% Ready%");
@@ -277,6 +284,16 @@ static void wishes(void **state)
 	shown_begin(&x, false);
 	assert_int_equal(shown_keys(&x, "w"), WISH_NONE);
 	assert_shown(&x, "Write to: krait-top.html_");
+	/* Another name takes its place; who edits it keeps it. */
+	shown_keys(&x, "/");
+	assert_shown(&x, "Write to: /_");
+	shown_key(&x, KEY_OF_ESCAPE);
+	shown_keys(&x, "w");
+	shown_key(&x, KEY_OF_BACK);
+	shown_keys(&x, "x");
+	assert_shown(&x, "Write to: krait-top.htmx_");
+	shown_key(&x, KEY_OF_ESCAPE);
+	shown_keys(&x, "w");
 	shown_key(&x, 'U' - '@');
 	shown_keys(&x, "x.folded");
 	assert_int_equal(ui_key(&x.ui, KEY_OF_ENTER, 0), WISH_WRITE);

@@ -84,7 +84,8 @@ static void go_to_hottest(struct ui *ui)
 	if (line <= 0 && o->cnt)
 		line = m->rows->list[o->list[0]].key.line;
 	ui_move_to(ui, line - 1);
-	ui->offset = ui->cursor > 3 ? ui->cursor - 3 : 0;
+	/* What leads there is above. */
+	ui->offset = ui->cursor > ui->page / 3 ? ui->cursor - ui->page / 3 : 0;
 }
 
 void ui_settle(struct ui *ui, unsigned page)

@@ -53,7 +53,7 @@ static void put_first_line(struct screen *s, const struct model *m, const struct
 static void put_second_line(struct screen *s, const struct model *m,
 			    const struct top_status *status)
 {
-	static const char *const words[] = { "CPU", "GIL wait", "wait", "ready" };
+	static const char *const words[] = { "", "wait for the GIL", "wait", "ready" };
 	const struct round *last = samples__round(m->samples, 0);
 	__u64 ns = last ? last->to_ns - last->from_ns : 0;
 	double gil = gil_share(last);
@@ -63,9 +63,14 @@ static void put_second_line(struct screen *s, const struct model *m,
 			  percent_of(m->rows->now.total[MEASURE_CPU], ns), status->cpus);
 	if (gil >= 0)
 		x = screen_printf(s, 1, x, LOOK_PLAIN, " (%.0f%% with the GIL)", 100 * gil);
-	for (int i = MEASURE_GIL; m->off_cpu && i < MEASURE_CNT; i++)
-		x = screen_printf(s, 1, x, LOOK_PLAIN, "  %s %.1f%%", words[i],
-				  percent_of(m->rows->now.total[i], ns));
+	/* As threads: these may be many more than there are CPUs. */
+	for (int i = MEASURE_GIL; m->off_cpu && i < MEASURE_CNT; i++) {
+		double threads = percent_of(m->rows->now.total[i], ns) / 100;
+
+		x = screen_printf(s, 1, x, LOOK_PLAIN, "%s%.*f %s",
+				  i == MEASURE_GIL ? "  threads: " : ", ", threads < 9.95 ? 1 : 0,
+				  threads, words[i]);
+	}
 	if (last && last->samples.dropped)
 		screen_printf(s, 1, x, LOOK_HOT, "  (%llu samples only in \"since\")",
 			      last->samples.dropped);

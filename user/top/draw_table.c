@@ -5,11 +5,14 @@
 #include <string.h>
 
 #include "emit/escape.h"
+#include "emit/text_report.h"
 #include "top/row_path.h"
 #include "top/text.h"
 #include "util/cleanup.h"
 #include "util/printable.h"
 
+/* A narrower screen has one of the two columns since the start, and files without folders. */
+#define BOTH_COLUMNS_MIN 100
 /* A narrower screen shows no history. */
 #define HISTORY_COLUMNS_MIN 72
 #define HISTORY_WIDTH 10
@@ -29,6 +32,7 @@ struct layout {
 	const struct draw_table *t;
 	bool task; /* rows have pids but no self */
 	bool code; /* rows have files */
+	bool narrow;
 	unsigned history; /* width; 0: none */
 	unsigned text, name_width, file_width; /* columns where names begin */
 	__u64 round_ns, all_ns;
@@ -38,6 +42,12 @@ struct layout {
 static unsigned measures_of(const struct layout *l)
 {
 	return l->t->model->options.measures;
+}
+
+/* Where there is room for one column since the start, it is the one that rows are sorted by. */
+static bool all_is_self(const struct layout *l)
+{
+	return l->t->model->options.sort == SORT_SELF_ALL;
 }
 
 static bool is_code_view(enum rows_view view)
@@ -95,8 +105,10 @@ static unsigned put_figures(struct screen *s, unsigned y, const struct layout *l
 	if (l->code) {
 		x = put_now(s, y, x, l, sum_of(now.self, m));
 		x = put_now(s, y, x, l, sum_of(now.total, m));
-		x = put_all(s, y, x, l, sum_of(row->all.self, m));
-		x = put_all(s, y, x, l, sum_of(row->all.total, m));
+		if (!l->narrow || all_is_self(l))
+			x = put_all(s, y, x, l, sum_of(row->all.self, m));
+		if (!l->narrow || !all_is_self(l))
+			x = put_all(s, y, x, l, sum_of(row->all.total, m));
 		return x;
 	}
 	if (!l->t->model->off_cpu) {
@@ -113,8 +125,15 @@ static unsigned put_figures(struct screen *s, unsigned y, const struct layout *l
 static unsigned figures_width(const struct layout *l)
 {
 	if (l->code)
-		return 2 * SHARE_WIDTH + 2 * SECONDS_WIDTH;
+		return 2 * SHARE_WIDTH + (l->narrow ? 1 : 2) * SECONDS_WIDTH;
 	return (l->t->model->off_cpu ? MEASURE_CNT : 1) * SHARE_WIDTH + SECONDS_WIDTH;
+}
+
+static void put_file(char *text, size_t size, const struct layout *l, const struct row *row)
+{
+	row_file(text, size, l->t->model->session->dict, &row->key);
+	if (l->narrow)
+		report_shorten_file(text, REPORT_NO_FOLDERS);
 }
 
 static unsigned width_of(const char *raw)
@@ -160,6 +179,7 @@ static struct layout layout_of(const struct screen *s, unsigned lines, const str
 		.t = t,
 		.task = view == ROWS_PROCESSES || view == ROWS_THREADS,
 		.code = is_code_view(view),
+		.narrow = !t->plain && s->columns < BOTH_COLUMNS_MIN,
 		.round_ns = last ? last->to_ns - last->from_ns : 0,
 		.all_ns = samples__all_ns(t->model->samples),
 	};
@@ -182,7 +202,7 @@ static struct layout layout_of(const struct screen *s, unsigned lines, const str
 		row_name(text, sizeof(text), t->model->session->dict, view, &row->key);
 		width = width_of(text) + indent_of(&l, t->first + i);
 		name = width > name ? width : name;
-		row_file(text, sizeof(text), t->model->session->dict, &row->key);
+		put_file(text, sizeof(text), &l, row);
 		width = width_of(text);
 		file = width > file ? width : file;
 	}
@@ -207,9 +227,13 @@ static void put_head(struct screen *s, unsigned y, const struct layout *l)
 	if (l->code) {
 		x = screen_put(s, y, x, s->columns, LOOK_HEAD, " Self% Total%");
 		x = 2 * SHARE_WIDTH;
-		screen_put(s, y, x, s->columns, LOOK_HEAD,
-			   l->t->shares ? "All self% All tot%" : "   Self s  Total s");
-		x += 2 * SECONDS_WIDTH;
+		if (!l->narrow || all_is_self(l))
+			x = screen_put(s, y, x, s->columns, LOOK_HEAD,
+				       l->t->shares ? "All self%" : "   Self s");
+		if (!l->narrow || !all_is_self(l))
+			screen_put(s, y, x, s->columns, LOOK_HEAD,
+				   l->t->shares ? " All tot%" : "  Total s");
+		x = figures_width(l);
 	} else {
 		for (int i = 0; i < (l->t->model->off_cpu ? MEASURE_CNT : 1); i++)
 			x = screen_put(s, y, x, s->columns, LOOK_HEAD, measures[i] + (i ? 0 : 1));
@@ -275,7 +299,7 @@ static void put_row(struct screen *s, unsigned y, const struct layout *l, __u32 
 		screen_put(s, y, l->text + indent, l->name_width - indent, look, text);
 	else
 		screen_put_tail(s, y, l->text, l->name_width, look, text);
-	row_file(text, sizeof(text), d, &row->key);
+	put_file(text, sizeof(text), l, row);
 	if (l->code)
 		screen_put_tail(s, y, l->text + l->name_width + 2, l->file_width, LOOK_DIM, text);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "top/row_path.h"
 #include "top/source.h"
 
 /* A smaller dictionary is not trimmed; nor is one that has not doubled since the last time. */
@@ -117,6 +118,25 @@ static struct rows *make_rows(struct model *m, enum rows_view view)
 		return NULL;
 	}
 	return rows;
+}
+
+int model__hottest_line(struct model *m, const struct row_key *function)
+{
+	struct rows *rows = make_rows(m, ROWS_LINES);
+	__u64 most = 0;
+	int line = 0;
+
+	for (__u32 i = 1; rows && i < rows->cnt; i++) {
+		const struct row *row = &rows->list[i];
+		__u64 self = sum_of(row->all.self, m->options.measures);
+
+		if (self > most && row_key_is_same_function(&row->key, function)) {
+			most = self;
+			line = row->key.line;
+		}
+	}
+	rows__free(rows);
+	return line > 0 ? line : 0;
 }
 
 int model__order(struct model *m)

@@ -66,6 +66,11 @@ const struct place_of_top *model_place_const(const struct model *m);
 /* Shows another view of the same place. */
 int model__show(struct model *m, enum rows_view view, bool tree)
 	__attribute__((warn_unused_result));
+/*
+ * Returns the line of the function that takes most time, since the start, of the chosen measures; 0:
+ * none.
+ */
+int model__hottest_line(struct model *m, const struct row_key *function);
 /* Enters another place; leaves it again. Returns false if impossible. */
 bool model__enter(struct model *m, const struct rows_spec *spec, bool tree);
 bool model__leave(struct model *m);

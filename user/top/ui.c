@@ -66,6 +66,7 @@ static void begin_prompt(struct ui *ui, enum ui_prompt prompt)
 	ui->prompt = prompt;
 	memcpy(ui->before, model_place(ui->model)->filter, sizeof(ui->before));
 	snprintf(ui->input, sizeof(ui->input), "%s", DEFAULT_FILE);
+	ui->untouched = true;
 }
 
 /* Removes the last character with all its bytes. */
@@ -93,9 +94,14 @@ static enum ui_wish type(struct ui *ui, int key)
 			memcpy(model_place(ui->model)->filter, ui->before, sizeof(ui->before));
 	} else if (key == KEY_OF_BACK) {
 		erase(text);
+		ui->untouched = false;
 	} else if (key == 'U' - '@') {
 		*text = '\0';
 	} else if (key >= ' ' && key < 256 && key != 0x7f && len + 1 < size) {
+		/* What is offered goes as soon as another name begins. */
+		if (!filter && ui->untouched)
+			len = 0;
+		ui->untouched = false;
 		text[len] = (char)key;
 		text[len + 1] = '\0';
 	}

@@ -46,6 +46,7 @@ struct ui {
 	bool shares; /* show shares since the start instead of seconds */
 	bool anew; /* show the source from its hottest line on */
 	enum ui_prompt prompt;
+	bool untouched; /* the prompt has what it offers */
 	char input[256], message[256];
 	char before[64]; /* the filter before the user began typing */
 };

@@ -52,6 +52,9 @@ static void enter_source(struct ui *ui, const struct row_key *key)
 	spec.view = ROWS_SOURCE;
 	spec.focus = *key;
 	spec.focus.parent = 0;
+	/* A docstring may fill the screen: the function opens where its time is. */
+	if (key->line <= 0)
+		spec.focus.line = model__hottest_line(ui->model, key);
 	go_into(ui, &spec);
 }
 
