@@ -5,6 +5,7 @@
 #include "cmd/commands.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,8 +15,11 @@
 #include "cmd/input.h"
 #include "cmd/outputs.h"
 #include "cmd/page_sources.h"
+#include "import/capture_copy.h"
+#include "util/cleanup.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/output_file.h"
 
 #define MAX_OUTPUTS 16
 /* For folded stacks: 300 MB of Firefox's JSON, or three hours at 997 Hz. */
@@ -123,7 +127,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static char *filter_help(int key, const char *text, void *input)
 {
-	return formats_help(key, text, true);
+	return formats_help(key, text, false);
 }
 
 static const struct argp parser = {
@@ -134,6 +138,7 @@ static const struct argp parser = {
 	"\vExamples:\n"
 	"  krait convert -o flame.html                      perf.data as a flame graph\n"
 	"  krait convert old.data -o p.pb.gz -o p.speedscope.json\n"
+	"  krait convert packed.data -o plain.data          what record -z has compressed\n"
 	"  krait convert --tid 1234 -f folded | flamegraph.pl > graph.svg\n"
 	"\n"
 	"Suffixes: " FORMATS_SUFFIXES ".\n",
@@ -182,31 +187,133 @@ static int replay(struct convert *c, const struct profile *p)
 	return EXIT_CODE_OK;
 }
 
+static const char *input_path(const struct convert *c)
+{
+	return c->input.path ? c->input.path : INPUT_DEFAULT;
+}
+
 /* The output would replace its own input, which nobody wants. */
 static bool is_input(const struct convert *c, const char *path)
 {
 	struct stat in, out;
 
-	return !stat(c->input.path ? c->input.path : INPUT_DEFAULT, &in) && !stat(path, &out) &&
-	       in.st_dev == out.st_dev && in.st_ino == out.st_ino;
+	return !stat(input_path(c), &in) && !stat(path, &out) && in.st_dev == out.st_dev &&
+	       in.st_ino == out.st_ino;
+}
+
+/* ---- a capture of a capture ------------------------------------------------------------------- */
+
+static bool is_copy(const struct convert *c, const char *path)
+{
+	const struct emitter_ops *ops = c->format ? format_by_name(c->format) :
+						    format_by_suffix(path);
+
+	return ops && ops->addresses;
+}
+
+/* All samples or none: what a copy says of losses and of the time belongs to the whole. */
+static int refuse_part(const struct convert *c)
+{
+	const struct perf_filter *f = &c->input.filter;
+
+	if (!*c->input.given && !f->event && !f->no_native && !f->no_kernel && !c->input.wall)
+		return EXIT_CODE_OK;
+	log_error(NULL,
+		  "a capture of a capture has all of its samples; choose a part when you read it "
+		  "(krait report%s)",
+		  *c->input.given ? c->input.given : " --event, --no-native ...");
+	return EXIT_CODE_USAGE;
+}
+
+static void say_copied(const struct convert *c, const char *path, const struct capture_copied *s)
+{
+	if (s->read.unfinished)
+		log_warn(NULL, "%s: the recording was cut off; showing what was saved",
+			 input_path(c));
+	if (s->read.cut)
+		log_warn(
+			NULL,
+			"%s: the file ends in the middle of a record; everything before it is used",
+			input_path(c));
+	if (s->missing)
+		log_warn(NULL, "%s: the names of Python functions are missing, in the copy, too",
+			 input_path(c));
+	if (!c->quiet && strcmp(path, "-"))
+		log_info(NULL, "wrote %s: krait report %s, or perf report -i %s", path, path, path);
+}
+
+static int copy_to(const struct convert *c, FILE *in, const char *path)
+{
+	bool is_stdin = in == stdin;
+	cleanup_output_file struct output_file *file = NULL;
+	struct capture_copied copied;
+	struct error err;
+	int result = output_file__open(&file, path, false);
+
+	if (result) {
+		log_error(NULL, "%s: %s", path, output_file_strerror(result));
+		return EXIT_CODE_OUTPUT;
+	}
+	if (capture_copy(output_file__stream(file), output_file__name(file),
+			 output_file__kept_name(file), in, is_stdin ? NULL : input_path(c), &copied,
+			 &err)) {
+		log_error(NULL, "%s", err.text);
+		return err.code;
+	}
+	result = output_file__finish(file);
+	if (result) {
+		log_error(NULL, "%s: %s", path, output_file_strerror(result));
+		return EXIT_CODE_OUTPUT;
+	}
+	say_copied(c, path, &copied);
+	return EXIT_CODE_OK;
+}
+
+static int copy(const struct convert *c, const char *path)
+{
+	bool is_stdin = !strcmp(input_path(c), "-");
+	cleanup_fclose FILE *opened = is_stdin ? NULL : fopen(input_path(c), "re");
+	FILE *in = is_stdin ? stdin : opened;
+	int code = refuse_part(c);
+
+	if (code != EXIT_CODE_OK)
+		return code;
+	if (in)
+		return copy_to(c, in, path);
+	log_error(NULL, "cannot open %s: %s", input_path(c), strerror(errno));
+	return EXIT_CODE_OUTPUT;
 }
 
 /*
- * A capture's native and kernel frames have only names. In a new capture they would appear as
- * functions of krait's own library, so the conversion would lose information.
+ * Makes the captures among the outputs of a capture, and takes them off the list. Folded stacks go the way of all
+ * formats.
  */
-static bool is_lossless(const struct convert *c, const struct input *in)
+static int copy_captures(struct convert *c)
 {
-	if (!in->is_capture || !outputs__use_addresses(c->outputs))
-		return true;
-	log_error(NULL,
-		  "krait cannot convert a capture into another one: native frames "
-		  "would lose their addresses; copy %s and %s.krait, and choose a "
-		  "part when you read it (krait report --pid, --time ...)",
-		  c->input.path ? c->input.path : INPUT_DEFAULT,
-		  c->input.path ? c->input.path : INPUT_DEFAULT);
-	return false;
+	const char *path = input_path(c);
+	const bool is_stdin = !strcmp(path, "-");
+	int code = EXIT_CODE_OK;
+	unsigned rest = 0, cnt = c->path_cnt;
+
+	for (unsigned i = 0; i < cnt; i++)
+		rest += !is_copy(c, c->paths[i]);
+	if (rest == cnt || !(is_stdin ? input_stream_is_capture(stdin) : input_is_capture(path)))
+		return EXIT_CODE_OK;
+	if (is_stdin && cnt > 1) {
+		log_error(NULL, "standard input can be read once: name the capture, or one output");
+		return EXIT_CODE_USAGE;
+	}
+	c->path_cnt = 0;
+	for (unsigned i = 0; i < cnt && code == EXIT_CODE_OK; i++) {
+		if (is_copy(c, c->paths[i]))
+			code = copy(c, c->paths[i]);
+		else
+			c->paths[c->path_cnt++] = c->paths[i];
+	}
+	return code;
 }
+
+/* ---- the whole -------------------------------------------------------------------------------- */
 
 static int convert(struct convert *c)
 {
@@ -221,6 +328,11 @@ static int convert(struct convert *c)
 			log_error(NULL, "%s is the input; choose another output", c->paths[i]);
 			return EXIT_CODE_USAGE;
 		}
+	}
+	code = copy_captures(c);
+	if (code != EXIT_CODE_OK || !c->path_cnt)
+		return code;
+	for (unsigned i = 0; i < c->path_cnt; i++) {
 		if (outputs__add(c->outputs, c->paths[i], c->format, false, &c->emit, &err)) {
 			log_error(NULL, "%s", err.text);
 			return err.code;
@@ -228,8 +340,6 @@ static int convert(struct convert *c)
 	}
 	c->input.filter.sources |= c->emit.lines || outputs__use_sources(c->outputs);
 	code = input__load(&in, &c->input, NULL, on_sample, c);
-	if (code == EXIT_CODE_OK && !is_lossless(c, &in))
-		code = EXIT_CODE_USAGE;
 	if (code == EXIT_CODE_OK) {
 		c->emit.recording = in.stats.recording;
 		if (!in.is_capture)

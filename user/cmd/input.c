@@ -390,7 +390,7 @@ static int load_capture(struct input *in, FILE *file, struct input_options *o, c
 }
 
 /* Reads the first bytes and pushes them back; glibc can push back any number. */
-static bool is_capture(FILE *file)
+bool input_stream_is_capture(FILE *file)
 {
 	static const char *const magics[] = { "PERFILE2", "2ELIFREP" };
 	char start[8];
@@ -407,7 +407,7 @@ bool input_is_capture(const char *path)
 {
 	cleanup_fclose FILE *file = fopen(path, "re");
 
-	return file && is_capture(file);
+	return file && input_stream_is_capture(file);
 }
 
 int input__load(struct input *ret, const struct input_options *given, const struct input *beside,
@@ -435,14 +435,15 @@ int input__load(struct input *ret, const struct input_options *given, const stru
 	/* A pipe cannot be read again. */
 	if (fseek(file, 0, SEEK_CUR))
 		o->filter.function_use = PATTERN_EITHER;
-	if (!is_capture(file) && (o->filter.no_native || o->filter.no_kernel) && !o->may_fold) {
+	if (!input_stream_is_capture(file) && (o->filter.no_native || o->filter.no_kernel) &&
+	    !o->may_fold) {
 		log_error(NULL,
 			  "%s: folded stacks do not say what is native: --no-native and "
 			  "--no-kernel are for captures",
 			  name);
 		return EXIT_CODE_USAGE;
 	}
-	if (!is_capture(file))
+	if (!input_stream_is_capture(file))
 		return load_folded(ret, file, o, name);
 	return load_capture(ret, file, o, name, fn, ctx);
 }

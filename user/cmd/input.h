@@ -45,6 +45,8 @@ typedef void (*input_sample_fn)(void *ctx, const struct profile *p, const struct
 
 /* Tells whether the file is a perf capture with samples. */
 bool input_is_capture(const char *path);
+/* Likewise; the stream stays where it is, also if it is a pipe. */
+bool input_stream_is_capture(FILE *file);
 
 /*
  * Reads the whole file, into beside's dictionary if that is not NULL, and calls fn (may be NULL)

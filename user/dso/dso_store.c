@@ -304,6 +304,25 @@ static void set_name(char name[FILE_NAME_SIZE], const __u8 *build_id)
 	snprintf(name, FILE_NAME_SIZE, "python-%.*s.so", NAME_HEX, hex);
 }
 
+/* The file of a generation until it is complete; -errno. */
+static int open_part(const struct dso_store *s, const char *part)
+{
+	int fd;
+
+	unlinkat(s->fd, part, 0);
+	fd = openat(s->fd, part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+static int end_part(const struct dso_store *s, const char *part, const char *name, int err)
+{
+	if (!err && renameat(s->fd, part, s->fd, name))
+		err = -errno;
+	if (err)
+		unlinkat(s->fd, part, 0);
+	return err;
+}
+
 int dso_store_write(const struct dso_store *s, const struct dso *d, __u32 generation,
 		    const struct dict *dict, const char *notes)
 {
@@ -316,16 +335,42 @@ int dso_store_write(const struct dso_store *s, const struct dso *d, __u32 genera
 		return err;
 	set_name(name, dso__build_id(d, generation));
 	snprintf(part, sizeof(part), "%s" PART, name);
-	unlinkat(s->fd, part, 0);
-	fd = openat(s->fd, part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = open_part(s, part);
 	if (fd < 0)
-		return -errno;
-	err = dso__write(d, generation, dict, notes, fd);
-	if (!err && renameat(s->fd, part, s->fd, name))
-		err = -errno;
+		return fd;
+	return end_part(s, part, name, dso__write(d, generation, dict, notes, fd));
+}
+
+static int copy_open(int in, int out)
+{
+	char buf[65536];
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(in, buf, sizeof(buf), at)) > 0) {
+		errno = 0;
+		if (write(out, buf, (size_t)n) != n)
+			return stream_cause();
+		at += n;
+	}
+	return n ? -errno : 0;
+}
+
+int dso_store_adopt(const struct dso_store *s, int from, const __u8 *build_id)
+{
+	cleanup_sudo_user struct sudo_user_scope scope;
+	cleanup_close int fd = -1;
+	char name[FILE_NAME_SIZE], part[FILE_NAME_SIZE + sizeof(PART)];
+	int err = sudo_user_enter(&scope);
+
 	if (err)
-		unlinkat(s->fd, part, 0);
-	return err;
+		return err;
+	set_name(name, build_id);
+	snprintf(part, sizeof(part), "%s" PART, name);
+	fd = open_part(s, part);
+	if (fd < 0)
+		return fd;
+	return end_part(s, part, name, copy_open(from, fd));
 }
 
 /* base: the folder that must exist, and is not created. */
@@ -346,17 +391,8 @@ static int copy_file(int folder, const char *from, const char *to)
 {
 	cleanup_close int in = openat(folder, from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	cleanup_close int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	char buf[8192];
-	ssize_t n;
 
-	if (in < 0 || out < 0)
-		return -errno;
-	while ((n = read(in, buf, sizeof(buf))) > 0) {
-		errno = 0;
-		if (write(out, buf, (size_t)n) != n)
-			return stream_cause();
-	}
-	return n ? -errno : 0;
+	return in < 0 || out < 0 ? -errno : copy_open(in, out);
 }
 
 /* DIR/NAME/ID/elf, and the link DIR/.build-id/ID[0:2]/ID[2:] that points to its folder. */

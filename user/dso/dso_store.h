@@ -53,6 +53,9 @@ int dso_store_path(char *path, size_t size, const char *folder, const __u8 *buil
 /* Writes, or replaces, the file of a generation. Returns 0 or -errno. */
 int dso_store_write(const struct dso_store *s, const struct dso *d, __u32 generation,
 		    const struct dict *dict, const char *notes) __attribute__((warn_unused_result));
+/* Writes the file of a generation as a copy of fd, another capture's. Returns 0 or -errno. */
+int dso_store_adopt(const struct dso_store *s, int fd, const __u8 *build_id)
+	__attribute__((warn_unused_result));
 /*
  * Also puts a file that will not change any more into the build-id cache, under its name in
  * records. Returns 0 or -errno.

@@ -13,8 +13,7 @@
 #include "util/log.h"
 #include "util/short_path.h"
 
-/* "python-1a2b3c4d.so", the form of dso_store.c's names. */
-static bool looks_like_dso(const char *path)
+bool object_file_is_dso(const char *path)
 {
 	const char *name = base_name(path);
 
@@ -22,25 +21,25 @@ static bool looks_like_dso(const char *path)
 	       !strcmp(name + 15, ".so");
 }
 
-/*
- * Tries beside the capture wherever that is now, then its path, which may be anybody's file by now,
- * then the build-id cache.
- */
-static void open_dso(struct object_file *new, const char *capture_path)
+struct dso_reader *object_file_open_dso(const char *named, const __u8 *build_id,
+					unsigned build_id_size, const char *capture_path)
 {
+	struct dso_reader *dso;
 	char path[PATH_MAX];
 
+	if (!object_file_is_dso(named))
+		return NULL;
 	if (capture_path &&
-	    snprintf(path, sizeof(path), "%s.krait/%s", capture_path, base_name(new->path)) <
+	    snprintf(path, sizeof(path), "%s.krait/%s", capture_path, base_name(named)) <
 		    (int)sizeof(path) &&
-	    !dso_reader__open(&new->dso, path, new->build_id, new->build_id_size))
-		return;
-	if (!dso_reader__open(&new->dso, new->path, new->build_id, new->build_id_size))
-		return;
-	if (!dso_store_cached_path(path, sizeof(path), new->build_id, new->build_id_size) &&
-	    !dso_reader__open(&new->dso, path, new->build_id, new->build_id_size))
-		return;
-	new->dso = NULL;
+	    !dso_reader__open(&dso, path, build_id, build_id_size))
+		return dso;
+	if (!dso_reader__open(&dso, named, build_id, build_id_size))
+		return dso;
+	if (!dso_store_cached_path(path, sizeof(path), build_id, build_id_size) &&
+	    !dso_reader__open(&dso, path, build_id, build_id_size))
+		return dso;
+	return NULL;
 }
 
 /* Names are taken from the file only if it is the recorded one. */
@@ -72,14 +71,14 @@ int object_file_open(struct object_file *f, const struct perf_read *record,
 {
 	*f = (struct object_file){ .path = strdup(record->text),
 				   .build_id_size = record->build_id_size,
-				   .is_dso = looks_like_dso(record->text) };
+				   .is_dso = object_file_is_dso(record->text) };
 	if (!f->path)
 		return -ENOMEM;
 	memcpy(f->build_id, record->build_id, sizeof(f->build_id));
 	if (!files)
 		return 0;
 	if (f->is_dso)
-		open_dso(f, capture_path);
+		f->dso = object_file_open_dso(f->path, f->build_id, f->build_id_size, capture_path);
 	else
 		f->native = open_native(files, f);
 	return 0;

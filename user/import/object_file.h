@@ -30,6 +30,15 @@ struct object_file {
 	bool asked; /* a server for its symbols */
 };
 
+/* Has it the form of a name of krait's libraries: "python-1a2b3c4d.so"? */
+bool object_file_is_dso(const char *path);
+/*
+ * Opens one: beside the capture (NULL: there is none), wherever that is now; then at its path, which may be anybody's
+ * file by now; then in the build-id cache. NULL: it is in none of these.
+ */
+struct dso_reader *object_file_open_dso(const char *named, const __u8 *build_id,
+					unsigned build_id_size, const char *capture_path);
+
 /*
  * Returns 0 or -ENOMEM. capture_path: also look beside it, NULL: nowhere; *files owns the native
  * ones; files NULL: open none.

@@ -22,8 +22,11 @@
 
 struct perf_reader {
 	FILE *in;
-	bool pipe;
+	bool pipe, takes_all;
 	__u64 left; /* bytes of records left; ~0: up to the end of the file */
+	__u64 extra; /* bytes that follow the last record */
+	__u64 at; /* of the last record; 0: unknown */
+	struct perf_file_header header; /* of a file */
 	struct perf_attrs attrs;
 	struct perf_read_facts facts;
 	struct perf_read_stats stats;
@@ -149,6 +152,7 @@ static int open_file(struct perf_reader *r, const char *name, struct error *err)
 	if (result)
 		return error_set(err, -result, EXIT_CODE_OUTPUT,
 				 "%s: its list of events cannot be read (damaged?)", name);
+	r->header = h;
 	r->stats.unfinished = !h.data.size;
 	if (h.data.size)
 		read_features(r, &h);
@@ -236,6 +240,8 @@ static int read_record(struct perf_reader *r, size_t *ret_size)
 
 	if (r->left < sizeof(header))
 		return 0;
+	r->at = r->pipe || r->left == ~0ULL ? 0 :
+					      r->header.data.offset + r->header.data.size - r->left;
 	err = read_all(r, &header, sizeof(header));
 	if (err == -ENODATA) {
 		r->stats.cut = r->left != ~0ULL || (r->unpacker && unpacker__is_torn(r->unpacker));
@@ -260,22 +266,56 @@ static int read_record(struct perf_reader *r, size_t *ret_size)
 	return err ? err : 1;
 }
 
-static int skip_auxtrace(struct perf_reader *r, size_t size)
+/* Bytes of data that follow some records. */
+static __u64 extra_of(const struct perf_reader *r, __u32 type, size_t size)
 {
-	__u64 extra;
+	const size_t body = size - sizeof(struct perf_event_header);
 
-	if (size < sizeof(struct perf_event_header) + sizeof(extra))
+	if (type == PERF_USER_AUXTRACE && body >= sizeof(__u64))
+		return r->record[1];
+	if (type == PERF_USER_HEADER_TRACING_DATA && r->pipe && body >= sizeof(__u32))
+		return (__u32)r->record[1];
+	return 0;
+}
+
+ssize_t perf_reader__extra(struct perf_reader *r, void *buf, size_t size)
+{
+	int err;
+
+	size = size < r->extra ? size : r->extra;
+	if (!size)
 		return 0;
-	extra = r->record[1];
-	if (extra > r->left)
-		return 0;
+	err = r->left < size ? -ENODATA : read_all(r, buf, size);
+	if (err)
+		return err;
 	if (r->left != ~0ULL)
-		r->left -= extra;
-	while (extra--) {
-		if (getc_unlocked(r->in) == EOF)
-			return 0;
-	}
-	return 1;
+		r->left -= size;
+	r->extra -= size;
+	return (ssize_t)size;
+}
+
+/* Returns 1; 0: the file ends before; -errno. */
+static int skip_extra(struct perf_reader *r)
+{
+	char buf[4096];
+	ssize_t n;
+
+	while ((n = perf_reader__extra(r, buf, sizeof(buf))) > 0)
+		;
+	if (n != -ENODATA)
+		return n ? (int)n : 1;
+	r->stats.cut = true;
+	return 0;
+}
+
+void perf_reader__take_all(struct perf_reader *r)
+{
+	r->takes_all = true;
+}
+
+const struct perf_file_header *perf_reader__header(const struct perf_reader *r)
+{
+	return r->pipe ? NULL : &r->header;
 }
 
 /* Returns 1: the record has been taken; 0: it is too short; -ENOMEM. */
@@ -317,19 +357,53 @@ static int next_record(struct perf_reader *r, const __u8 **ret, size_t *ret_size
 	return read_record(r, ret_size);
 }
 
-int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
+/*
+ * Returns 1: *ret is filled; 0: it is nothing for the caller. packed: it was in a compressed record, which what
+ * precedes other data never is.
+ */
+static int take_record(struct perf_reader *r, const __u8 *record, size_t size, bool packed,
+		       struct perf_read *ret)
 {
 	const struct decoder decoder = { r->attrs.events, r->attrs.cnt ? r->attrs.cnt : 1,
 					 perf_attrs_by_id, &r->attrs };
-	const __u8 *record;
-	size_t size;
+	__u32 type;
 	int result;
 
-	for (;;) {
-		bool packed;
-		__u32 type;
+	memcpy(&type, record, sizeof(type));
+	r->extra = packed ? 0 : extra_of(r, type, size);
+	result = take_description(r, record, size);
+	if (result > 0 || r->extra) {
+		*ret = (struct perf_read){ .kind = PERF_READ_OTHER };
+		result = r->takes_all;
+	} else if (!result) {
+		result = perf_decode(&decoder, record, size, ret);
+		if (!result)
+			ret->kind = PERF_READ_OTHER;
+		result = result < 0 ? result : 1;
+	}
+	if (result < 0 && r->takes_all) {
+		*ret = (struct perf_read){ .kind = PERF_READ_OTHER };
+		result = 1;
+	}
+	r->stats.skipped += result < 0;
+	ret->raw = record;
+	ret->raw_size = size;
+	ret->extra = r->extra;
+	return result > 0;
+}
 
-		result = next_record(r, &record, &size);
+int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
+{
+	const __u8 *record;
+	size_t size;
+	__u32 type;
+
+	for (;;) {
+		int result = r->extra ? skip_extra(r) : 1;
+		bool packed;
+
+		if (result > 0)
+			result = next_record(r, &record, &size);
 		if (result <= 0)
 			return result;
 		packed = record != (const __u8 *)r->record;
@@ -342,24 +416,10 @@ int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
 			continue;
 		}
 		r->stats.records++;
-		if (!packed && type == PERF_USER_AUXTRACE) {
-			if (skip_auxtrace(r, size))
-				continue;
-			r->stats.cut = true;
-			return 0;
-		}
-		result = take_description(r, record, size);
-		if (!result)
-			result = perf_decode(&decoder, record, size, ret);
-		else if (result > 0)
-			continue;
-		if (result >= 0) {
-			ret->kind = result ? ret->kind : PERF_READ_OTHER;
-			ret->raw = record;
-			ret->raw_size = size;
+		if (take_record(r, record, size, packed, ret)) {
+			ret->at = packed ? 0 : r->at;
 			return 1;
 		}
-		r->stats.skipped++;
 	}
 }
 

@@ -14,6 +14,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "perfdata/format.h"
 #include "util/event.h"
@@ -63,6 +64,9 @@ struct perf_read {
 	/* The whole record as in the file, for passing it on (perf_writer__raw()). */
 	const void *raw;
 	size_t raw_size;
+	/* Of PERF_READ_OTHER: bytes that follow it in the file (perf_reader__extra()). */
+	__u64 extra;
+	__u64 at; /* where it is in a finished file; 0: unknown, or in a compressed record */
 	int pid, tid;
 	__u32 cpu;
 	__u64 time_ns;
@@ -105,6 +109,16 @@ void perf_reader__free(struct perf_reader *r);
  */
 int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
 	__attribute__((warn_unused_result));
+
+/*
+ * For copying a file: from now on also returns what describes the file, and malformed records, as
+ * PERF_READ_OTHER, and trace data.
+ */
+void perf_reader__take_all(struct perf_reader *r);
+/* Reads what follows the last record. Returns the number of bytes, 0: no more; -errno. */
+ssize_t perf_reader__extra(struct perf_reader *r, void *buf, size_t size);
+/* Of the file layout; NULL: the pipe layout. */
+const struct perf_file_header *perf_reader__header(const struct perf_reader *r);
 
 /* In pipes, events and facts come with the records. */
 const struct perf_read_event *perf_reader__events(const struct perf_reader *r, unsigned *ret_cnt);
