@@ -151,6 +151,8 @@ def check_usage(tap):
             tap.ok(done.returncode == USAGE and word in done.stderr, "usage: a guess for " + " ".join(arguments), done)
         for arguments, word in ((("record", "--offcpu", "-a"), "did you mean --off-cpu?"),
                                 (("report", "x.data", "--pid", "12", "34"), "--pid 12,34"),
+                                (("attach", "12"), "krait record -p PID"), (("run", "app.py"), "krait record -- COMMAND"),
+                                (("record", "-a", "-e", "page-fault"), "did you mean page-faults?"),
                                 (("dump", "12 x"), 'such as 1234 or 12,34, not "x"')):
             done = h.run_krait(*arguments, cwd=folder.path)
             tap.ok(done.returncode == USAGE and word in done.stderr, "usage: help with " + " ".join(arguments), done)
@@ -161,6 +163,10 @@ def check_usage(tap):
             lines, command = done.stderr.splitlines(), "krait " + arguments[0]
             tap.ok(done.returncode == USAGE and len(lines) == 1 and lines[0].startswith("krait: ") and command in lines[0] and
                    "--help" in lines[0], "usage: krait %s: one line, which says where help is" % " ".join(arguments), done)
+        # Words of other profilers for what krait does anyway, refused for nothing but the process.
+        for arguments in (("--subprocesses",), ("--nonblocking", "-F", "max"), ("--all-threads", "-f", "flamegraph", "-o", "x")):
+            done = h.run_krait("record", "-p", "999999", *arguments, cwd=folder.path)
+            tap.equal(done.returncode, 3, "record " + " ".join(arguments), done)
         done = h.run_krait("dump", "999999 999998", cwd=folder.path)
         tap.ok(done.returncode == 3 and all(f"Process {pid}:" in done.stdout for pid in (999999, 999998)), "dump takes a list with blanks, as pgrep prints it", done)
         tap.equal(os.listdir(folder.path), [], "usage: errors leave no file behind")

@@ -25,10 +25,22 @@ const char *format_name(unsigned i)
 	return i + 1 < sizeof(formats) / sizeof(formats[0]) ? formats[i]->name : NULL;
 }
 
+/* What other profilers call them. */
+static const struct {
+	const char *name, *here;
+} aliases[] = {
+	{ "flamegraph", "html" }, { "raw", "folded" },	     { "collapsed", "folded" },
+	{ "gecko", "firefox" },	  { "pftrace", "perfetto" },
+};
+
 const struct emitter_ops *format_by_name(const char *name)
 {
 	const struct emitter_ops *const *e;
 
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+		if (!strcmp(aliases[i].name, name))
+			name = aliases[i].here;
+	}
 	for (e = formats; *e; e++)
 		if (!strcmp((*e)->name, name))
 			return *e;

@@ -5,6 +5,7 @@
 
 #include "cmd/arguments.h"
 #include "cmd/record_targets.h"
+#include "sampler/perf_events.h"
 
 void live_options_defaults(struct record_options *ret)
 {
@@ -27,7 +28,14 @@ error_t live_option(struct record_options *o, int key, const char *arg, struct a
 		return 0;
 	case 'r':
 	case 'F':
-		arguments_rate(&o->frequency, arg, state);
+		if (strcmp(arg, "max"))
+			arguments_rate(&o->frequency, arg, state);
+		else
+			o->frequency = (__u64)perf_events_max_rate();
+		if (!o->frequency)
+			arguments_refuse(
+				state,
+				"the kernel does not say which rate it allows: give a number");
 		return 0;
 	case LIVE_OFF_CPU:
 		o->off_cpu = true;

@@ -78,10 +78,36 @@ static int print_usage(FILE *out)
 	return out == stdout ? EXIT_CODE_OK : EXIT_CODE_USAGE;
 }
 
+/* Commands of other profilers, for those who know these. */
+static const struct {
+	const char *name, *here;
+} others[] = {
+	{ "attach", "krait record -p PID" },
+	{ "run", "krait record -- COMMAND" },
+	{ "start", "krait record -p PID" },
+	{ "stat", "krait report --by program" },
+	{ "ps", "krait list" },
+	{ "live", "krait top" },
+	{ "view", "krait report" },
+	{ "sched", "krait record --off-cpu" },
+	{ "flamegraph", "krait convert -o flame.html" },
+	{ "export", "krait convert -o FILE" },
+	{ "replay", "krait convert -o FILE" },
+	{ "import", "krait convert -i FILE -o FILE" },
+};
+
 static void refuse(const char *name)
 {
 	struct nearest n;
 
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		if (!strcmp(others[i].name, name)) {
+			log_error(NULL,
+				  "no command \"%s\": that is %s here (krait --help lists all)",
+				  name, others[i].here);
+			return;
+		}
+	}
 	nearest_begin(&n, name);
 	for (size_t i = 0; i < COMMAND_CNT; i++)
 		nearest_try(&n, commands[i].name);

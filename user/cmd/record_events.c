@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/arguments.h"
+#include "util/nearest.h"
 #include "util/units.h"
 
 /*
@@ -17,6 +19,26 @@
 #define DEFAULT_HZ_ALL 99
 /* Limit on counting suspended tasks. */
 #define TASKS_MAX_HZ 10
+
+static void refuse_event(const char *text, size_t len, struct argp_state *state)
+{
+	char name[32] = "", best[64] = "";
+	const char *listed;
+	struct nearest n;
+
+	memcpy(name, text, len < sizeof(name) ? len : 0);
+	nearest_begin(&n, name);
+	/* Those of caches share a buffer. */
+	for (unsigned i = 0, distance = n.distance; (listed = event_listed(i));
+	     i++, distance = n.distance) {
+		nearest_try(&n, listed);
+		if (n.distance < distance)
+			snprintf(best, sizeof(best), "%s", listed);
+	}
+	arguments_refuse(state,
+			 "no event \"%.*s\"; %s%s%sperf list hw sw cache shows what there is",
+			 (int)len, text, *best ? "did you mean " : "", best, *best ? "? " : "");
+}
 
 void record_events_add(struct record_options *o, const char *text, struct argp_state *state)
 {
@@ -42,10 +64,7 @@ void record_events_add(struct record_options *o, const char *text, struct argp_s
 				"tracepoints or events of a named PMU (use rNNN)",
 				(int)len, text);
 		if (err)
-			arguments_refuse(
-				state,
-				"no event \"%.*s\"; perf list hw sw cache shows what there is",
-				(int)len, text);
+			refuse_event(text, len, state);
 		if (!text[len])
 			return;
 		text += len + 1;

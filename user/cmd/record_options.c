@@ -37,6 +37,7 @@ enum {
 	KEY_IDLE,
 	KEY_STATE,
 	KEY_GIL,
+	KEY_AS_IT_IS,
 };
 
 static const struct argp_option options[] = {
@@ -49,10 +50,14 @@ static const struct argp_option options[] = {
 	{ "cgroup", TARGET_CGROUP, "PATH", 0,
 	  "only processes in this control group (a container, a service) or below" },
 	{ "user", TARGET_USER, "NAME", 0, "only processes of this user (name or number)" },
+	/* Words of py-spy and Tachyon for what krait does anyway. */
+	{ "subprocesses", KEY_AS_IT_IS, 0, OPTION_HIDDEN, NULL },
+	{ "nonblocking", KEY_AS_IT_IS, 0, OPTION_HIDDEN, NULL },
+	{ "all-threads", KEY_AS_IT_IS, 0, OPTION_HIDDEN, NULL },
 	{ 0, 0, 0, 0, "Sampling:", 2 },
 	{ "freq", 'F', "HZ", 0,
 	  "samples per second and CPU (default 997, with -a 99; 10k "
-	  "works)" },
+	  "works, and max is what the kernel allows, as in perf)" },
 	{ "rate", 'r', "HZ", OPTION_ALIAS },
 	{ "event", 'e', "EVENT[,EVENT...]", 0,
 	  "what to count (default cpu-clock): any hardware or software event of perf list, such as "
@@ -211,6 +216,8 @@ static bool set_switch(struct record_options *o, int key)
 	case KEY_WALL:
 	case KEY_IDLE:
 		o->off_cpu = o->wall = true;
+		break;
+	case KEY_AS_IT_IS:
 		break;
 	case KEY_GIL:
 		o->holds_gil = true;

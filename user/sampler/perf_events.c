@@ -42,8 +42,7 @@ struct perf_events {
 	__u64 frequency; /* current rate of clocks; 0: the configured one */
 };
 
-/* Returns 0 or the sysctl's limit; only for the message. */
-static long max_sample_rate(void)
+long perf_events_max_rate(void)
 {
 	cleanup_fclose FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
 	long rate = 0;
@@ -55,7 +54,7 @@ static long max_sample_rate(void)
 
 static int explain_open(struct error *err, const struct event_spec *event, int errnum)
 {
-	long limit = max_sample_rate();
+	long limit = perf_events_max_rate();
 
 	switch (errnum) {
 	case EPERM:
@@ -106,7 +105,7 @@ static bool leaves_out_idle(const struct sampler_config *config, const struct ev
 static int set_rate(struct perf_event_attr *attr, const struct event_spec *event, unsigned grid)
 {
 	const unsigned grids = grids_of(event);
-	const long limit = grids > 1 ? max_sample_rate() : 0;
+	const long limit = grids > 1 ? perf_events_max_rate() : 0;
 
 	if (limit && event->frequency > (__u64)limit)
 		return -EINVAL;

@@ -39,6 +39,9 @@ void perf_events__follow_cpus(struct perf_events *events);
  */
 void perf_events__wander(struct perf_events *events);
 
+/* Returns the highest rate that the kernel allows (perf_event_max_sample_rate); 0: it does not say. */
+long perf_events_max_rate(void);
+
 /* Changes the rate of each clock that has one. */
 void perf_events__set_rate(struct perf_events *events, __u64 frequency);
 
