@@ -66,6 +66,10 @@ def check_files(tap, folder):
 
 
 def check_unit(tap, unit, folder):
+    # /bin/kill, say, is in procps, which minimal systems lack.
+    tap.ok(settings(unit)["ExecReload"].startswith("/bin/sh -c 'kill "), "unit: a reload needs no other package",
+           settings(unit)["ExecReload"])
+    tap.equal(settings(unit).get("KillMode"), "mixed", "unit: the agent ends before its workers do")
     path = os.path.join(folder, "krait-agent.service")
     program = os.path.abspath(h.KRAIT)
     with open(path, "w", encoding="utf-8") as f:
