@@ -128,7 +128,8 @@ static int print_tables(struct record_report *r, FILE *out, const struct summary
 
 		r->tabled = c->samples >= IDLE_SAMPLES;
 		err = r->tabled ? print_table(out, c, summary) : 0;
-		say_idle(out, r->options, c);
+		if (!err)
+			say_idle(out, r->options, c);
 		return err;
 	}
 	for (unsigned i = 0; i < r->options->event_cnt && !err; i++) {
