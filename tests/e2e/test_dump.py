@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -242,6 +243,19 @@ def check_moving(tap, python):
         tap.ok(0 <= seen[0] < seen[1] < seen[2], name + ": and one that does", seen)
 
 
+def check_crowded(tap, python):
+    """A running thread that gets a CPU ten times a second, since another one wants the same and comes first."""
+    cpu = {min(os.sched_getaffinity(0))}
+    script = "import os\nos.sched_setaffinity(0, %r)\nos.nice(15)\nprint('READY', flush=True)\nwhile True: pass" % cpu
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=lambda: os.sched_setaffinity(0, cpu)) as other:
+        try:
+            with h.Target(python.command("-c", script)) as target:
+                found = [dumped(str(target.pid))[1][0]["threads"][0] for _ in range(4)]
+        finally:
+            other.kill()
+    tap.equal([t["stack"] for t in found], ["interrupted"] * 4, python.name + " running, while others come first: is dumped", found)
+
+
 STATES = {
     "asleep": "sleep",
     "at_a_lock": "lock",
@@ -386,6 +400,7 @@ def main():
         check_stuck(tap, python, *ways[python], *((("--native",),) if python is h.newest(pythons) else ()))
     if pythons:
         check_pause_text(tap, h.newest(pythons))
+        check_crowded(tap, h.newest(pythons))
         if any(p.minor in ("3.14", "3.15") for p in pythons):
             check_interpreters(tap, next(p for p in pythons if p.minor in ("3.14", "3.15")))
         check_text(tap, h.newest(pythons))

@@ -29,12 +29,15 @@
 #include "util/stream.h"
 #include "util/vec.h"
 
-/* How long we wait, each time, for running threads to get a CPU. */
-#define SAMPLING_NS (30 * 1000000ULL)
+/*
+ * How long we wait for running threads to get a CPU, at first; each time for twice as long: where many want one, or a
+ * control group has used up its share, a thread may have none for tenths of a second.
+ */
+#define SAMPLING_NS (30 * NS_PER_MS)
 /* Likewise with native frames: once, while waiting threads are looked at repeatedly. */
 #define NATIVES_NS (200 * 1000000ULL)
 /* Further looks at threads that neither stood still nor had a CPU. */
-#define ROUNDS 4
+#define ROUNDS 5
 /* Frames and variables to keep at once; then what there is so far is printed. */
 #define BATCH_MAX (1U << 18)
 /* With -a: time for processes of one owner, before those of others go first. */
@@ -164,7 +167,7 @@ static void take_missing(struct dump *d)
 	     round < ROUNDS && !d->options.pause && missing(d) && !*d->no_interrupts.text;
 	     round++) {
 		if (look_interrupts(d->processes + d->first, d->cnt - d->first, d->prober,
-				    SAMPLING_NS, &d->no_interrupts))
+				    SAMPLING_NS << round, &d->no_interrupts))
 			break;
 		for (size_t i = d->first; i < d->cnt; i++) {
 			struct look_process *p = d->processes[i];
