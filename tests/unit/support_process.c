@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "support_process.h"
+#include "target/probed.h"
 #include "target/py_offsets.h"
 
 int process_setup(void **state)
@@ -158,20 +159,37 @@ const struct python *find_exe(const struct fixture *f)
 
 pid_t process_fork_waiting(uid_t real, uid_t effective)
 {
-	pid_t parent = getpid(), pid = fork();
+	pid_t parent = getpid(), pid;
+	int ends[2];
+	char byte;
 
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	pid = fork();
 	if (!pid) {
 		if (real && setresuid(real, effective, effective))
 			_exit(1);
 		/* Changing ids clears both the dumpable flag and the parent-death signal. */
 		prctl(PR_SET_DUMPABLE, 1);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == parent)
+		if (getppid() == parent && write(ends[1], "", 1) == 1) {
+			close(ends[0]);
+			close(ends[1]);
 			pause();
+		}
 		_exit(0);
 	}
 	assert_true(pid > 0);
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	close(ends[0]);
 	return pid;
+}
+
+const struct py_process *process_ids(struct probed *p)
+{
+	while (!probed__ids(p, true) && probed__is_opening(p))
+		;
+	return probed__ids(p, false);
 }
 
 void copy_exe(const struct python *p, const char *name, struct copied *ret)

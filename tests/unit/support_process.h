@@ -14,6 +14,8 @@
 #define NOBODY 65534
 #define WAIT_CODE "import os, time; os.write(1, b'r'); time.sleep(60)"
 
+struct probed;
+
 struct fixture {
 	struct elf_cache *cache;
 	struct python pythons[PYTHON_MAX]; /* 3.13 and later */
@@ -45,10 +47,13 @@ pid_t process_start_python(const struct python *p);
 pid_t process_start_sleep(void);
 void process_stop(pid_t pid);
 /*
- * Forks a copy of this process with these ids (0: its own) that waits to be killed and dies with
- * its parent.
+ * Forks a copy of this process that waits to be killed and dies with its parent. It has these ids (0: its own) when this
+ * returns.
  */
 pid_t process_fork_waiting(uid_t real, uid_t effective);
+
+/* Like probed__ids(), however long the prober waits for a CPU. */
+const struct py_process *process_ids(struct probed *p);
 
 int process_identify(struct fixture *f, pid_t pid);
 /*

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -122,6 +123,7 @@ static void a_starter_that_dies_is_started_again(void **state)
 	char path[64], text[256] = "", *end;
 	cleanup_fclose FILE *f = NULL;
 	pid_t starter = 0;
+	siginfo_t died;
 
 	assert_non_null(p);
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)parser__pid(p));
@@ -132,7 +134,7 @@ static void a_starter_that_dies_is_started_again(void **state)
 	assert_int_equal(sscanf(end, ") %*c %d", &starter), 1);
 	assert_int_equal(kill(starter, SIGKILL), 0);
 	parser__end(p);
-	usleep(100000);
+	assert_int_equal(waitid(P_PID, (id_t)starter, &died, WEXITED | WNOWAIT), 0);
 	assert_int_equal(run("", 5000, &answer), 0);
 }
 

@@ -152,8 +152,8 @@ static void another_process_of_that_number_is_not_taken_for_it(void **state)
 	assert_int_equal(process_start_ticks(pid, &ticks), 0);
 	right = probed__open(p, pid, ticks, (struct probe_image){ 0 });
 	wrong = probed__open(p, pid, ticks + 1, (struct probe_image){ 0 });
-	assert_non_null(probed__ids(right, true));
-	assert_null(probed__ids(wrong, true));
+	assert_non_null(process_ids(right));
+	assert_null(process_ids(wrong));
 	probed__free(right);
 	probed__free(wrong);
 	end(pid);
@@ -176,11 +176,11 @@ static void another_image_is_not_taken_for_it(void **state)
 			     (struct probe_image){ .image_addr = stat.start_stack - 4096 });
 	/* If only its runtime is known, there must be something. */
 	known = probed__open(p, pid, stat.start_ticks, (struct probe_image){ 0, 4096 });
-	assert_non_null(probed__ids(right, true));
-	assert_int_equal(probed__ids(right, true)->image_addr, stat.start_stack);
-	assert_null(probed__ids(wrong, true));
+	assert_non_null(process_ids(right));
+	assert_int_equal(process_ids(right)->image_addr, stat.start_stack);
+	assert_null(process_ids(wrong));
 	assert_null(probed__context(wrong, true, NULL));
-	assert_null(probed__ids(known, true));
+	assert_null(process_ids(known));
 	probed__free(right);
 	probed__free(wrong);
 	probed__free(known);
@@ -382,7 +382,7 @@ static struct probed *open_process(struct prober *p, pid_t pid)
 
 	assert_int_equal(process_start_ticks(pid, &ticks), 0);
 	probed = probed__open(p, pid, ticks, (struct probe_image){ 0 });
-	assert_non_null(probed__ids(probed, true));
+	assert_non_null(process_ids(probed));
 	return probed;
 }
 

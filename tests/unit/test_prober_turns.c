@@ -50,10 +50,7 @@ static char *stuck_page;
 /* uid: the real user id; also the effective one unless as_root. */
 static pid_t sleep_as(uid_t uid, bool as_root)
 {
-	pid_t pid = process_fork_waiting(uid, as_root ? 0 : uid);
-
-	usleep(20000);
-	return pid;
+	return process_fork_waiting(uid, as_root ? 0 : uid);
 }
 
 static struct sleeper start(struct prober *p, uid_t uid)
@@ -63,7 +60,7 @@ static struct sleeper start(struct prober *p, uid_t uid)
 
 	assert_int_equal(process_start_ticks(s.pid, &ticks), 0);
 	s.probed = probed__open(p, s.pid, ticks, (struct probe_image){ 0 });
-	assert_non_null(probed__ids(s.probed, true));
+	assert_non_null(process_ids(s.probed));
 	return s;
 }
 
