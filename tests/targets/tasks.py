@@ -239,8 +239,8 @@ async def nested():
 CASES = [plain, group, gather, wait, shield, timeout, agen, shared, eager, callback, storm, many, nested] + EAGER
 
 async def main(seconds, cases):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    end = time.thread_time() + seconds  # others may use the machine
+    while time.thread_time() < end:
         for case in cases:
             await case()
 
