@@ -70,9 +70,14 @@ static struct stack *merge(struct fixture *x, const char *names)
 	return stack;
 }
 
+/* How many frames are unchanged since the consumer took the last stack; takes this one. */
 static __u32 kept(struct fixture *x, const char *names)
 {
-	return merge(x, names)->kept;
+	struct stack *stack = merge(x, names);
+	__u32 cnt = stack->kept;
+
+	stack->kept = stack->cnt;
+	return cnt;
 }
 
 static void a_first_stack_keeps_nothing(void **state)
@@ -84,7 +89,7 @@ static void the_root_side_that_is_the_same_is_kept(void **state)
 {
 	struct fixture *x = *state;
 
-	merge(x, "abcd");
+	kept(x, "abcd");
 	assert_int_equal(kept(x, "abcd"), 4);
 	assert_int_equal(kept(x, "abcx"), 3);
 	assert_int_equal(kept(x, "ab"), 2);
@@ -95,6 +100,17 @@ static void the_root_side_that_is_the_same_is_kept(void **state)
 	assert_int_equal(kept(x, "bcd"), 0);
 }
 
+static void stacks_that_the_consumer_does_not_take_count_as_well(void **state)
+{
+	struct fixture *x = *state;
+
+	kept(x, "abcd");
+	merge(x, "abx");
+	merge(x, "abcd");
+	assert_int_equal(kept(x, "abcd"), 2);
+	assert_int_equal(kept(x, "abcd"), 4);
+}
+
 static void any_difference_of_a_frame_ends_what_is_kept(void **state)
 {
 	struct fixture *x = *state;
@@ -102,7 +118,7 @@ static void any_difference_of_a_frame_ends_what_is_kept(void **state)
 	for (size_t byte = 0; byte < sizeof(struct frame); byte++) {
 		struct stack *stack;
 
-		merge(x, "abcd");
+		kept(x, "abcd");
 		((char *)&x->frames[1])[byte] ^= 1; /* c */
 		assert_int_equal(stacks__merge(x->stacks, &x->last[x->event.tid], &x->event,
 					       x->frames, &stack),
@@ -117,7 +133,7 @@ static void a_frame_whose_position_has_moved_has_survived(void **state)
 	struct fixture *x = *state;
 	struct stack *stack;
 
-	merge(x, "abcd");
+	kept(x, "abcd");
 	x->frames[1].instr_off += 2;
 	x->frames[0].instr_off += 2;
 	assert_int_equal(
@@ -130,43 +146,14 @@ static void a_frame_whose_position_has_moved_has_survived(void **state)
 	assert_int_equal(stack->survived, 2);
 }
 
-static void tags_of_kept_frames_are_as_the_consumer_left_them(void **state)
-{
-	struct fixture *x = *state;
-	struct stack *stack = merge(x, "abc");
-
-	assert_int_equal(stack->root_tag, 0);
-	stack->root_tag = 99;
-	for (__u32 i = 0; i < 3; i++)
-		stack->tags[i] = 10 + i;
-	stack = merge(x, "abxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-	assert_int_equal(stack->kept, 2);
-	assert_int_equal(stack->tags[0], 10);
-	assert_int_equal(stack->tags[1], 11);
-	assert_int_equal(stack->root_tag, 99);
-}
-
-static void a_new_code_generation_or_interpreter_keeps_nothing(void **state)
-{
-	struct fixture *x = *state;
-
-	merge(x, "abc");
-	x->event.code_generation++;
-	assert_int_equal(kept(x, "abc"), 0);
-	assert_int_equal(kept(x, "abc"), 3);
-	x->event.interp_addr += 8;
-	assert_int_equal(kept(x, "abc"), 0);
-	assert_int_equal(kept(x, "abc"), 3);
-}
-
 static void threads_do_not_mix(void **state)
 {
 	struct fixture *x = *state;
 
-	merge(x, "abc");
+	kept(x, "abc");
 	x->event.tid++;
 	assert_int_equal(kept(x, "abc"), 0);
-	merge(x, "axy");
+	kept(x, "axy");
 	x->event.tid--;
 	assert_int_equal(kept(x, "abc"), 3);
 }
@@ -175,16 +162,17 @@ static void what_is_forgotten_is_gone(void **state)
 {
 	struct fixture *x = *state;
 
-	merge(x, "abc")->root_tag = 5;
+	kept(x, "abc");
+	assert_int_equal(named_reserve(&merge(x, "abc")->named, 100), 0);
 	x->event.tid = TID + 1;
-	merge(x, "abc");
+	kept(x, "abc");
 	stacks__forget(x->stacks, &x->last[TID]);
 	assert_null(x->last[TID]);
 	stacks__forget(x->stacks, &x->last[TID + 77]);
 	assert_int_equal(kept(x, "abc"), 3);
 	x->event.tid = TID;
-	assert_int_equal(merge(x, "abc")->root_tag, 0);
-	assert_int_equal(kept(x, "abc"), 3);
+	assert_null(merge(x, "abc")->named.list);
+	assert_int_equal(kept(x, "abc"), 0);
 }
 
 static void merge_deep(struct fixture *x, __u32 cnt)
@@ -225,6 +213,23 @@ static void the_threads_sampled_longest_ago_are_forgotten_first(void **state)
 	assert_int_equal(stacks__stats(x->stacks)->evicted, 2);
 }
 
+static void what_was_named_takes_room_too(void **state)
+{
+	struct fixture *x = *state;
+
+	merge_deep(x, 10);
+	assert_int_equal(named_reserve(&merge(x, "abc")->named, STACKS_MAX_FRAMES), 0);
+	x->event.tid = 1000;
+	merge_deep(x, 10);
+	assert_int_equal(stacks__stats(x->stacks)->evicted, 0);
+	x->event.tid = TID; /* where it is noticed */
+	merge_deep(x, 10);
+	x->event.tid = 1000;
+	merge_deep(x, KRAIT_MAX_FRAMES);
+	assert_true(stacks__stats(x->stacks)->evicted);
+	assert_null(x->last[TID] && merge(x, "abc")->named.list ? x : NULL);
+}
+
 static void random_stacks_come_out_as_they_went_in(void **state)
 {
 	struct fixture *x = *state;
@@ -255,13 +260,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_first_stack_keeps_nothing),
 		T(the_root_side_that_is_the_same_is_kept),
+		T(stacks_that_the_consumer_does_not_take_count_as_well),
 		T(any_difference_of_a_frame_ends_what_is_kept),
 		T(a_frame_whose_position_has_moved_has_survived),
-		T(tags_of_kept_frames_are_as_the_consumer_left_them),
-		T(a_new_code_generation_or_interpreter_keeps_nothing),
 		T(threads_do_not_mix),
 		T(what_is_forgotten_is_gone),
 		T(the_threads_sampled_longest_ago_are_forgotten_first),
+		T(what_was_named_takes_room_too),
 		T(random_stacks_come_out_as_they_went_in),
 	};
 

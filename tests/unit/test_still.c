@@ -154,7 +154,7 @@ static char *names(struct still_process *p, struct kept *k)
 					.memory = &memory,
 					.frames = &python,
 					.frame_cnt = 1 };
-	const struct join *joined;
+	const struct items *joined;
 	size_t size;
 	char *text = NULL;
 	FILE *out = open_memstream(&text, &size);
@@ -165,9 +165,9 @@ static char *names(struct still_process *p, struct kept *k)
 		const struct dict *dict = still__dict(p);
 		__u32 frame;
 
-		if (joined->items[i].kind == JOIN_PYTHON)
+		if (joined->list[i].kind <= ITEM_PYTHON)
 			continue;
-		frame = still__frame(p, &joined->items[i]);
+		frame = still__frame(p, &joined->list[i]);
 		fprintf(out, "%s;", dict__text(dict, dict__frame_at(dict, frame)->name));
 	}
 	fclose(out);

@@ -12,7 +12,7 @@
 
 #include "abi.h"
 #include "session/anchoring.h"
-#include "session/task_nodes.h"
+#include "stack/edits.h"
 #include "follow/filter.h"
 #include "profile/thread_filter.h"
 #include "util/event.h"

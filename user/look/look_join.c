@@ -28,7 +28,7 @@ static int read_copy(void *ctx, __u64 addr, void *buf, size_t len)
 }
 
 int look_join(const struct look_join *j, const struct probe_threads *l,
-	      const struct probe_thread *os, const struct join **ret)
+	      const struct probe_thread *os, const struct items **ret)
 {
 	struct copy copy = { l->stacks + os->stack_at, os->stack_addr, os->stack_len };
 	const struct memory copied = { .read = read_copy, .ctx = &copy };
@@ -43,7 +43,7 @@ int look_join(const struct look_join *j, const struct probe_threads *l,
 	return still__join(j->process, &t, ret);
 }
 
-int look_join_add(const struct look_join *j, struct look_thread *t, const struct join_item *item)
+int look_join_add(const struct look_join *j, struct look_thread *t, const struct item *item)
 {
 	const struct dict *dict = still__dict(j->process);
 	__u32 frame = still__frame(j->process, item);

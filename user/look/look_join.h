@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#include "stack/join.h"
+#include "stack/items.h"
 
 struct look_thread;
 struct memory;
@@ -27,10 +27,10 @@ struct look_join {
  * Returns 0 or -ENOMEM.
  */
 int look_join(const struct look_join *j, const struct probe_threads *l,
-	      const struct probe_thread *os, const struct join **ret)
+	      const struct probe_thread *os, const struct items **ret)
 	__attribute__((warn_unused_result, nonnull));
 /* Appends an item that is not a Python frame to t. Returns 0 or -ENOMEM. */
-int look_join_add(const struct look_join *j, struct look_thread *t, const struct join_item *item)
+int look_join_add(const struct look_join *j, struct look_thread *t, const struct item *item)
 	__attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_LOOK_LOOK_JOIN_H */

@@ -39,7 +39,7 @@ static int name_frame(struct look_thread *t, struct symbolizer *symbolizer, cons
 		return 0;
 	if (!look_stack_place(symbolizer, f, &code, &line))
 		return look_thread_add_mark(t, NAME_UNREADABLE);
-	if (code_symbol_is_internal(&code))
+	if (code.roles & CODE_INTERNAL)
 		return 0;
 	return look_thread_add(t, code.qualname, code.filename, line) ? 0 : -ENOMEM;
 }
@@ -102,17 +102,17 @@ static int take_joined(struct look_thread *t, struct symbolizer *symbolizer,
 		       const struct probe_threads *l, const struct look_join *j, __u32 *next_local)
 {
 	const struct probe_thread *os = &t->os;
-	const struct join *joined;
+	const struct items *joined;
 	int err = look_join(j, l, os, &joined);
 
 	for (__u32 i = err ? 0 : joined->cnt; i-- > 0 && !err;) {
-		const struct join_item *item = &joined->items[i];
+		const struct item *item = &joined->list[i];
 
-		if (item->kind == JOIN_PYTHON)
+		if (item->kind == ITEM_PYTHON)
 			err = take_frame(t, symbolizer, l,
 					 os->first_frame + os->frame_cnt - 1 - item->index,
 					 next_local);
-		else
+		else if (item->kind != ITEM_HIDDEN)
 			err = look_join_add(j, t, item);
 	}
 	t->joined = !err;

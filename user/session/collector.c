@@ -16,7 +16,6 @@
 #include "session/admission.h"
 #include "session/anchor_thread.h"
 #include "session/counting.h"
-#include "session/greenlet_chains.h"
 #include "session/interpreters.h"
 #include "follow/processes.h"
 #include "session/own.h"
@@ -40,7 +39,6 @@ struct collector {
 	int clock; /* counting_clock() */
 	__u64 clock_period_ns;
 	struct stack_nodes nodes; /* includes the native part, which the collector owns */
-	struct greenlet_chains *greenlets;
 };
 
 /* Ticks that a thread must have had before its clock gets an entry without a sample. */
@@ -72,10 +70,9 @@ struct collector *collector__new(const struct collector_config *config, struct n
 	c->clock = counting_clock(&c->config, &c->clock_period_ns);
 	c->nodes.async = config->async;
 	c->stacks = stacks__new();
-	c->greenlets = greenlet_chains__new();
 	if (c->profile && (config->natives.native || config->natives.kernel))
 		c->nodes.natives = native_part__new(&config->natives, files, c->profile->dict);
-	if (c->profile && c->stacks && c->greenlets &&
+	if (c->profile && c->stacks &&
 	    (c->nodes.natives || !(config->natives.native || config->natives.kernel)))
 		return c;
 	collector__free(c);
@@ -87,7 +84,7 @@ void collector__free(struct collector *c)
 	if (!c)
 		return;
 	native_part__free(c->nodes.natives);
-	greenlet_chains__free(c->greenlets);
+	stack_nodes_free(&c->nodes);
 	profile__free(c->profile);
 	stacks__free(c->stacks);
 	free(c);
@@ -110,47 +107,6 @@ void collector__connect(struct collector *c, struct processes *processes, struct
 		native_part__connect(c->nodes.natives, unwinding);
 }
 
-static __u32 add_mark(struct collector *c, __u32 parent, const char *text)
-{
-	return dict__named_child(c->profile->dict, parent, FRAME_MARK, text, 0, 0);
-}
-
-static __u32 root_node(struct collector *c, struct thread *t, const struct record_sample *record,
-		       enum reason reason)
-{
-	__u32 root = thread_node(c->profile->dict, c->config.label, t, record);
-	char mark[MARK_SIZE];
-
-	if (!root || reason_outcome(reason) != OUTCOME_TRUNCATED)
-		return root;
-	mark_truncated(mark, reason);
-	return add_mark(c, root, mark);
-}
-
-/*
- * The interpreter is collecting garbage. The thread is the one that does it, unless the frame in
- * which the collection began is not among its frames: then a finaliser has released the GIL, and
- * another thread collects.
- */
-static __u32 collecting_node(struct collector *c, const struct record_sample *record,
-			     const struct stack *stack, __u32 node, bool *ret_collects)
-{
-	const struct interp_facts *interp;
-	__u64 frame_addr;
-	__u32 cnt;
-
-	interp = record__section(record, SECTION_INTERP, &cnt);
-	*ret_collects = cnt && record->flags & SAMPLE_GC;
-	if (!*ret_collects || !node)
-		return node;
-	frame_addr = interp->gc_frame_addr;
-	node = stack_nodes_collecting(&c->nodes, stack, node, frame_addr, ret_collects);
-	if (*ret_collects || !frame_addr || reason_outcome(record->reason) == OUTCOME_COMPLETE)
-		return node;
-	/* That frame may be among those that are missing. */
-	return stack_nodes_collecting(&c->nodes, stack, node, 0, ret_collects);
-}
-
 /*
  * The node at which a complete or truncated sample counts; 0 if it is lost after all, with *reason
  * set.
@@ -158,16 +114,13 @@ static __u32 collecting_node(struct collector *c, const struct record_sample *re
 static __u32 sample_node(struct collector *c, struct thread *t, const struct record_sample *record,
 			 enum reason *reason, bool *ret_collects)
 {
-	__u32 root = root_node(c, t, record, *reason);
+	__u32 root = thread_node(c->profile->dict, c->config.label, t, record);
 	struct process *p = t->process;
 	struct stack *stack;
 	int err;
 
 	if (mark_of(record->reason))
-		return root ? stack_nodes_native(&c->nodes, p,
-						 add_mark(c, root, mark_of(record->reason)),
-						 record) :
-			      0;
+		return root ? stack_nodes_foreign(&c->nodes, p, root, record) : 0;
 	err = stacks__merge(c->stacks, &t->own->stack, record, record__frames(record), &stack);
 	if (err) {
 		*reason = err == -ESTALE ? REASON_NO_CACHE : REASON_BAD_RECORD;
@@ -175,14 +128,7 @@ static __u32 sample_node(struct collector *c, struct thread *t, const struct rec
 			anchor_thread__reset(c->anchors, record);
 		return 0;
 	}
-	stack = greenlet_chains__put(c->greenlets, record, stack);
-	root = stack ? greenlet_chains__marks(c->greenlets, &c->nodes.naming, p, record, stack,
-					      root) :
-		       0;
-	if (!root)
-		return 0;
-	return collecting_node(c, record, stack, stack_nodes_of(&c->nodes, p, root, record, stack),
-			       ret_collects);
+	return root ? stack_nodes_of(&c->nodes, p, root, record, *reason, stack, ret_collects) : 0;
 }
 
 /* By its id, or by its name in the program or in the kernel. t: NULL if out of memory. */
@@ -422,7 +368,7 @@ __u32 collector__task_node(struct collector *c, struct record_sample *record)
 		return 0;
 	dict__begin(c->profile->dict, record->owner);
 	root = thread_node(c->profile->dict, c->config.label, t, record);
-	return root ? task_suspended_node(&c->nodes.naming, t->process, record, root) : 0;
+	return root ? stack_nodes_suspended(&c->nodes, t->process, root, record) : 0;
 }
 
 unsigned collector__put_tasks(struct collector *c, const struct record_sample *record, __u32 node)
@@ -538,9 +484,9 @@ void collector__task_chains(const struct collector *c, __u64 *ret_all, __u64 *re
 	*ret_late = c->nodes.task_chains_late;
 }
 
-const struct greenlet_chains_stats *collector__greenlets(const struct collector *c)
+const struct greenlets_stats *collector__greenlets(const struct collector *c)
 {
-	return greenlet_chains__stats(c->greenlets);
+	return &c->nodes.greenlets;
 }
 
 __u64 collector__no_room(const struct collector *c, unsigned owner)

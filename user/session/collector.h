@@ -14,11 +14,11 @@
 #include "profile/profile.h"
 #include "profile/thread_filter.h"
 #include "session/native_part.h"
-#include "session/task_nodes.h"
+#include "stack/edits.h"
 
 struct anchor_thread;
 struct collector;
-struct greenlet_chains_stats;
+struct greenlets_stats;
 struct native_files;
 struct native_places;
 struct process;
@@ -90,7 +90,7 @@ const struct stacks_stats *collector__stacks_stats(const struct collector *c);
 void collector__task_chains(const struct collector *c, __u64 *ret_all, __u64 *ret_cut,
 			    __u64 *ret_late);
 /* About samples of greenlets. */
-const struct greenlet_chains_stats *collector__greenlets(const struct collector *c);
+const struct greenlets_stats *collector__greenlets(const struct collector *c);
 /* Samples of an owner (bpf/share.h) that found no room in the profile. */
 __u64 collector__no_room(const struct collector *c, unsigned owner);
 struct losses;

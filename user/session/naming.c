@@ -10,6 +10,7 @@
 #include "profile/opcodes.h"
 #include "profile/profile.h"
 #include "follow/processes.h"
+#include "stack/items.h"
 #include "symbol/linetable.h"
 #include "symbol/symbolizer.h"
 #include "util/cleanup.h"
@@ -172,73 +173,24 @@ static enum symbol_status resolve(const struct naming *n, const struct process *
 		       status;
 }
 
-/* Functions between asyncio.run() and a coroutine: Lib/asyncio of 3.14 and 3.15, uvloop 0.22. */
-static bool runs_loop(const char *name)
-{
-	static const char *const names[] = {
-		"run",
-		"Runner.run",
-		"BaseEventLoop.run_until_complete",
-		"BaseEventLoop.run_forever",
-		"BaseEventLoop._run_once",
-		"Handle._run",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return false;
-}
-
-static bool is_in_folder(const char *path, const char *folder)
-{
-	const char *slash = strrchr(path, '/');
-	size_t len = strlen(folder);
-
-	return slash && slash - path > (ptrdiff_t)len && slash[-(ptrdiff_t)len - 1] == '/' &&
-	       !memcmp(slash - len, folder, len);
-}
-
-static bool is_asyncio(struct process *p, const struct record_sample *record, const struct frame *f,
-		       struct code_symbol *code)
+unsigned naming_role(struct process *p, const struct record_sample *record, const struct frame *f)
 {
 	struct code_query query = query_of(record, f);
-
-	return symbolizer__resolve(p->symbolizer, &query, code, NULL) == SYMBOL_OK &&
-	       (is_in_folder(code->filename, "asyncio") || is_in_folder(code->filename, "uvloop"));
-}
-
-bool naming_is_asyncio(struct naming *n, struct process *p, const struct record_sample *record,
-		       const struct frame *f)
-{
 	struct code_symbol code;
 
-	return is_asyncio(p, record, f, &code);
+	return symbolizer__resolve(p->symbolizer, &query, &code, NULL) == SYMBOL_OK ? code.roles :
+										      0;
 }
 
-bool naming_is_event_loop(struct naming *n, struct process *p, const struct record_sample *record,
-			  const struct frame *f)
+void naming_roles(struct process *p, const struct record_sample *record, struct items *items,
+		  __u32 cnt)
 {
-	struct code_symbol code;
+	for (__u32 i = 0; i < cnt; i++) {
+		struct item *item = &items->list[i];
 
-	return is_asyncio(p, record, f, &code) && runs_loop(code.qualname);
-}
-
-bool naming_is_thread_root(struct naming *n, struct process *p, const struct record_sample *record,
-			   const struct frame *f)
-{
-	static const char *const names[] = { "<module>", "_run_module_as_main", "_bootstrap" };
-	struct code_query query = query_of(record, f);
-	struct code_symbol code;
-	const char *dot;
-
-	if (symbolizer__resolve(p->symbolizer, &query, &code, NULL) != SYMBOL_OK)
-		return false;
-	dot = strrchr(code.qualname, '.');
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(dot ? dot + 1 : code.qualname, names[i]))
-			return true;
-	return false;
+		if (item->kind == ITEM_PYTHON)
+			item->roles = (__u8)naming_role(p, record, &item->frame);
+	}
 }
 
 __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
@@ -254,7 +206,7 @@ __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
 
 	if (status == SYMBOL_LEFT_OUT)
 		return left_out_node(n, parent);
-	if (known && code_symbol_is_internal(&code))
+	if (known && code.roles & CODE_INTERNAL)
 		return parent;
 	node = known ? remembered(n, parent, &code, instr_of(f)) : 0;
 	if (node)

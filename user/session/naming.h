@@ -13,6 +13,7 @@
 
 struct record_sample;
 struct frame;
+struct items;
 struct process;
 struct profile;
 
@@ -32,15 +33,11 @@ struct naming {
 	struct naming_memo memos[1 << NAMING_MEMO_BITS];
 };
 
-/* Does the frame belong to asyncio or uvloop? */
-bool naming_is_asyncio(struct naming *n, struct process *p, const struct record_sample *record,
-		       const struct frame *f);
-/* Does the frame belong to asyncio's event loop, and not to the program? */
-bool naming_is_event_loop(struct naming *n, struct process *p, const struct record_sample *record,
-			  const struct frame *f);
-/* Is it where a thread begins: a program's main module, or threading's bootstrap? */
-bool naming_is_thread_root(struct naming *n, struct process *p, const struct record_sample *record,
-			   const struct frame *f);
+/* Finds the roles of the first cnt items. */
+void naming_roles(struct process *p, const struct record_sample *record, struct items *items,
+		  __u32 cnt);
+/* enum code_role; 0 if its code is unknown. */
+unsigned naming_role(struct process *p, const struct record_sample *record, const struct frame *f);
 /* The frame's node below its caller's; the caller's own node if the frame is hidden. */
 __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
 		  const struct record_sample *record, const struct frame *f);

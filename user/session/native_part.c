@@ -120,17 +120,62 @@ static __u64 address_of(const struct native_part *m, __u32 i)
 	return m->stack.frames[i].ip + (!i && m->join.covered);
 }
 
-/* Gives the items of native code and of the kernel their addresses. */
-static void put_addresses(struct native_part *m, const __u64 *kernel)
+/* A place has two addresses, and may then belong to two functions: as a leaf, and as a caller. */
+static void put_address(struct items *ret, enum item_kind kind, __u32 index, __u64 address,
+			__u64 place)
 {
-	for (__u32 i = 0; i < m->join.cnt; i++) {
-		struct join_item *item = &m->join.items[i];
+	struct item *item = items_add(ret, kind, index);
 
-		if (item->kind == JOIN_NATIVE)
-			item->address = address_of(m, item->index);
-		else if (item->kind == JOIN_KERNEL)
-			item->address = kernel[item->index];
+	item->frame.code_addr = address;
+	item->frame.fingerprint = (__u32)(address - place) << 1 | (index > 0);
+}
+
+/* Entry frames have their place before the next frame that is shown. */
+static void put_entries(const struct frame *frames, __u32 from, __u32 end, struct items *ret)
+{
+	for (__u32 i = from; i < end; i++)
+		if (!frames[i].code_addr)
+			items_add_frame(ret, &frames[i], i);
+}
+
+static void put_joined(const struct native_part *m, const __u64 *kernel, const struct frame *frames,
+		       __u32 frame_cnt, struct items *ret)
+{
+	__u32 next = 0;
+
+	for (__u32 i = 0; i < m->join.cnt; i++) {
+		const struct join_item *item = &m->join.items[i];
+		__u32 k = item->index;
+
+		switch ((enum join_kind)item->kind) {
+		case JOIN_PYTHON:
+			put_entries(frames, next, k, ret);
+			items_add_frame(ret, &frames[k], k);
+			next = k + 1;
+			break;
+		case JOIN_NATIVE:
+			put_address(ret, ITEM_NATIVE, k, address_of(m, k),
+				    native_stack_place(&m->stack, k));
+			break;
+		case JOIN_KERNEL:
+			put_address(ret, ITEM_KERNEL, k, kernel[k], kernel[k] - (k > 0));
+			break;
+		case JOIN_OWN:
+			items_add_mark(ret, ITEM_OWN, 0);
+			break;
+		case JOIN_TRUNCATED:
+			items_add_mark(ret, ITEM_NATIVE_TRUNCATED, 0);
+			break;
+		case JOIN_CUT:
+			items_add_mark(ret, m->too_deep ? ITEM_NATIVE_DEPTH : ITEM_NATIVE_TRUNCATED,
+				       0);
+			break;
+		case JOIN_UNKNOWN:
+			items_add_mark(ret, ITEM_NATIVE_UNKNOWN, 0);
+			break;
+		}
 	}
+	put_entries(frames, next, frame_cnt, ret);
 }
 
 /* What stands between code that the kernel was in and a BPF program which it runs there. */
@@ -212,8 +257,8 @@ static void tell_unwinding(struct native_part *m, struct process *p,
 		unwinding__missed_made(m->unwinding, p, record->time_ns);
 }
 
-int native_part__join(struct native_part *m, struct process *p, const struct record_sample *record,
-		      const struct frame *frames, __u32 frame_cnt, const struct join **ret)
+int native_part__items(struct native_part *m, struct process *p, const struct record_sample *record,
+		       const struct frame *frames, __u32 frame_cnt, struct items *ret)
 {
 	enum native_reason reason = record->native_reason;
 	unsigned mapping_cnt = 0;
@@ -258,15 +303,17 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 	m->stats.kernel_samples += in.kernel_cnt > 0;
 	in.native_cnt = in.taken ? s->cnt : 0;
 	in.ended = reason == NATIVE_COMPLETE;
+	ret->cnt = 0;
 	err = join_stacks(&m->join, &in);
+	if (!err)
+		err = items_reserve(ret, m->join.cnt + frame_cnt);
 	if (err)
 		return err;
 	p->own->unevaluated = p->own->unevaluated || m->join.unevaluated;
 	m->too_deep = reason == NATIVE_LIMIT;
-	put_addresses(m, kernel);
+	put_joined(m, kernel, frames, frame_cnt, ret);
 	if (in.taken || reason == NATIVE_NO_REGS)
 		count(m, reason);
-	*ret = &m->join;
 	return 0;
 }
 
@@ -283,13 +330,14 @@ static void keep_place(struct native_part *m, __u32 i, __u32 frame)
 }
 
 /* The function that has the address; counts those that have no name yet. */
-static struct native_symbol *symbol_of(struct native_part *m, __u32 i)
+static struct native_symbol *symbol_of(struct native_part *m, __u32 i, bool *ret_later)
 {
 	bool later;
 	struct native_symbol *s =
 		native__find(m->stack.native, native_stack_place(&m->stack, i), m->now_ns, &later);
 
 	m->stats.names_put_off += later;
+	*ret_later = later;
 	return s;
 }
 
@@ -299,11 +347,11 @@ static bool is_interpreter(const struct native_part *m, __u32 i)
 }
 
 /* The frame of an address; it is created and named when the address is first met. */
-static __u32 address_node(struct native_part *m, const struct join_item *item)
+static __u32 address_node(struct native_part *m, const struct item *item, bool *ret_later)
 {
 	__u32 i = item->index;
 	__u64 *tag = native__tag(m->stack.native, native_stack_place(&m->stack, i)),
-	      ip = item->address;
+	      ip = item->frame.code_addr;
 	__u32 frame = tag ? dict__tagged(m->dict, *tag) : 0;
 	struct native_symbol *s;
 	__u32 known;
@@ -311,7 +359,7 @@ static __u32 address_node(struct native_part *m, const struct join_item *item)
 	/* One place has two addresses: as a leaf, and as a caller with that return address. */
 	if (frame && dict__frame_at(m->dict, frame)->address == ip)
 		return frame;
-	s = symbol_of(m, i);
+	s = symbol_of(m, i, ret_later);
 	if (!s)
 		return frame_unknown(m->dict);
 	known = dict__frame_cnt(m->dict);
@@ -339,11 +387,11 @@ static __u32 place_number(const struct module *module, bool is_caller)
 }
 
 /* Like address_node(), but the frame gets its name later. */
-static __u32 late_node(struct native_part *m, const struct join_item *item)
+static __u32 late_node(struct native_part *m, const struct item *item)
 {
 	__u32 i = item->index;
 	__u64 *tag = native__place_tag(m->stack.native, native_stack_place(&m->stack, i)),
-	      ip = item->address, offset;
+	      ip = item->frame.code_addr, offset;
 	__u32 frame = tag ? dict__tagged(m->dict, *tag) : 0, known;
 	const struct native_symbol *unnamed;
 	struct module *module;
@@ -372,7 +420,7 @@ static __u32 late_node(struct native_part *m, const struct join_item *item)
 	return frame;
 }
 
-static __u32 native_node(struct native_part *m, const struct join_item *item)
+static __u32 native_node(struct native_part *m, const struct item *item, bool *ret_later)
 {
 	struct native_symbol *s;
 	__u32 frame;
@@ -382,8 +430,8 @@ static __u32 native_node(struct native_part *m, const struct join_item *item)
 	if (m->late)
 		return late_node(m, item);
 	if (m->options.addresses)
-		return address_node(m, item);
-	s = symbol_of(m, item->index);
+		return address_node(m, item, ret_later);
+	s = symbol_of(m, item->index, ret_later);
 	if (!s)
 		return frame_unknown(m->dict);
 	frame = dict__tagged(m->dict, s->tag);
@@ -399,16 +447,16 @@ static __u32 native_node(struct native_part *m, const struct join_item *item)
 	return frame;
 }
 
-static __u32 kernel_node(struct native_part *m, const struct join_item *item)
+static __u32 kernel_node(struct native_part *m, const struct item *item)
 {
 	/* The leaf is at its own address; the others have return addresses. */
-	struct kernel_symbol *s =
-		kernel_symbols__find(m->options.kernel_symbols, item->address - (item->index > 0));
+	struct kernel_symbol *s = kernel_symbols__find(m->options.kernel_symbols,
+						       item->frame.code_addr - (item->index > 0));
 	__u32 frame;
 
 	if (!s || m->options.addresses)
 		return frame_kernel(m->dict, s ? s->name : NULL, s ? s->module : "",
-				    m->options.addresses ? item->address : 0);
+				    m->options.addresses ? item->frame.code_addr : 0);
 	frame = dict__tagged(m->dict, s->tag);
 	if (!frame) {
 		frame = frame_kernel(m->dict, s->name, s->module, 0);
@@ -417,18 +465,28 @@ static __u32 kernel_node(struct native_part *m, const struct join_item *item)
 	return frame;
 }
 
-__u32 native_part__frame(struct native_part *m, const struct join_item *item)
+static const char *native_mark(enum item_mark mark)
 {
-	if (item->kind == JOIN_NATIVE)
-		return native_node(m, item);
-	if (item->kind == JOIN_KERNEL)
+	switch (mark) {
+	case ITEM_OWN:
+		return MARK_OWN;
+	case ITEM_NATIVE_DEPTH:
+		return MARK_NATIVE_DEPTH;
+	case ITEM_NATIVE_UNKNOWN:
+		return MARK_NATIVE_UNKNOWN;
+	default:
+		return MARK_NATIVE_TRUNCATED;
+	}
+}
+
+__u32 native_part__frame(struct native_part *m, const struct item *item, bool *ret_later)
+{
+	*ret_later = false;
+	if (item->kind == ITEM_NATIVE)
+		return native_node(m, item, ret_later);
+	if (item->kind == ITEM_KERNEL)
 		return kernel_node(m, item);
-	if (item->kind == JOIN_OWN)
-		return frame_mark(m->dict, MARK_OWN);
-	if (item->kind == JOIN_UNKNOWN)
-		return frame_mark(m->dict, MARK_NATIVE_UNKNOWN);
-	return frame_mark(m->dict, item->kind == JOIN_CUT && m->too_deep ? MARK_NATIVE_DEPTH :
-									   MARK_NATIVE_TRUNCATED);
+	return frame_mark(m->dict, native_mark((enum item_mark)item->frame.code_addr));
 }
 
 const struct native_part_stats *native_part__stats(const struct native_part *m)

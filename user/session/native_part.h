@@ -13,6 +13,7 @@
 
 #include "abi.h"
 #include "profile/dict.h"
+#include "stack/items.h"
 #include "stack/join.h"
 
 struct kernel_symbols;
@@ -67,15 +68,18 @@ __u64 native_part__unnamed(const struct native_part *m);
 void native_part__connect(struct native_part *m, struct unwinding *unwinding);
 
 /*
- * Takes in a record. frames: the whole Python stack, root first. *ret: the merged stack, valid
- * until the next call. Returns 0 or -ENOMEM.
+ * Takes in a record. frames: the thread's own Python stack, root first; *ret: its frames and the
+ * native ones, entry frames hidden. Returns 0 or -ENOMEM.
  */
-int native_part__join(struct native_part *m, struct process *p, const struct record_sample *record,
-		      const struct frame *frames, __u32 frame_cnt, const struct join **ret)
+int native_part__items(struct native_part *m, struct process *p, const struct record_sample *record,
+		       const struct frame *frames, __u32 frame_cnt, struct items *ret)
 	__attribute__((warn_unused_result));
 
-/* For the stack joined last: the item's frame in the profile. */
-__u32 native_part__frame(struct native_part *m, const struct join_item *item);
+/*
+ * An item of the list made last that is not a Python frame: its frame in the profile. *ret_later: it
+ * may get another name if it is asked for again.
+ */
+__u32 native_part__frame(struct native_part *m, const struct item *item, bool *ret_later);
 
 const struct native_part_stats *native_part__stats(const struct native_part *m);
 /* The name of a reason of truncation. */

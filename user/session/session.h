@@ -23,7 +23,7 @@
 #include "session/anchoring.h"
 #include "session/census.h"
 #include "session/collector.h"
-#include "session/greenlet_chains.h"
+#include "session/stack_nodes.h"
 #include "follow/filter.h"
 #include "follow/processes.h"
 #include "stack/stacks.h"
@@ -48,7 +48,7 @@ struct session_config {
 	bool task_names; /* put names of asyncio tasks in their stacks */
 	bool opcodes; /* record the instruction of each Python frame */
 	__u64 census_ns; /* between two counts of suspended tasks, if that is an event; 0: none */
-	bool greenlets; /* show the parents of running greenlets (session/greenlet_chains.h) */
+	bool greenlets; /* show the parents of running greenlets (stack/edits.h) */
 	bool tables; /* read what processes publish besides their runtimes (follow/tables.h) */
 	FILE *inputs; /* borrowed: the log of everything that comes from outside; NULL: none */
 	const struct priority *priority; /* for a launched command */
@@ -96,7 +96,7 @@ struct session_stats {
 	/* samples of asyncio tasks, and those among them that say that some are missing */
 	__u64 task_chains, task_chains_cut;
 	__u64 task_chains_late; /* samples taken before it was known where the tasks are */
-	struct greenlet_chains_stats greenlets;
+	struct greenlets_stats greenlets;
 	unsigned taskless; /* processes whose Python publishes nothing about its tasks */
 	__u32 taskless_version; /* version of the last of these */
 	struct census_stats census; /* of suspended tasks */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stack_nodes.h - the node of a whole stack: joins Python and native frames, and names what is new
- * since the thread's last stack.
+ * stack_nodes.h - the node of a sample: makes a list of its stack (stack/items.h), has it edited
+ * (stack/edits.h), and names what differs from the thread's last list.
  *
- * Must hold: whatever is reused from the last stack equals what naming it again would give: tags of
- * kept frames (stack/stacks.h) are valid only below the same root, with the same native frames in
- * between.
+ * Must hold: a node that is kept is the one that naming the list anew would give. So the comparison
+ * begins at the root, and ends at the first name that may change.
  */
 #ifndef KRAIT_SESSION_STACK_NODES_H
 #define KRAIT_SESSION_STACK_NODES_H
@@ -13,13 +12,23 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
+#include "abi.h"
 #include "session/naming.h"
-#include "session/task_nodes.h"
+#include "stack/edits.h"
 
 struct native_part;
 struct process;
 struct record_sample;
 struct stack;
+
+/* About samples of greenlets. */
+struct greenlets_stats {
+	__u64 chains; /* samples of a greenlet with parents */
+	__u64 cut; /* of those, samples with a mark */
+	__u64 late; /* samples of a greenlet whose parents the kernel did not know yet */
+	/* samples whose parents stay unknown: an unsupported build of greenlet or Python */
+	__u64 unknown;
+};
 
 struct stack_nodes {
 	struct naming naming; /* includes the profile, which is borrowed */
@@ -28,20 +37,24 @@ struct stack_nodes {
 	/* Samples with tasks, and those among them whose chain may go on. */
 	__u64 task_chains, task_chains_cut;
 	__u64 task_chains_late; /* samples without tasks that may have had some */
+	struct greenlets_stats greenlets;
+	struct items items, edited; /* of the current sample; what editors write */
 };
 
-/* The node of a merged stack, below root; 0: no room, or root is 0. */
-__u32 stack_nodes_of(struct stack_nodes *n, struct process *p, __u32 root,
-		     const struct record_sample *record, struct stack *stack);
+void stack_nodes_free(struct stack_nodes *n) __attribute__((nonnull));
+
 /*
- * Adds the mark for garbage collection to the same stack, whose leaf is node: after the frame at
- * frame_addr, or after the last Python frame if that is 0. Returns 0 without room. *ret_found: the
- * frame was found; otherwise node is returned unchanged.
+ * The node of a merged stack, below root; 0: no room. reason: how it ended. *ret_collects: it is
+ * collecting garbage.
  */
-__u32 stack_nodes_collecting(struct stack_nodes *n, const struct stack *stack, __u32 node,
-			     __u64 frame_addr, bool *ret_found);
-/* Adds the native frames of a sample without Python frames, below the mark that says why. */
-__u32 stack_nodes_native(struct stack_nodes *n, struct process *p, __u32 node,
-			 const struct record_sample *record);
+__u32 stack_nodes_of(struct stack_nodes *n, struct process *p, __u32 root,
+		     const struct record_sample *record, enum reason reason, struct stack *stack,
+		     bool *ret_collects) __attribute__((nonnull));
+/* The same for a record that says why it has no Python frames (mark_of()). */
+__u32 stack_nodes_foreign(struct stack_nodes *n, struct process *p, __u32 root,
+			  const struct record_sample *record) __attribute__((nonnull));
+/* The node of a suspended task: for a record that has only its chain. */
+__u32 stack_nodes_suspended(struct stack_nodes *n, struct process *p, __u32 root,
+			    const struct record_sample *record) __attribute__((nonnull));
 
 #endif /* KRAIT_SESSION_STACK_NODES_H */

@@ -52,6 +52,7 @@ struct still {
 	struct stack_unwind_result walked;
 	struct still_record record;
 	struct frame frames[KRAIT_MAX_FRAMES]; /* root first */
+	struct items items; /* of the last stack */
 };
 
 struct still_process {
@@ -113,6 +114,7 @@ void still__free(struct still *s)
 	native_files__free(s->native_files);
 	modules__free(s->modules);
 	dict__free(s->dict);
+	items_free(&s->items);
 	free(s);
 }
 
@@ -349,7 +351,7 @@ static __u32 turn_round(struct frame *to, const struct still_thread *t)
 	return cnt;
 }
 
-int still__join(struct still_process *p, const struct still_thread *t, const struct join **ret)
+int still__join(struct still_process *p, const struct still_thread *t, const struct items **ret)
 {
 	struct still *s = p->still;
 	struct still_record *r = &s->record;
@@ -363,13 +365,16 @@ int still__join(struct still_process *p, const struct still_thread *t, const str
 	r->record.cnt[SECTION_NATIVE] = (__u16)s->walked.cnt;
 	r->record.size = sizeof(r->record) + s->walked.cnt * (__u32)sizeof(*r->natives);
 	memcpy(r->natives, s->walked.frames, s->walked.cnt * sizeof(*r->natives));
-	return native_part__join(s->part, &p->process, &r->record, s->frames,
-				 turn_round(s->frames, t), ret);
+	*ret = &s->items;
+	return native_part__items(s->part, &p->process, &r->record, s->frames,
+				  turn_round(s->frames, t), &s->items);
 }
 
-__u32 still__frame(struct still_process *p, const struct join_item *item)
+__u32 still__frame(struct still_process *p, const struct item *item)
 {
-	return native_part__frame(p->still->part, item);
+	bool later;
+
+	return native_part__frame(p->still->part, item, &later);
 }
 
 const struct dict *still__dict(const struct still_process *p)

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 #include "abi.h"
-#include "stack/join.h"
+#include "stack/items.h"
 #include "target/process.h"
 
 struct dict;
@@ -63,13 +63,13 @@ struct still_thread {
 	__u32 frame_cnt;
 };
 /*
- * Joins both into one stack, valid until the next call; JOIN_PYTHON's index counts from the root.
+ * Joins both into one stack, valid until the next call; the index of a Python frame counts from the root.
  * Returns 0 or -ENOMEM.
  */
-int still__join(struct still_process *p, const struct still_thread *t, const struct join **ret)
+int still__join(struct still_process *p, const struct still_thread *t, const struct items **ret)
 	__attribute__((warn_unused_result, nonnull));
 /* The dictionary's frame for an item of the last joined stack that is not a Python frame. */
-__u32 still__frame(struct still_process *p, const struct join_item *item) __attribute__((nonnull));
+__u32 still__frame(struct still_process *p, const struct item *item) __attribute__((nonnull));
 const struct dict *still__dict(const struct still_process *p) __attribute__((nonnull));
 
 #endif /* KRAIT_SESSION_STILL_H */

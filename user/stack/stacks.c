@@ -11,10 +11,8 @@
 #define STACKS_CHECK(name, condition) (condition)
 #endif
 
-/* A growing array of frames with one tag each. */
 struct frames {
 	struct frame *list;
-	__u32 *tags;
 	__u32 cnt, cap;
 };
 
@@ -22,17 +20,14 @@ struct frames {
 struct base {
 	__u64 epoch; /* 0: none */
 	struct frames frames; /* the last one is the anchor */
-	__u64 root_tag; /* under which the tags were made */
-	bool tags_pending; /* the consumer has not set them yet */
 };
 
 struct last_stack {
-	__u64 code_generation;
-	__u64 interp_addr;
 	struct frames frames; /* the whole stack */
 	struct base base;
 	__u32 shared; /* root-side frames that frames and base have in common */
 	struct stack stack; /* what the consumer sees */
+	__u32 named_cap; /* of what it has named, as counted */
 	bool listed; /* it holds frames, or may hold some */
 	TAILQ_ENTRY(last_stack) by_use;
 };
@@ -48,7 +43,6 @@ static int frames_reserve(struct frames *f, __u32 cnt)
 {
 	__u32 cap = f->cap ? f->cap : 32;
 	struct frame *list;
-	__u32 *tags;
 
 	if (cnt <= f->cap)
 		return 0;
@@ -58,10 +52,6 @@ static int frames_reserve(struct frames *f, __u32 cnt)
 	if (!list)
 		return -ENOMEM;
 	f->list = list;
-	tags = realloc(f->tags, cap * sizeof(*tags));
-	if (!tags)
-		return -ENOMEM;
-	f->tags = tags;
 	f->cap = cap;
 	return 0;
 }
@@ -69,7 +59,6 @@ static int frames_reserve(struct frames *f, __u32 cnt)
 static void frames_free(struct frames *f)
 {
 	free(f->list);
-	free(f->tags);
 	*f = (struct frames){ 0 };
 }
 
@@ -92,10 +81,10 @@ static void clear(struct stacks *stacks, struct last_stack *l)
 {
 	if (l->listed)
 		TAILQ_REMOVE(&stacks->by_use, l, by_use);
-	stacks->frame_cnt -= l->frames.cap + l->base.frames.cap;
+	stacks->frame_cnt -= l->frames.cap + l->base.frames.cap + l->named_cap;
 	frames_free(&l->frames);
 	frames_free(&l->base.frames);
-	free(l->stack.trail.steps);
+	free(l->stack.named.list);
 	*l = (struct last_stack){ .listed = false };
 }
 
@@ -145,6 +134,8 @@ static struct last_stack *find_or_add(struct stacks *stacks, struct last_stack *
 		TAILQ_REMOVE(&stacks->by_use, l, by_use);
 	TAILQ_INSERT_TAIL(&stacks->by_use, l, by_use);
 	l->listed = true;
+	stacks->frame_cnt += l->stack.named.cap - l->named_cap;
+	l->named_cap = l->stack.named.cap;
 	return l;
 }
 
@@ -175,18 +166,6 @@ static void replace_top(struct last_stack *l, __u32 from, const struct frame *fr
 	for (; i < total; i++)
 		list[i] = frames[total - 1 - i];
 	l->frames.cnt = total;
-}
-
-/* By now the consumer has set the tags of the confirming stack: takes them over. */
-static void settle_base_tags(struct last_stack *l)
-{
-	struct base *b = &l->base;
-
-	if (!b->tags_pending)
-		return;
-	memcpy(b->frames.tags, l->frames.tags, b->frames.cnt * sizeof(*b->frames.tags));
-	b->root_tag = l->stack.root_tag;
-	b->tags_pending = false;
 }
 
 /* An audit carries the whole stack: would the base have given the same? */
@@ -221,7 +200,6 @@ static int take_base(struct stacks *stacks, struct last_stack *l,
 	memcpy(b->frames.list, l->frames.list, cnt * sizeof(*b->frames.list));
 	b->frames.cnt = cnt;
 	b->epoch = record->anchor_epoch;
-	b->tags_pending = true;
 	l->shared = cnt;
 	stacks->stats.confirmed++;
 	return 0;
@@ -241,9 +219,8 @@ static int merge_full(struct stacks *stacks, struct last_stack *l,
 		stacks->stats.mismatched += s->mismatch;
 	}
 	replace_top(l, 0, frames, record->cnt[SECTION_FRAMES], &same, &s->survived);
-	s->kept = same;
-	if (l->code_generation != record->code_generation || l->interp_addr != record->interp_addr)
-		s->kept = 0;
+	if (s->kept > same)
+		s->kept = same;
 	if (l->shared > same)
 		l->shared = same;
 	stacks->stats.full++;
@@ -255,21 +232,15 @@ static int merge_full(struct stacks *stacks, struct last_stack *l,
 	return 0;
 }
 
-/* Restores the first cnt frames from the base; true if their tags are valid, too. */
-static bool restore_base(struct last_stack *l, __u32 cnt)
+/* Restores the first cnt frames from the base. Returns how many were there. */
+static __u32 restore_base(struct last_stack *l, __u32 cnt)
 {
-	const struct base *b = &l->base;
-	bool tags = b->root_tag == l->stack.root_tag && !l->stack.own_tags;
-
 	if (l->shared >= cnt)
-		return true;
-	memcpy(l->frames.list + l->shared, b->frames.list + l->shared,
-	       (cnt - l->shared) * sizeof(*b->frames.list));
-	if (tags)
-		memcpy(l->frames.tags + l->shared, b->frames.tags + l->shared,
-		       (cnt - l->shared) * sizeof(*b->frames.tags));
+		return cnt;
+	memcpy(l->frames.list + l->shared, l->base.frames.list + l->shared,
+	       (cnt - l->shared) * sizeof(*l->frames.list));
 	l->frames.cnt = cnt;
-	return tags;
+	return l->shared;
 }
 
 /* The anchor's own frame came with the record; it must equal the base's. */
@@ -288,8 +259,7 @@ static int merge_delta(struct stacks *stacks, struct last_stack *l,
 		       const struct record_sample *record, const struct frame *frames)
 {
 	struct stack *s = &l->stack;
-	__u32 reused, same;
-	bool tags;
+	__u32 reused, there, same;
 
 	if (!base_fits(l, record, frames)) {
 		stacks->stats.no_base++;
@@ -299,12 +269,12 @@ static int merge_delta(struct stacks *stacks, struct last_stack *l,
 	reused = l->base.frames.cnt - 1 - record->anchor_steps;
 	if (reserve(stacks, l, &l->frames, reused + record->cnt[SECTION_FRAMES]))
 		return -ENOMEM;
-	tags = restore_base(l, reused);
+	there = restore_base(l, reused);
 	replace_top(l, reused, frames, record->cnt[SECTION_FRAMES], &same, &s->survived);
-	s->kept = tags ? same : l->shared;
-	/* Frames above the anchor may run new code objects at reused addresses. */
-	if (l->code_generation != record->code_generation && s->kept > reused)
-		s->kept = reused;
+	if (there < reused)
+		same = there;
+	if (s->kept > same)
+		s->kept = same;
 	s->reused = reused;
 	l->shared = reused;
 	stacks->stats.delta++;
@@ -320,7 +290,6 @@ int stacks__merge(struct stacks *stacks, struct last_stack **of, const struct re
 
 	if (!l)
 		return -ENOMEM;
-	settle_base_tags(l);
 	l->stack.reused = 0;
 	l->stack.mismatch = false;
 	if (record->anchor == ANCHOR_NOTE_DELTA)
@@ -330,10 +299,7 @@ int stacks__merge(struct stacks *stacks, struct last_stack **of, const struct re
 	if (err)
 		return err;
 	stacks->stats.frames_new += record->cnt[SECTION_FRAMES];
-	l->code_generation = record->code_generation;
-	l->interp_addr = record->interp_addr;
 	l->stack.frames = l->frames.list;
-	l->stack.tags = l->frames.tags;
 	l->stack.cnt = l->frames.cnt;
 	*ret = &l->stack;
 	return 0;

@@ -3,9 +3,8 @@
  * stacks.h - the last whole stack of a thread, root first.
  *
  * A record is either a full walk, or a delta that ends at the thread's anchor (bpf/anchor.h): then
- * the rest is what the full walk that confirmed this anchor found below it. Merging also returns
- * the number of unchanged frames on the root side, so that only new frames need names. Each frame
- * has a tag for the consumer that names them.
+ * the rest is what the full walk that confirmed this anchor found below it. Merging also says how
+ * many frames on the root side are unchanged, and keeps what the consumer has named (items.h).
  *
  * The owner of a thread also keeps its stack, and must forget it with the thread; struct stacks
  * bounds the memory of all stacks together.
@@ -20,43 +19,28 @@
 #include <stdbool.h>
 
 #include "abi.h"
+#include "stack/items.h"
 
-/* Frames held over all threads: 28 bytes each, so at most 28 MiB. */
+/* Frames and named items held over all threads: 24 bytes each, so at most 24 MiB. */
 #define STACKS_MAX_FRAMES (1U << 20)
 
-struct join_item;
 struct stacks;
 struct last_stack;
-
-/*
- * What the consumer showed between the Python frames of a stack; it belongs to the consumer, and is
- * kept with the thread.
- */
-struct stack_trail {
-	/* The joined stack without Python's items; index: how many frames lie on the root side. */
-	struct join_item *steps;
-	__u32 cnt, cap;
-	__u64 digest; /* of what the addresses meant at that time */
-};
 
 /* One thread's stack; valid until the next call. */
 struct stack {
 	const struct frame *frames; /* root first */
-	__u32 *tags; /* the consumer's, one per frame; those of kept frames are unchanged */
-	__u64 root_tag; /* the consumer's tag of the root that the stack hangs on; initially 0 */
 	__u32 cnt;
-	__u32 kept; /* root-side frames unchanged since the last record */
-	/* kept, plus the next frames that differ only in their position in the code */
+	/*
+	 * Root-side frames unchanged since the consumer set this to cnt, because it has named just
+	 * these
+	 */
+	__u32 kept;
+	/* those unchanged since the last record, and the next that differ only in their position */
 	__u32 survived;
 	__u32 reused; /* frames that the record did not carry: a delta's base */
 	bool mismatch; /* an audit has shown that the base was wrong */
-	struct stack_trail trail;
-	__u64 chain; /* the consumer's: identifies what lies at chain_at, on which tags depend */
-	__u32 chain_at;
-	/* the consumer's: root-side frames that are not part of the thread's own chain */
-	__u32 before;
-	/* set by the consumer: tags depend on native frames, so a base's tags are not reused */
-	bool own_tags;
+	struct named named; /* the consumer's: what it has named last */
 };
 
 struct stacks_stats {
@@ -79,8 +63,8 @@ void stacks__free(struct stacks *stacks);
  *  -ESTALE  a delta whose base is not here, or not the one it was taken against
  *  -ENOMEM
  *
- * Frames of a full walk are not "kept" if the code generation has changed: the same address may now
- * hold another code object. The frames of a delta's base are alive, and are kept.
+ * If the code generation has changed, the same address may now hold another code object, though not
+ * in a delta's base, whose frames are alive: stack.reused.
  */
 int stacks__merge(struct stacks *stacks, struct last_stack **of, const struct record_sample *record,
 		  const struct frame *frames, struct stack **ret)

@@ -41,6 +41,7 @@ struct code_entry {
 	__s32 last_instr_off;
 	struct source_position last_position;
 	__u64 tag; /* the consumer's */
+	unsigned roles; /* enum code_role (symbolizer.h) */
 
 	size_t footprint;
 	UT_hash_handle hh;

@@ -189,6 +189,58 @@ static void end_spending(struct symbolizer *s, __u64 begin_ns)
 		s->share->ns += clock_monotonic_ns() - begin_ns;
 }
 
+/* ---- roles ------------------------------------------------------------------------------------- */
+
+static bool is_one_of(const char *name, const char *const *names, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+static bool is_in_folder(const char *path, const char *folder)
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = strlen(folder);
+
+	return slash && slash - path > (ptrdiff_t)len && slash[-(ptrdiff_t)len - 1] == '/' &&
+	       !memcmp(slash - len, folder, len);
+}
+
+static unsigned roles_of(const struct code_entry *e)
+{
+	/* Functions between asyncio.run() and a coroutine: Lib/asyncio of 3.14 and 3.15, uvloop 0.22. */
+	static const char *const loop[] = {
+		"run",
+		"Runner.run",
+		"BaseEventLoop.run_until_complete",
+		"BaseEventLoop.run_forever",
+		"BaseEventLoop._run_once",
+		"Handle._run",
+	};
+	static const char *const roots[] = { "<module>", "_run_module_as_main", "_bootstrap" };
+	const char *name = e->body.qualname, *file = e->body.filename, *dot = strrchr(name, '.');
+	unsigned roles = 0;
+
+	if (!e->head.first_line && !strcmp(name, "__init__") && !strcmp(file, "__init__"))
+		roles |= CODE_INTERNAL;
+	if (is_in_folder(file, "asyncio") || is_in_folder(file, "uvloop"))
+		roles |= is_one_of(name, loop, sizeof(loop) / sizeof(*loop)) ?
+				 CODE_ASYNCIO | CODE_LOOP :
+				 CODE_ASYNCIO;
+	if (is_one_of(dot ? dot + 1 : name, roots, sizeof(roots) / sizeof(*roots)))
+		roles |= CODE_THREAD_ROOT;
+	return roles;
+}
+
+/* Takes over e, as code_cache_insert(). */
+static int insert(struct symbolizer *s, struct code_entry *e)
+{
+	e->roles = roles_of(e);
+	return code_cache_insert(&s->cache, e);
+}
+
 /* ---- code objects of the target ---------------------------------------------------------------- */
 
 static int load(struct symbolizer *s, const struct code_query *q, struct code_entry **ret)
@@ -205,7 +257,7 @@ static int load(struct symbolizer *s, const struct code_query *q, struct code_en
 		return err;
 	}
 	s->reader.type_addr = e->head.type_addr;
-	err = code_cache_insert(&s->cache, e);
+	err = insert(s, e);
 	if (err)
 		return err;
 	if (!proved)
@@ -292,7 +344,7 @@ static void define(struct symbolizer *s, const struct record_code *record)
 	if (!e)
 		return;
 	s->reader.type_addr = e->head.type_addr;
-	if (!code_cache_insert(&s->cache, e))
+	if (!insert(s, e))
 		s->stats.defined++;
 }
 
@@ -351,7 +403,8 @@ enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_q
 			return status;
 	}
 	*ret_code = (struct code_symbol){ e->body.qualname, e->body.filename, e->head.first_line,
-					  e->serial,	    &e->body.lines,   &e->tag };
+					  e->serial,	    &e->body.lines,   &e->tag,
+					  e->roles };
 	if (!ret_position)
 		return SYMBOL_OK;
 	if (e->last_instr_off != query->instr_off) {
@@ -385,10 +438,4 @@ struct symbolizer_stats symbolizer__stats(const struct symbolizer *s)
 	stats.revalidations = s->reader.revalidations;
 	stats.evictions = s->cache.evictions;
 	return stats;
-}
-
-bool code_symbol_is_internal(const struct code_symbol *code)
-{
-	return code->first_line == 0 && !strcmp(code->qualname, "__init__") &&
-	       !strcmp(code->filename, "__init__");
 }

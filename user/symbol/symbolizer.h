@@ -25,6 +25,21 @@
 struct name_share;
 struct symbolizer;
 
+/* What a code object is to krait, which its names tell. */
+enum code_role {
+	/*
+	 * When a class is called, the interpreter puts a frame of its own below __init__, which only
+	 * checks that __init__ returned None (_Py_InitCleanup, Python/specialize.c, 3.13+). It is in
+	 * no source, and CPython never shows it. Its code starts at line 0, as no compiled function
+	 * does.
+	 */
+	CODE_INTERNAL = 1 << 0,
+	CODE_ASYNCIO = 1 << 1, /* it belongs to asyncio or uvloop */
+	CODE_LOOP = 1 << 2, /* it is asyncio's event loop, and not the program */
+	/* Threads begin there: a program's main module, or threading's bootstrap. */
+	CODE_THREAD_ROOT = 1 << 3,
+};
+
 /* The names of a code object; owned by the symbolizer, valid until the next call that resolves. */
 struct code_symbol {
 	const char *qualname; /* UTF-8, never NULL */
@@ -33,6 +48,7 @@ struct code_symbol {
 	__u64 serial; /* unique per distinct code object in this symbolizer, never reused, > 0 */
 	const struct linetable *lines; /* never NULL, may be empty */
 	__u64 *tag; /* the consumer's, initially 0; forgotten together with the code object */
+	unsigned roles; /* enum code_role */
 };
 
 enum symbol_status {
@@ -69,13 +85,6 @@ void symbolizer__charge(struct symbolizer *s, struct name_share *share);
 enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_query *query,
 				       struct code_symbol *ret_code,
 				       struct source_position *ret_position);
-
-/*
- * When a class is called, the interpreter puts a frame of its own below __init__, which only checks
- * that __init__ returned None (_Py_InitCleanup, Python/specialize.c, 3.13+). It is in no source,
- * and CPython never shows it. Its code starts at line 0, as no compiled function does.
- */
-bool code_symbol_is_internal(const struct code_symbol *code);
 
 /*
  * Takes in what the kernel saw of a code object, in the interrupt of a sample that follows. A
