@@ -63,11 +63,11 @@ endif
 
 # ---- sources, in the order in which data flows ------------------------------------------------
 
-STAGES := util worker walk object target inject core replay unwind sampler proc symbol stack profile dso perfmap emit perfdata import keep follow session look doctor top export serve agent cmd
+GROUPS := base python process profile native kernel output capture record agent look cmd
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
 # LEFT_OUT: sources that this build omits.
-LIB_SRC := $(filter-out user/cmd/main.c $(LEFT_OUT),$(foreach s,$(STAGES),$(sort $(wildcard user/$(s)/*.c))))
-ASSETS := $(wildcard user/emit/*.html user/emit/*.js user/emit/*.css)
+LIB_SRC := $(filter-out user/cmd/main.c $(LEFT_OUT),$(foreach g,$(GROUPS),$(sort $(wildcard user/$(g)/*.c user/$(g)/*/*.c))))
+ASSETS := $(wildcard user/output/page/*.html user/output/page/*.js user/output/page/*.css)
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 SUPPORT_SRC := $(sort $(wildcard tests/unit/support_*.c))
 # Replacements of the outside for replaying a session.
@@ -84,7 +84,7 @@ RELEASED := $(if $(RELEASED),$(if $(shell find bpf vmlinux/$(ARCH) -newer $(RELE
 TWIN_OBJ := $(TWIN_SRC:%.c=$(O)/%.o)
 TWIN_SKEL := $(TWIN_SRC:tests/bpf/%.bpf.c=$(O)/gen/%.skel.h)
 SKEL := $(if $(BPF_SRC),$(BPF_O)/gen/krait.skel.h)
-PROTO_SRC := $(wildcard user/*/*.proto)
+PROTO_SRC := $(wildcard user/*/*/*.proto)
 PROTO_HDR := $(PROTO_SRC:user/%.proto=$(O)/gen/%.pb-c.h)
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(PROTO_HDR:.h=.o)
 MAIN_OBJ := $(O)/user/cmd/main.o
@@ -106,7 +106,7 @@ WARN := -Wall -Wextra $(if $(WERROR),-Werror) -Wno-unused-parameter -Wno-missing
 # BPF_CORE_READ() of libbpf before 1.6 declares constants that it never reads, which clang 21 and later warn of.
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 $(WARN) -Wno-unknown-warning-option \
 	-Wno-default-const-init-var-unsafe -D__TARGET_ARCH_$(BPF_ARCH) \
-	-Ivmlinux/$(ARCH) -Ibpf
+	-Ivmlinux/$(ARCH) -iquote .
 
 # STATIC=1: everything in one file (scripts/static), what krait otherwise loads when it needs it included.
 PKGS := inih ncursesw libbpf libelf libdw liblzma libzstd zlib libprotobuf-c libcap libseccomp $(if $(STATIC),libcurl libmicrohttpd)
@@ -118,9 +118,9 @@ OPT := $(if $(DEBUG),-O0,-O2)
 DEBUG_INFO := $(if $(DEBUG),-g,-g1)
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 WARN_USER := $(WARN) -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wundef
-# Quoted includes only: user/ and bpf/ must not shadow system headers.
+# Quoted includes only, below user/ or as "bpf/...": they must not shadow system headers.
 DEFINES := -D_GNU_SOURCE $(if $(STATIC),-DKRAIT_STATIC) -DKRAIT_VERSION='"$(VERSION)"' -DKRAIT_SRCDIR='"$(CURDIR)"' \
-	-iquote user -iquote bpf -iquote $(BPF_O)/gen -iquote $(O)/gen
+	-iquote user -iquote . -iquote $(BPF_O)/gen -iquote $(O)/gen
 ALL_CFLAGS = -std=gnu11 $(OPT) $(DEBUG_INFO) $(WARN_USER) $(SAN_FLAGS) $(PKG_CFLAGS) $(DEFINES) \
 	$(CPPFLAGS) $(CFLAGS)
 TEST_CFLAGS := -iquote tests/unit -iquote tests/bpf
@@ -186,23 +186,22 @@ $(O)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
-$(filter $(O)/user/sampler/%,$(LIB_OBJ)): | $(SKEL)
-$(filter $(O)/user/emit/%,$(LIB_OBJ)): | $(PROTO_HDR)
-$(O)/user/emit/html.o: $(O)/page.html
-$(O)/user/emit/html.o: private DEFINES += -DKRAIT_BUILD='"$(abspath $(O))"'
+$(filter $(O)/user/kernel/%,$(LIB_OBJ)): | $(SKEL)
+$(filter $(O)/user/output/% $(O)/user/agent/%,$(LIB_OBJ)): | $(PROTO_HDR)
+$(O)/user/output/page/html.o: $(O)/page.html
+$(O)/user/output/page/html.o: private DEFINES += -DKRAIT_BUILD='"$(abspath $(O))"'
 $(O)/page.html: $(ASSETS) scripts/pack-page
 	@mkdir -p $(@D)
-	@scripts/pack-page user/emit/flamegraph.html > $@.tmp && mv $@.tmp $@
-$(filter $(O)/user/export/%,$(LIB_OBJ)): | $(PROTO_HDR)
+	@scripts/pack-page user/output/page/flamegraph.html > $@.tmp && mv $@.tmp $@
 ifneq ($(STATIC),)
-$(O)/user/top/terminal.o: $(O)/gen/terminfo.h
+$(O)/user/cmd/top/terminal.o: $(O)/gen/terminfo.h
 # Two descriptions of terminals, as ncurses reads them from an environment variable.
 $(O)/gen/terminfo.h:
 	@mkdir -p $(@D)
 	$(Q){ printf '#define TERMINFO_LINUX "%s"\n' "$$(infocmp -q -Q2 linux | tr -d '\n')"; \
 		printf '#define TERMINFO_XTERM "%s"\n' "$$(infocmp -q -Q2 xterm-256color | tr -d '\n')"; } > $@
 endif
-$(O)/user/inject/place.o: user/inject/wrapper.py
+$(O)/user/look/exec/place.o: user/look/exec/wrapper.py
 $(TEST_OBJ): private DEFINES += $(TEST_CFLAGS)
 $(TEST_OBJ): | $(PROTO_HDR)
 $(filter $(O)/tests/bpf/%,$(TEST_OBJ)): | $(TWIN_SKEL) $(SKEL)
@@ -260,9 +259,10 @@ RUN := O=$(O) V=$(V) T='$(T)' scripts/run-tests
 # A build within make check takes all CPUs, unless make was given a number of jobs.
 BUILD = $(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 # Sources that no unit test needs: builds for unit tests only omit them. If a test comes to need one, linking fails.
-NO_UNIT = $(wildcard user/doctor/*.c user/look/*.c $(patsubst %,user/cmd/%.c,agent agent_endpoint agent_outputs agent_snapshot \
-	annotate clean convert doctor dump dump_core dump_options dump_print dump_tasks exec exec_options exec_print list \
-	list_print record_report script top version))
+NO_UNIT = $(wildcard user/cmd/doctor/*.c user/look/dump/*.c $(patsubst %,user/cmd/%.c,agent/agent agent/agent_endpoint agent/agent_outputs agent/agent_snapshot report/annotate clean \
+	report/convert dump/dump dump/dump_core dump/dump_options dump/dump_print dump/dump_tasks \
+	exec/exec exec/exec_options exec/exec_print list/list list/list_print record/record_report \
+	report/script top/top version))
 # AddressSanitizer sees, too, what null and object-size would report, and these two take a tenth of the build's time.
 # Building at -Og takes three quarters of the time of -O1 (-O2: twice), and tests run as fast. Tests
 # themselves take longer to compile optimised than they would save.
@@ -275,8 +275,8 @@ COV = $(BUILD) O=build-cov BPF_O=$(O) CC='$(CLANG)' OPT=-O0 TEST_OPT= LEFT_OUT='
 	-mllvm -runtime-counter-relocation -Wno-error -Wno-missing-prototypes'
 # Fuzzers are linked with a library instrumented by clang, in a build of its own. It has only code that they reach: not
 # the code that follows and inspects processes, nor commands and screens.
-FUZZED := user/cmd/formats.c user/cmd/roles.c user/sampler/record.c
-NOT_FUZZED = $(filter-out $(FUZZED),$(wildcard $(foreach s,sampler stack follow session look doctor top agent cmd,user/$(s)/*.c)))
+FUZZED := user/cmd/common/formats.c user/cmd/roles.c user/kernel/sampler/record.c
+NOT_FUZZED = $(filter-out $(FUZZED),$(wildcard $(foreach s,kernel/* $(addprefix record/,anchors follow run samples stack unwinding) look/dump agent cmd cmd/*,user/$(s)/*.c)))
 FUZZ = $(BUILD) BPF_O=$(O) CC='$(CLANG)' TEST_OPT= LEFT_OUT='$(NOT_FUZZED)' SAN=fuzzer-no-link,address,undefined \
 	CFLAGS='-Wno-error -Wno-missing-prototypes'
 # FUZZ_LONG: for hours of fuzzing. FUZZ_SHORT: for the second in make check-all; the fastest build to compile.
@@ -395,7 +395,7 @@ $(O)/tests/run/contain: $(wildcard tests/run/*.[ch])
 	$(Q)$(CC) -std=gnu11 -O1 -g1 $(WARN_USER) -D_GNU_SOURCE -Iuser $(filter %.c,$^) -o $@
 
 # The fuzzer that needs a single source: each make check-asan proves with it that libFuzzer works with our fuzzers.
-$(O)/tests/fuzz/libfuzzer_printable: tests/fuzz/fuzz_printable.c user/util/printable.c
+$(O)/tests/fuzz/libfuzzer_printable: tests/fuzz/fuzz_printable.c user/base/text/printable.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -O1 -g1 $(DEFINES) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $^ -o $@

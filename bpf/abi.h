@@ -8,13 +8,13 @@
  *
  * Must hold: a remote address is a __u64 named *_addr, never a pointer.
  */
-#ifndef KRAIT_ABI_H
-#define KRAIT_ABI_H
+#ifndef KRAIT_BPF_ABI_H
+#define KRAIT_BPF_ABI_H
 
-#include "offsets.h"
-#include "record.h"
-#include "types.h"
-#include "unwind_arch.h"
+#include "bpf/offsets.h"
+#include "bpf/record.h"
+#include "bpf/types.h"
+#include "bpf/native/unwind_arch.h"
 
 /* A stack with more nodes (frames and entry frames) than this is "truncated: depth". */
 #define KRAIT_MAX_FRAMES 2048
@@ -59,7 +59,7 @@ _Static_assert(KRAIT_MAX_FRAMES < 1 << 16 && KRAIT_ANCHOR_FRAMES < 1 << 16, "cou
 #define KRAIT_ANCHOR_AGE_NS 1000000000ULL
 
 /*
- * Limits for a chain of asyncio tasks (tasks.h): parts (tasks and frames of their coroutines)
+ * Limits for a chain of asyncio tasks (asyncio_tasks.h): parts (tasks and frames of their coroutines)
  * before it is cut off, steps to find them, and bytes read of each task.
  */
 #define KRAIT_MAX_TASK_PARTS 256
@@ -108,7 +108,7 @@ enum plain_verdict {
 
 /*
  * Where the asyncio tasks of a process are: value of the map task_layouts, keyed by host tgid. Only
- * user space writes it (target/task_layout.h), from the table that the process publishes. Offsets
+ * user space writes it (python/layout/task_layout.h), from the table that the process publishes. Offsets
  * within a task count from window_at.
  */
 struct task_layout {
@@ -128,7 +128,7 @@ _Static_assert(sizeof(struct task_layout) == 32, "struct task_layout is shared w
 
 /*
  * Where the greenlets of a process are: value of the map greenlet_places, keyed by host tgid. Only
- * user space writes it (target/greenlet_place.h), after it has verified every member in one thread.
+ * user space writes it (process/identify/greenlet_place.h), after it has verified every member in one thread.
  */
 struct greenlet_place {
 	__u64 start_ns; /* start of the process: see same_start() */
@@ -198,7 +198,7 @@ struct proc_info {
 	__u64 sampled_ns;
 	__u32 payer; /* task_payer() of the owner plus one; 0: no sample has said it yet */
 	__u32 pad_;
-	/* the same clock; only the kernel: when code was last seen to be replaced in place (codedef.h) */
+	/* the same clock; only the kernel: when code was last seen to be replaced in place (code_object.h) */
 	__u64 replaced_ns;
 };
 _Static_assert(sizeof(struct proc_info) == 104, "struct proc_info is shared with BPF");
@@ -229,7 +229,7 @@ struct thread_ref {
 _Static_assert(sizeof(struct thread_ref) == 16, "struct thread_ref is shared with BPF");
 
 /*
- * Where tasks without a creator run (tasks.h). A loop has two ways to a task's step, through
+ * Where tasks without a creator run (asyncio_tasks.h). A loop has two ways to a task's step, through
  * different functions of C: TaskStepMethWrapper_call() and task_wakeup() (Modules/_asynciomodule.c).
  */
 struct task_calm {
@@ -416,4 +416,4 @@ enum counter {
 	COUNTER_CNT
 };
 
-#endif /* KRAIT_ABI_H */
+#endif /* KRAIT_BPF_ABI_H */

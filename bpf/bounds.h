@@ -9,10 +9,10 @@
  *
  * Must hold: everything here is right on the host, too.
  */
-#ifndef KRAIT_BOUNDS_H
-#define KRAIT_BOUNDS_H
+#ifndef KRAIT_BPF_BOUNDS_H
+#define KRAIT_BPF_BOUNDS_H
 
-#include "types.h"
+#include "bpf/types.h"
 
 #ifdef __bpf__
 
@@ -55,4 +55,4 @@ static inline __u64 at_most(__u64 value, __u64 max)
 }
 
 #endif /* __bpf__ */
-#endif /* KRAIT_BOUNDS_H */
+#endif /* KRAIT_BPF_BOUNDS_H */

@@ -11,16 +11,16 @@
  *
  * These programs run in process context, so they may change a hash, unlike the sampler.
  */
-#include "abi.h"
-#include "share.h"
-#include "read.h"
-#include "rows.h"
-#include "unwind_procs.h"
-#include "task.h"
-#include "procs.h"
-#include "room.h"
-#include "proc_entries.h"
-#include "clock.h"
+#include "bpf/abi.h"
+#include "bpf/share.h"
+#include "bpf/read.h"
+#include "bpf/native/rows.h"
+#include "bpf/map/unwind_procs.h"
+#include "bpf/kernel_task.h"
+#include "bpf/map/procs.h"
+#include "bpf/map/room.h"
+#include "bpf/map/proc_entries.h"
+#include "bpf/wait/clock.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -29,7 +29,7 @@ struct {
 	__type(value, struct binary_info);
 } binaries SEC(".maps");
 
-/* Executables that user space found not to be Python, per user (sampler/plain_files.h). */
+/* Executables that user space found not to be Python, per user (kernel/maps/plain_files.h). */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, KRAIT_MAX_PLAIN);
@@ -273,7 +273,7 @@ static __always_inline int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	proc.dropped = 0;
 	proc.mmaps = 0;
 	proc.payer = 0;
-	/* Most forks on a host exec or end soon, before anybody needs to know them: follow/forks.c. */
+	/* Most forks on a host exec or end soon, before anybody needs to know them: record/follow/forks.c. */
 	proc.unmet = follow_all;
 	put_proc(pid, &proc);
 	record.parent_pid = parent_pid;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * looks.bpf.c - lists the threads of tracked processes that do not come back in time, with their
- * registers and what they wait for (sampler/looks.c): for waits that outlast the recording, and for
+ * registers and what they wait for (kernel/maps/looks.c): for waits that outlast the recording, and for
  * whoever asks while it runs. And reads the clocks of all of them.
  *
  * Loaded only if somebody wants to look, or to read clocks.
  */
-#include "sample.h"
-#include "thread_wait.h"
-#include "clock.h"
+#include "bpf/sample.h"
+#include "bpf/wait/thread_wait.h"
+#include "bpf/wait/clock.h"
 
 /* A thread's supplementary groups: not on the stack, where thread_look leaves no room for them on 5.10. */
 struct {

@@ -8,32 +8,32 @@
  *
  * Must hold: both flavours call the same step, so they find the same.
  */
-#ifndef KRAIT_LOOPS_H
-#define KRAIT_LOOPS_H
+#ifndef KRAIT_BPF_LOOPS_H
+#define KRAIT_BPF_LOOPS_H
 
-#include "abi.h"
-#include "describe.h"
-#include "greenlets.h"
-#include "maps.h"
-#include "native_walk.h"
-#include "pages.h"
-#include "procs.h"
-#include "read.h"
-#include "room.h"
-#include "rows.h"
-#include "scratch.h"
-#include "section.h"
-#include "share.h"
-#include "task.h"
-#include "tasks.h"
-#include "thread.h"
-#include "trail.h"
-#include "unwind.h"
-#include "unwind_find.h"
-#include "unwind_maps.h"
-#include "unwind_procs.h"
-#include "walk.h"
-#include "walker.h"
+#include "bpf/abi.h"
+#include "bpf/python/code_snapshot.h"
+#include "bpf/python/greenlets.h"
+#include "bpf/map/sampling.h"
+#include "bpf/native/walk_state.h"
+#include "bpf/native/pages.h"
+#include "bpf/map/procs.h"
+#include "bpf/read.h"
+#include "bpf/map/room.h"
+#include "bpf/native/rows.h"
+#include "bpf/map/scratch.h"
+#include "bpf/section.h"
+#include "bpf/share.h"
+#include "bpf/kernel_task.h"
+#include "bpf/python/asyncio_tasks.h"
+#include "bpf/python/thread.h"
+#include "bpf/native/trail.h"
+#include "bpf/native/unwind.h"
+#include "bpf/native/unwind_find.h"
+#include "bpf/map/unwind_maps.h"
+#include "bpf/map/unwind_procs.h"
+#include "bpf/python/walk.h"
+#include "bpf/python/walker.h"
 
 #define NATIVE_WORDS (sizeof(struct native_frame) / sizeof(__u64))
 
@@ -500,4 +500,4 @@ static __always_inline void walk_native_frames(struct loop_ctx *c, bool has_loop
 	}
 }
 
-#endif /* KRAIT_LOOPS_H */
+#endif /* KRAIT_BPF_LOOPS_H */

@@ -4,10 +4,10 @@
  *
  * Must hold: an absent offset is PYOFF_ABSENT and never 0, since 0 is a valid offset.
  */
-#ifndef KRAIT_OFFSETS_H
-#define KRAIT_OFFSETS_H
+#ifndef KRAIT_BPF_OFFSETS_H
+#define KRAIT_BPF_OFFSETS_H
 
-#include "types.h"
+#include "bpf/types.h"
 
 /*
  * Bytes that the kernel reads at once from the start of a PyThreadState, an interpreter frame and a
@@ -56,7 +56,7 @@ enum py_frame_kind {
  * Where things are in one interpreter build, in bytes from the start of the named C struct.
  * user/target fills it from _Py_DebugOffsets (3.13+), from verified tables or from DWARF (3.8 to
  * 3.12). It is grouped as CPython's own structs are. Members have their names from the newest
- * version; user/target/py_builtin_offsets.c has the older names.
+ * version; user/python/layout/py_builtin_offsets.c has the older names.
  */
 struct py_offsets {
 	__u32 version; /* PY_VERSION_HEX */
@@ -158,4 +158,4 @@ static inline int pyoff_has_key(const struct py_offsets *off)
 	       PYOFF_CODE_KEY_AT(off) + KRAIT_CODE_KEY <= (__u32)PYOFF_CODE_WINDOW(off);
 }
 
-#endif /* KRAIT_OFFSETS_H */
+#endif /* KRAIT_BPF_OFFSETS_H */

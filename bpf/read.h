@@ -6,16 +6,16 @@
  * not present is a fault. On the host, the caller that begins a walk says whose memory it reads: a
  * live process, a core file, or a test's image with faults.
  */
-#ifndef KRAIT_READ_H
-#define KRAIT_READ_H
+#ifndef KRAIT_BPF_READ_H
+#define KRAIT_BPF_READ_H
 
-#include "bounds.h"
-#include "offsets.h"
+#include "bpf/bounds.h"
+#include "bpf/offsets.h"
 
 #ifndef __bpf__
 #include <string.h>
 
-#include "util/memory.h"
+#include "base/data/memory.h"
 
 /* The memory to read from: set this before anything else. */
 #define READ_MEMBER const struct memory *memory;
@@ -90,4 +90,4 @@ DEFINE_WINDOW_GET(u64, __u64)
 DEFINE_WINDOW_GET(u32, __u32)
 DEFINE_WINDOW_GET(u8, __u8)
 
-#endif /* KRAIT_READ_H */
+#endif /* KRAIT_BPF_READ_H */

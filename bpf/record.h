@@ -6,15 +6,15 @@
  * followed by sections: arrays of one kind of element each, in the order of enum record_section.
  * record_sample.cnt has the number of elements of each. A new kind of content is a new section: a
  * number and a size here, one section_append() in BPF (section.h), one record__section() in user
- * space (sampler/record.h).
+ * space (kernel/sampler/record.h).
  *
  * Must hold: a reason keeps its number within a release, and its name for ever: outputs print the
  * name.
  */
-#ifndef KRAIT_RECORD_H
-#define KRAIT_RECORD_H
+#ifndef KRAIT_BPF_RECORD_H
+#define KRAIT_BPF_RECORD_H
 
-#include "types.h"
+#include "bpf/types.h"
 
 /*
  * Key of the maps binaries and plain: an executable in the state in which user space examined it.
@@ -64,7 +64,7 @@ enum reason {
 	REASON_EXECING, /* the process is in exec, between two images */
 	REASON_FINALIZING, /* the interpreter is finalizing, and runs no Python code right now */
 	REASON_GREENLET, /* a whole stack that C code started anew within its thread (3.15) */
-	REASON_SWITCHING, /* a whole stack, of a greenlet that is being switched from: exposed.h */
+	REASON_SWITCHING, /* a whole stack, of a greenlet that is being switched from: greenlet_switching.h */
 	REASON_COMPLETE_END,
 
 	/* Deeper than KRAIT_MAX_FRAMES. */
@@ -180,13 +180,13 @@ enum record_section {
 	SECTION_KERNEL, /* __u64: addresses, leaf first */
 	SECTION_WAIT, /* one struct wait_facts, for time off the CPU */
 	SECTION_INTERP, /* one struct interp_facts, if states are wanted */
-	SECTION_TASKS, /* struct frame: tasks and their suspended frames (tasks.h) */
+	SECTION_TASKS, /* struct frame: tasks and their suspended frames (asyncio_tasks.h) */
 	/* struct frame: parents of the thread's greenlet, and their frames (greenlets.h) */
 	SECTION_GREENLETS,
 	SECTION_CNT
 };
 
-/* What the first part of a task says about it (tasks.h). */
+/* What the first part of a task says about it (asyncio_tasks.h). */
 enum task_note {
 	TASK_LIVE = 1 << 0, /* its coroutine is running: its frames are the thread's own */
 	TASK_NO_COROUTINE =
@@ -363,7 +363,7 @@ enum sample_flag {
 	SAMPLE_GC = 1 << 6, /* and is collecting garbage */
 	SAMPLE_IN_FRAME =
 		1
-		<< 7, /* the registers hold the thread state and the leaf's frame: native_stack.h */
+		<< 7, /* the registers hold the thread state and the leaf's frame: native_section.h */
 };
 
 /*
@@ -489,4 +489,4 @@ struct record_clock {
 };
 _Static_assert(sizeof(struct record_clock) == 96, "struct record_clock is shared with BPF");
 
-#endif /* KRAIT_RECORD_H */
+#endif /* KRAIT_BPF_RECORD_H */

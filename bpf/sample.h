@@ -9,33 +9,33 @@
  * An entry point (sampler.bpf.c) looks up the tracked_process(), makes a struct trigger from its
  * own context and calls take_sample(). Nothing here knows what kind of program it runs in.
  */
-#ifndef KRAIT_SAMPLE_H
-#define KRAIT_SAMPLE_H
+#ifndef KRAIT_BPF_SAMPLE_H
+#define KRAIT_BPF_SAMPLE_H
 
-#include "abi.h"
-#include "activation.h"
-#include "anchor.h"
-#include "bounds.h"
-#include "exception.h"
-#include "gil.h"
-#include "greenlet_chain.h"
-#include "loops.h"
-#include "maps.h"
-#include "native_stack.h"
-#include "nogil.h"
-#include "pages.h"
-#include "procs.h"
-#include "python_stack.h"
-#include "room.h"
-#include "scratch.h"
-#include "section.h"
-#include "share.h"
-#include "task.h"
-#include "task_chain.h"
-#include "trigger.h"
-#include "unwind_maps.h"
-#include "wait.h"
-#include "walker.h"
+#include "bpf/abi.h"
+#include "bpf/python/activation.h"
+#include "bpf/python/anchor.h"
+#include "bpf/bounds.h"
+#include "bpf/python/exception.h"
+#include "bpf/python/gil.h"
+#include "bpf/python/greenlet_section.h"
+#include "bpf/loops.h"
+#include "bpf/map/sampling.h"
+#include "bpf/native/native_section.h"
+#include "bpf/python/nogil.h"
+#include "bpf/native/pages.h"
+#include "bpf/map/procs.h"
+#include "bpf/python/python_stack.h"
+#include "bpf/map/room.h"
+#include "bpf/map/scratch.h"
+#include "bpf/section.h"
+#include "bpf/share.h"
+#include "bpf/kernel_task.h"
+#include "bpf/python/asyncio_section.h"
+#include "bpf/trigger.h"
+#include "bpf/map/unwind_maps.h"
+#include "bpf/wait/wait.h"
+#include "bpf/python/walker.h"
 
 static __always_inline void begin_record(struct record_sample *record, const struct trigger *t,
 					 const struct proc_info *proc,
@@ -321,4 +321,4 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	scratch_give_back(s);
 }
 
-#endif /* KRAIT_SAMPLE_H */
+#endif /* KRAIT_BPF_SAMPLE_H */

@@ -6,10 +6,10 @@
  * few hundred instructions, the other a bounded for loop for older kernels. User space loads the
  * one that this kernel accepts.
  */
-#include "sample.h"
-#include "switch_cpu.h"
+#include "bpf/sample.h"
+#include "bpf/wait/switch_cpu.h"
 
-/* There is more than one perf event, and each carries its index (task.h). */
+/* There is more than one perf event, and each carries its index (kernel_task.h). */
 const volatile bool several_events = false;
 
 /* A bit for each perf event that is a clock, if every one of its ticks comes here. */

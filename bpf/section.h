@@ -8,12 +8,12 @@
  * Must hold: sections come in the order of enum record_section; nothing is written beyond the room
  * of struct scratch.
  */
-#ifndef KRAIT_SECTION_H
-#define KRAIT_SECTION_H
+#ifndef KRAIT_BPF_SECTION_H
+#define KRAIT_BPF_SECTION_H
 
-#include "abi.h"
-#include "bounds.h"
-#include "scratch.h"
+#include "bpf/abi.h"
+#include "bpf/bounds.h"
+#include "bpf/map/scratch.h"
 
 /* Room for sections, in words. */
 #define BODY_WORDS                                                                                 \
@@ -43,4 +43,4 @@ static __always_inline __u64 record_size(const struct record_sample *record)
 	return at_most(record->size, sizeof(*record) + BODY_WORDS * sizeof(__u64));
 }
 
-#endif /* KRAIT_SECTION_H */
+#endif /* KRAIT_BPF_SECTION_H */

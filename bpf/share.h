@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * share.h - how much of something scarce one owner may hold: the same rule in the kernel and in
- * user space (user/util/quota.h).
+ * user space (user/base/share/quota.h).
  *
  * An owner is a place for the processes of one host uid; number 0 is root's. Processes in user
- * namespaces belong to who made the outermost one (task_payer() in task.h), so whoever has many uids
+ * namespaces belong to who made the outermost one (task_payer() in kernel_task.h), so whoever has many uids
  * there is one owner all the same. Where the place of a uid may be, nobody can foresee, and it is
- * given back when the uid holds nothing any more (user/sampler/owner_books.h).
+ * given back when the uid holds nothing any more (user/kernel/maps/owner_books.h).
  *
  * Root may take whatever is free. All others together must leave a reserve for root. Each of them may
  * hold at most OWNER_WEIGHT times what is still free, so the owner that holds most is refused first,
@@ -15,11 +15,11 @@
  *
  * Must hold: nothing that others hold or take makes an owner lose what it holds.
  */
-#ifndef KRAIT_SHARE_H
-#define KRAIT_SHARE_H
+#ifndef KRAIT_BPF_SHARE_H
+#define KRAIT_BPF_SHARE_H
 
-#include "bounds.h"
-#include "types.h"
+#include "bpf/bounds.h"
+#include "bpf/types.h"
 
 #define OWNER_ROOT 0
 /* A power of two; owner_place() relies on this value. */
@@ -99,7 +99,7 @@ static inline __u32 owner_of(struct owner_table *t, __u32 uid)
 	return place;
 }
 
-/* What one owner uses on the kernel side (maps.h). All numbers only grow, except procs. */
+/* What one owner uses on the kernel side (sampling.h). All numbers only grow, except procs. */
 struct owner_use {
 	__u64 produced; /* bytes of the ring buffer that its records took; the kernel adds */
 	__u64 consumed; /* the part of produced that user space has read; user space adds */
@@ -176,4 +176,4 @@ static inline int share_allows(__u32 owner, __u64 held, __u64 n, __u64 total, __
 	return n + keep <= free && held + n <= OWNER_WEIGHT * (free - keep - n);
 }
 
-#endif /* KRAIT_SHARE_H */
+#endif /* KRAIT_BPF_SHARE_H */

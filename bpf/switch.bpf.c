@@ -19,9 +19,9 @@
  *
  * Loaded only if time off the CPU is wanted.
  */
-#include "sample.h"
-#include "switch_cpu.h"
-#include "thread_wait.h"
+#include "bpf/sample.h"
+#include "bpf/wait/switch_cpu.h"
+#include "bpf/wait/thread_wait.h"
 
 /* Index of the event that the stacks belong to. */
 const volatile __u32 switch_event = 0;

@@ -2,11 +2,11 @@
 /*
  * trigger.h - what an entry point knows about an interrupt. From here on nothing knows which kind of program it is.
  */
-#ifndef KRAIT_TRIGGER_H
-#define KRAIT_TRIGGER_H
+#ifndef KRAIT_BPF_TRIGGER_H
+#define KRAIT_BPF_TRIGGER_H
 
-#include "abi.h"
-#include "native_walk.h"
+#include "bpf/abi.h"
+#include "bpf/native/walk_state.h"
 
 struct wait_note;
 
@@ -35,4 +35,4 @@ struct trigger {
 	__u64 kernel_skip; /* kernel frames at the top that belong to the program itself */
 };
 
-#endif /* KRAIT_TRIGGER_H */
+#endif /* KRAIT_BPF_TRIGGER_H */

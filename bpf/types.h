@@ -3,8 +3,8 @@
  * types.h - integers, bool and what inlines, on either side: in the kernel everything that libbpf has, on the host what
  * headers of this folder need there, too.
  */
-#ifndef KRAIT_TYPES_H
-#define KRAIT_TYPES_H
+#ifndef KRAIT_BPF_TYPES_H
+#define KRAIT_BPF_TYPES_H
 
 #ifdef __bpf__
 #include "vmlinux.h"
@@ -22,4 +22,4 @@
 #define barrier() asm volatile("" ::: "memory")
 #endif
 
-#endif /* KRAIT_TYPES_H */
+#endif /* KRAIT_BPF_TYPES_H */

@@ -1,4 +1,4 @@
-# Completion of krait for bash: krait itself says what may come (user/cmd/complete.h).
+# Completion of krait for bash: krait itself says what may come (user/cmd/common/complete.h).
 # shellcheck shell=bash
 
 _krait() {

@@ -1,4 +1,4 @@
-# Completion of krait for fish: krait itself says what may come (user/cmd/complete.h).
+# Completion of krait for fish: krait itself says what may come (user/cmd/common/complete.h).
 
 function __krait_complete
     set -l words (commandline -opc)

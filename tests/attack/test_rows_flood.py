@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""B15: somebody works in more files than there is room for their rows (unwind/tables.c). Only his own stacks may
+"""B15: somebody works in more files than there is room for their rows (native/rows/tables.c). Only his own stacks may
 end early for that."""
 import glob
 

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "unwind/elf_rows.h"
+#include "native/rows/elf_rows.h"
 
 #define TIMES 5
 

@@ -4,7 +4,7 @@
  * runs with interrupts enabled, and a clock's. A PMU's NMI interrupts a program with interrupts
  * disabled in the same way.
  */
-#include "sample.h"
+#include "bpf/sample.h"
 #include "nested.h"
 
 volatile __u32 traced_pid = 0, traced_syscall = 0, trace_context = 0, lock = 0;

@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "abi.h"
+#include "bpf/abi.h"
 #include "support_fake_interpreter.h"
 
 static inline __u64 own_thread_pointer(void)

@@ -14,8 +14,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "sampler/record.h"
-#include "sampler/sampler.h"
+#include "kernel/sampler/record.h"
+#include "kernel/sampler/sampler.h"
 #include "support_walker.h"
 #include "twin.h"
 #include "twin.skel.h"
@@ -49,7 +49,7 @@ static void twin_bad_record(void *ctx)
 	((struct twin_test *)ctx)->bad_records++;
 }
 
-/* Receives snapshots of the fake's code objects; symbol/ has tests of their content. */
+/* Receives snapshots of the fake's code objects; native/names/ has tests of their content. */
 static void twin_code(void *ctx, const struct record_code *record)
 {
 	((struct twin_test *)ctx)->codes++;

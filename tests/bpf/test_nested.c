@@ -15,9 +15,9 @@
 
 #include "nested.h"
 #include "nested.skel.h"
-#include "sampler/record.h"
-#include "sampler/sampler.h"
-#include "stack/stacks.h"
+#include "kernel/sampler/record.h"
+#include "kernel/sampler/sampler.h"
+#include "record/stack/stacks.h"
 
 #define VERSION 2 /* 3.15, which has anchors */
 #define FRAMES 1500

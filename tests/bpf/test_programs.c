@@ -19,11 +19,11 @@
 #include <cmocka.h>
 
 #include "krait.skel.h"
-#include "sampler/programs.h"
-#include "sampler/sampler.h"
-#include "util/cleanup.h"
-#include "util/error.h"
-#include "util/event.h"
+#include "kernel/sampler/programs.h"
+#include "kernel/sampler/sampler.h"
+#include "base/data/cleanup.h"
+#include "base/system/error.h"
+#include "base/system/event.h"
 #include "support_own.h"
 
 /* Timeout for waiting for the other thread's verifier, which normally takes far less. */

@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 #include "krait.skel.h"
-#include "sampler/kernel_btf.h"
-#include "util/cleanup.h"
+#include "kernel/sampler/kernel_btf.h"
+#include "base/data/cleanup.h"
 
 static int silent(enum libbpf_print_level level, const char *fmt, va_list ap)
 {

@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-#include "share.h"
+#include "bpf/share.h"
 
 /* This thread owns the only state of the only interpreter. */
 static void begin_with_thread(struct twin_test *t, int version)

@@ -5,7 +5,7 @@
  * The kernel has no test run for perf event programs. These are additional entry points of sample.h
  * as syscall programs, so everything behind them is the same.
  */
-#include "sample.h"
+#include "bpf/sample.h"
 #include "twin.h"
 
 static __always_inline int on_twin(struct twin_args *args, bool has_loop)

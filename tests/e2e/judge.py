@@ -8,7 +8,7 @@ COMPLETE, TRUNCATED, LOST = "complete.", "truncated.", "lost."
 
 
 def printable(text):
-    """Like user/util/printable.c; shows a lone surrogate as the replacement character."""
+    """Like user/base/text/printable.c; shows a lone surrogate as the replacement character."""
     def piece(c):
         o = ord(c)
         if c in "\n\t\r":
@@ -24,7 +24,7 @@ def printable(text):
 
 
 def short_path(path):
-    """Like user/util/short_path.c."""
+    """Like user/base/text/short_path.c."""
     if not path.startswith("/"):
         return path
     match = re.match(r".*/(?:site|dist)-packages/(.*)", path, re.S) or \
@@ -149,7 +149,7 @@ class Oracle:
 
 def complete_part(python):
     """If C calls Python all the time, 3.11 and 3.12 have a moment in which the stack is unreadable
-    (bpf/walk.h)."""
+    (bpf/python/walk.h)."""
     return 0.97 if python.minor in ("3.11", "3.12") else 0.99
 
 

@@ -72,7 +72,7 @@ class Agent:
 def check_bodies(tap, bodies, raw):
     protoc = shutil.which("protoc")
     if protoc:
-        proto = os.path.join(h.ROOT, "user", "emit")
+        proto = os.path.join(h.ROOT, "user", "output", "otlp")
         bad = [subprocess.run([protoc, "--proto_path=" + proto, "--decode=krait.otlp.ExportProfilesServiceRequest", "otlp.proto"],
                               input=body, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False).stderr for body in raw]
         tap.ok(not any(bad), "protoc decodes every body", bad[:3])

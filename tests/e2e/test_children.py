@@ -80,7 +80,7 @@ def check_end_during_recording(tap, python):
         h.folders.append(folder)
         path = os.path.join(folder, "x.folded")
         with subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--stats", "--lines", "-q", "-o", path,
-                               # Only 3.12 loses about 1 % if C calls Python all the time (bpf/walk.h).
+                               # Only 3.12 loses about 1 % if C calls Python all the time (bpf/python/walk.h).
                                "--max-loss", "5", "-p", str(target.pid)],
                               stderr=subprocess.PIPE, encoding="utf-8") as krait:
             h.wait_until(lambda: h.is_sampling(krait), krait)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """An interrupt where a word of the interpreter's is in a register only: in the first instructions of its loop, when CPython 3.11
-and 3.12 have published an activation but not yet filled it, and where 3.12 enters or leaves a generator (bpf/activation.h).
+and 3.12 have published an activation but not yet filled it, and where 3.12 enters or leaves a generator (bpf/python/activation.h).
 The stack is complete and is one that the target can have."""
 import collections
 import re

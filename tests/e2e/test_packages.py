@@ -13,8 +13,8 @@ import types
 import harness as h
 
 DEPLOY = os.path.join(h.ROOT, "deploy", "python")
-# Sources that look at KRAIT_STATIC; user/top/terminal.c also needs descriptions of terminals.
-STATIC = ["util/library", "worker/curl_library", "serve/httpd_library", "symbol/demangle", "cmd/version", "top/terminal"]
+# Sources that look at KRAIT_STATIC; user/cmd/top/terminal.c also needs descriptions of terminals.
+STATIC = ["base/system/library", "base/worker/curl_library", "agent/serve/httpd_library", "native/names/demangle", "cmd/version", "cmd/top/terminal"]
 # Stands for IPython: what the magic uses of it.
 STUB = '''
 import os, sys, types

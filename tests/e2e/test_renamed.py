@@ -10,7 +10,7 @@ from test_dump_greenlets import with_greenlet
 RATE = 4999
 # A sample's time is that of the interrupt, which may be this far from what the target read from its clock.
 SLACK_NS = 50000
-# Before 3.12 the contents of a caller are read again after this time (bpf/codedef.h); until then it may be another's.
+# Before 3.12 the contents of a caller are read again after this time (bpf/python/code_object.h); until then it may be another's.
 AGAIN_NS = 70e6
 COUNT, MILLISECONDS = 12, 10
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/answer.h"
-#include "export/secrets.h"
+#include "agent/export/answer.h"
+#include "agent/export/secrets.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "target/cgroup.h"
-#include "target/claims.h"
+#include "process/proc/cgroup.h"
+#include "process/proc/claims.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "perfdata/compressed.h"
+#include "capture/perfdata/compressed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

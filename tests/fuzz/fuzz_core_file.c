@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/core_python.h"
+#include "look/core/core_python.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dso/kernel_names.h"
-#include "perfdata/read_features.h"
-#include "perfdata/format.h"
-#include "util/printable.h"
+#include "capture/dso/kernel_names.h"
+#include "capture/perfdata/read_features.h"
+#include "capture/perfdata/format.h"
+#include "base/text/printable.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

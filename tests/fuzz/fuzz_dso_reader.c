@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "dso/dso.h"
-#include "dso/dso_reader.h"
+#include "capture/dso/dso.h"
+#include "capture/dso/dso_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

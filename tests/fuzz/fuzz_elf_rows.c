@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "unwind/elf_rows.h"
-#include "util/cleanup.h"
+#include "native/rows/elf_rows.h"
+#include "base/data/cleanup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

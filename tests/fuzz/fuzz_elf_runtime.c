@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "target/elf_runtime.h"
-#include "target/elf_table.h"
+#include "process/elf/elf_runtime.h"
+#include "process/elf/elf_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbol/elf_symbols.h"
+#include "native/names/elf_symbols.h"
 
 #define STEPS 64U
 

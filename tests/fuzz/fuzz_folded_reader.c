@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cmd/formats.h"
-#include "import/folded_reader.h"
-#include "emit/call_tree.h"
-#include "emit/summary.h"
+#include "cmd/common/formats.h"
+#include "capture/import/folded_reader.h"
+#include "output/text/call_tree.h"
+#include "output/text/summary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

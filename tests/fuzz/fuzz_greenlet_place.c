@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "target/greenlet_place.h"
+#include "process/identify/greenlet_place.h"
 
 /* The word is an offset in the image instead of a number. */
 #define IS_ADDRESS (1 << 15)

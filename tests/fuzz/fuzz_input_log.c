@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/input_log.h"
+#include "record/replay/input_log.h"
 
 /* More than a log's header. */
 #define HEADER_MAX 256

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/linetable.h"
+#include "python/code/linetable.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "unwind/made_rows.h"
-#include "util/cleanup.h"
+#include "native/rows/made_rows.h"
+#include "base/data/cleanup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "target/maps.h"
+#include "process/proc/maps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "keep/merge_notes.h"
+#include "agent/keep/merge_notes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "object/frame_locals.h"
+#include "python/values/frame_locals.h"
 
 static const uint8_t *bytes;
 static size_t byte_cnt;

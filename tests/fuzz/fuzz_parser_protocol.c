@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/parser_jobs.h"
-#include "target/parser_protocol.h"
+#include "native/names/parser_jobs.h"
+#include "process/parser/parser_protocol.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/perf_import.h"
-#include "emit/summary.h"
+#include "capture/import/perf_import.h"
+#include "output/text/summary.h"
 #include "support_roles.h"
-#include "util/error.h"
+#include "base/system/error.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

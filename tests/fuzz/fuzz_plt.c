@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/plt.h"
+#include "native/names/plt.h"
 
 #define STEPS 256U
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/printable.h"
+#include "base/text/printable.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "target/probe_maps.h"
+#include "process/probe/probe_maps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "target/py_offsets.h"
+#include "python/layout/py_offsets.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "object/py_string.h"
+#include "python/values/py_string.h"
 
 #define ADDR 0x10000
 

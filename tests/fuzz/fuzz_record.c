@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/record.h"
-#include "sampler/sampler.h"
+#include "kernel/sampler/record.h"
+#include "kernel/sampler/sampler.h"
 
 static volatile uint64_t sum;
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/report.h"
+#include "look/exec/report.h"
 
 static void on_text(void *ctx, bool is_stderr, const char *text, size_t len)
 {

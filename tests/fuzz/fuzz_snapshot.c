@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/record.h"
-#include "sampler/sampler.h"
-#include "symbol/symbolizer.h"
-#include "target/py_builtin_offsets.h"
+#include "kernel/sampler/record.h"
+#include "kernel/sampler/sampler.h"
+#include "python/code/symbolizer.h"
+#include "python/layout/py_builtin_offsets.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "export/spool.h"
+#include "agent/export/spool.h"
 
 #define KEY 5U
 

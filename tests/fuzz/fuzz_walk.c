@@ -8,11 +8,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "abi.h"
-#include "fingerprint.h"
-#include "read.h"
-#include "thread.h"
-#include "walk.h"
+#include "bpf/abi.h"
+#include "bpf/python/fingerprint.h"
+#include "bpf/read.h"
+#include "bpf/python/thread.h"
+#include "bpf/python/walk.h"
 
 /* Free-threaded, so that a thread's own bytecode is covered, too. */
 static const struct py_offsets off = {

@@ -27,8 +27,8 @@
 
 #include "folders.h"
 #include "outputs.h"
-#include "util/cleanup.h"
-#include "util/clock.h"
+#include "base/data/cleanup.h"
+#include "base/system/clock.h"
 
 #define MAX_LEFT 256
 /* A process that survives SIGKILL for this long hangs in the kernel; we leave it to init. */

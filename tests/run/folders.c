@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "util/cleanup.h"
+#include "base/data/cleanup.h"
 
 /* A folder's name is this and its owner's process ID. */
 #define PREFIX "krait-contain-"

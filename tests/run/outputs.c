@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "util/cleanup.h"
-#include "util/clock.h"
+#include "base/data/cleanup.h"
+#include "base/system/clock.h"
 
 static void write_all(int fd, const char *data, size_t size)
 {

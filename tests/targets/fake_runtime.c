@@ -29,7 +29,7 @@
 #define PATCH [110] = 512
 #endif
 
-/* Positions in the table of 3.15, see user/target/py_debug_offsets.c. */
+/* Positions in the table of 3.15, see user/python/layout/py_debug_offsets.c. */
 #define AT(pos) [(pos) / 8]
 
 #define HEAD 936

@@ -22,7 +22,7 @@ a normal distribution:
 A run makes at most COMPARISONS of these, each at FALSE_ALARM / COMPARISONS (Bonferroni: they need
 not be independent). So a run in which nothing is wrong fails with less than FALSE_ALARM.
 
-krait's clock has several timers on each CPU (user/util/grids.h), each with the same number of times the
+krait's clock has several timers on each CPU (user/base/system/grids.h), each with the same number of times the
 period. Their counts are independent, so the 1/4 becomes timers() / 4. Their rates wander, by WANDER
 (one standard deviation) for KEPT_SECS; then what a timer has ticked too often or too rarely is made up
 for, so a long visit adds no more than one such time. A sampler with a single timer is within these
@@ -44,7 +44,7 @@ def bound(variance):
 
 
 def timers(period):
-    """Of a CPU for a clock with that period in seconds: cnt_of() in user/util/grids.c."""
+    """Of a CPU for a clock with that period in seconds: cnt_of() in user/base/system/grids.c."""
     return 1 if period < 50e-6 else 4
 
 

@@ -19,7 +19,7 @@ from test_waits import chance, losses, stands_for_others, waits
 
 SECONDS = 4 if t.LONG else 1.5
 # The error allowed for a thread's samples: so many periods of the clock, plus one part in so many of its time.
-# tick_chance() of bpf/tick.h leaves that much to chance; anything beyond goes to a mark.
+# tick_chance() of bpf/wait/tick.h leaves that much to chance; anything beyond goes to a mark.
 CHANCE, CHANCE_SHARE = 16, 256
 TRIES = 3
 # Relative to the elapsed time; values read one after another may be some switches apart.

@@ -89,7 +89,7 @@ def coarsest(found):
 
 def chance(found, tid):
     """Returns the allowed difference from the kernel's account of that thread's short waits (ready to run). Their
-    total is right to within a period, but each CPU has its own period (bpf/switch.h), and the split of a wait into
+    total is right to within a period, but each CPU has its own period (bpf/wait/switch.h), and the split of a wait into
     kinds is right only on average."""
     mine, least = [ns for who, ns in shared(found) if who == tid], 2 * coarsest(found)
     longest = max(mine, default=0)

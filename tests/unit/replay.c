@@ -8,24 +8,24 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "follow/processes.h"
-#include "follow/targets.h"
-#include "proc/modules.h"
+#include "record/follow/processes.h"
+#include "record/follow/targets.h"
+#include "process/space/modules.h"
 #include "profile/losses.h"
 #include "replay.h"
 #include "replay_anchors.h"
 #include "replay_outside.h"
-#include "sampler/record.h"
-#include "session/collector.h"
-#include "session/open_waits.h"
-#include "session/parts.h"
-#include "session/unwinding.h"
+#include "kernel/sampler/record.h"
+#include "record/samples/collector.h"
+#include "record/run/open_waits.h"
+#include "record/run/parts.h"
+#include "record/unwinding/unwinding.h"
 #include "support_profile.h"
-#include "switch.h"
-#include "symbol/kernel_symbols.h"
-#include "symbol/native_files.h"
-#include "target/prober.h"
-#include "util/clock.h"
+#include "bpf/wait/switch.h"
+#include "native/names/kernel_symbols.h"
+#include "native/names/native_files.h"
+#include "process/probe/prober.h"
+#include "base/system/clock.h"
 
 struct replay {
 	struct replay_log log;
@@ -74,7 +74,7 @@ static void configure(struct replay *r, bool all)
 	};
 }
 
-/* Like build() of session/assembly.c, without rights, threads and a command. */
+/* Like build() of record/run/assembly.c, without rights, threads and a command. */
 static void build(struct replay *r)
 {
 	struct session *s = &r->session;

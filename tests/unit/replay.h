@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * replay.h - a session without a kernel: the log of inputs (replay/input_log.h) replaces the ring
+ * replay.h - a session without a kernel: the log of inputs (record/replay/input_log.h) replaces the ring
  * buffer, the probers, the parsers, /proc, files, the kernel's symbols and the clock. It opens
  * nothing else and waits for nothing.
  *
  * Following, merging, joining, naming and the placing of anchors are krait's own code, assembled by
- * session/assembly.c. replay_sampler.c, replay_prober.c, replay_parser.c and replay_anchors.c are
- * linked in place of sampler/sampler.c, target/prober.c, target/parser.c and
- * session/anchor_thread.c; replay_outside.h has the rest.
+ * record/run/assembly.c. replay_sampler.c, replay_prober.c, replay_parser.c and replay_anchors.c are
+ * linked in place of kernel/sampler/sampler.c, process/probe/prober.c, process/parser/parser.c and
+ * record/anchors/anchor_thread.c; replay_outside.h has the rest.
  *
  * An answer comes at its logged time or when it is requested, whichever is later (replay_log.h). So
  * tests can shift records and answers against each other.

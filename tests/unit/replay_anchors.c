@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * replay_anchors.c - places anchors without a thread of its own (replay.h): takes each record after
- * the main loop has, and gets answers from the log. Replaces session/anchor_thread.c, so it has
+ * the main loop has, and gets answers from the log. Replaces record/anchors/anchor_thread.c, so it has
  * every function of anchor_thread.h.
  */
 #include <stdlib.h>
 
 #include "replay_anchors.h"
-#include "sampler/record.h"
-#include "sampler/sampler.h"
-#include "session/anchor_link.h"
-#include "target/prober.h"
+#include "kernel/sampler/record.h"
+#include "kernel/sampler/sampler.h"
+#include "record/anchors/anchor_link.h"
+#include "process/probe/prober.h"
 
 struct anchor_thread {
 	struct anchor_link link;

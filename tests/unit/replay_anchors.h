@@ -5,7 +5,7 @@
 #ifndef KRAIT_TESTS_REPLAY_ANCHORS_H
 #define KRAIT_TESTS_REPLAY_ANCHORS_H
 
-#include "session/anchor_thread.h"
+#include "record/anchors/anchor_thread.h"
 
 void replay_anchors_record(struct anchor_thread *t, const void *data, size_t size);
 /* Sends the decided requests and takes arrived answers. Returns when the next answer arrives, or 0. */

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "replay_log.h"
-#include "session/anchoring.h"
-#include "util/vec.h"
+#include "record/anchors/anchoring.h"
+#include "base/data/vec.h"
 
 static void add_answer(struct replay_log *l, const struct input_entry *e, size_t *cap)
 {

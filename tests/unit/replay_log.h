@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "replay/input_log.h"
-#include "target/probe.h"
+#include "record/replay/input_log.h"
+#include "process/probe/probe.h"
 
 struct replay_answer {
 	const struct probe_request *request;

@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "abi.h"
-#include "session/whose.h"
-#include "symbol/kernel_symbols.h"
-#include "target/proc.h"
+#include "bpf/abi.h"
+#include "record/samples/whose.h"
+#include "native/names/kernel_symbols.h"
+#include "process/proc/proc.h"
 
 #define NS_PER_S 1000000000ULL
 #define FDS_MAX 4096

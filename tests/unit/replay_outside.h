@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "replay_log.h"
-#include "target/file_id.h"
+#include "process/proc/file_id.h"
 
 /* Takes effect at once; NULL: the real ones. */
 void replay_outside_is(struct replay_log *l);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * replay_parser.c - parsers whose answers are in the log (replay.h). Replaces target/parser.c, so
+ * replay_parser.c - parsers whose answers are in the log (replay.h). Replaces process/parser/parser.c, so
  * it has every function of parser.h.
  */
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "replay_outside.h"
-#include "target/parser.h"
+#include "process/parser/parser.h"
 
 struct parsers {
 	unsigned alive;

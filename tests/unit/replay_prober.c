@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * replay_prober.c - probers whose answers are in the log (replay.h). Replaces target/prober.c, so
+ * replay_prober.c - probers whose answers are in the log (replay.h). Replaces process/probe/prober.c, so
  * it has every function of prober.h.
  */
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include <errno.h>
 
 #include "replay_outside.h"
-#include "target/prober.h"
-#include "util/clock.h"
+#include "process/probe/prober.h"
+#include "base/system/clock.h"
 
 struct call {
 	struct call *next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * replay_sampler.c - a kernel side that accepts everything and replays the log (replay.h). Replaces
- * sampler/sampler.c, so it has every function of sampler.h.
+ * kernel/sampler/sampler.c, so it has every function of sampler.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,13 +9,13 @@
 
 #include "replay.h"
 #include "replay_outside.h"
-#include "sampler/anchors.h"
-#include "sampler/known_files.h"
-#include "sampler/layouts.h"
-#include "sampler/plain_files.h"
-#include "sampler/sampler.h"
-#include "share.h"
-#include "unwind/tables.h"
+#include "kernel/maps/anchors.h"
+#include "kernel/maps/known_files.h"
+#include "kernel/maps/layouts.h"
+#include "kernel/maps/plain_files.h"
+#include "kernel/sampler/sampler.h"
+#include "bpf/share.h"
+#include "native/rows/tables.h"
 
 #define TRACKED_MAX 1024
 

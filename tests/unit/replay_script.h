@@ -11,12 +11,12 @@
 #include <linux/types.h>
 #include <stdio.h>
 
-#include "abi.h"
+#include "bpf/abi.h"
 #include "replay.h"
-#include "replay/input_log.h"
+#include "record/replay/input_log.h"
 #include "support_image.h"
-#include "target/probe.h"
-#include "target/probe_maps.h"
+#include "process/probe/probe.h"
+#include "process/probe/probe_maps.h"
 
 #define SCRIPT_CODES 26
 

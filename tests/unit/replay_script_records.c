@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "replay_script.h"
-#include "sampler/known_files.h"
-#include "share.h"
+#include "kernel/maps/known_files.h"
+#include "bpf/share.h"
 
 #define PERIOD_NS 1000000
 

@@ -14,7 +14,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#include "abi.h"
+#include "bpf/abi.h"
 
 #define MODEL_ADDR 0x7f3300000000ULL
 #define MODEL_THREADS 2

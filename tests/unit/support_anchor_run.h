@@ -61,11 +61,11 @@ static bool is_away(enum mutant check)
 #define WALK_CHECK(name, condition) CHECK(name, condition)
 #define STACKS_CHECK(name, condition) CHECK(name, condition)
 
-#include "fingerprint.h"
-#include "read.h"
-#include "walk.h"
-#include "anchor.h"
-#include "../../user/stack/stacks.c"
+#include "bpf/python/fingerprint.h"
+#include "bpf/read.h"
+#include "bpf/python/walk.h"
+#include "bpf/python/anchor.h"
+#include "../../user/record/stack/stacks.c"
 
 struct record {
 	struct record_sample sample;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_anchor_writer.h - the writes of user/sampler/anchors.c, one store at a time and
+ * support_anchor_writer.h - the writes of user/kernel/maps/anchors.c, one store at a time and
  * arbitrarily late, into a model of the interpreter.
  *
  * Excludes one case that user space cannot rule out: the thread state is freed in the few

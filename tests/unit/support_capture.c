@@ -8,9 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cmd/formats.h"
+#include "cmd/common/formats.h"
 #include "support_folder.h"
-#include "util/error.h"
+#include "base/system/error.h"
 
 const struct emit_options capture_options = {
 	.recording.command_line = "krait record -o x.data",

@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-#include "emit/emitter.h"
-#include "import/perf_import.h"
+#include "output/emitter.h"
+#include "capture/import/perf_import.h"
 #include "profile/profile.h"
 
 /* The description of the recording that capture_write() stores. */

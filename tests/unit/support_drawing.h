@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "stack/join.h"
+#include "record/stack/join.h"
 
 #define DRAWN_MAX 64
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "util/cleanup.h"
+#include "base/data/cleanup.h"
 
 /*
  * Both string tables have the names at the same offsets; the runtime's name is also the tail of

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "fingerprint.h"
-#include "read.h"
+#include "bpf/python/fingerprint.h"
+#include "bpf/read.h"
 
 enum {
 	RUNTIME_SIZE = 1024,

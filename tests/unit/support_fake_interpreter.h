@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
-#include "util/memory.h"
+#include "bpf/abi.h"
+#include "base/data/memory.h"
 
 struct fake_version {
 	const char *name;

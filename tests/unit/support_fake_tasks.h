@@ -7,9 +7,9 @@
 #define KRAIT_TESTS_SUPPORT_FAKE_TASKS_H
 
 #include "support_fake_interpreter.h"
-#include "target/published.h"
-#include "target/task_layout.h"
-#include "walk/task_walk.h"
+#include "python/layout/published.h"
+#include "python/layout/task_layout.h"
+#include "python/walk/task_walk.h"
 
 #define IFRAME 72
 #define STATE 67

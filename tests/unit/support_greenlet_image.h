@@ -19,8 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "abi.h"
-#include "util/memory.h"
+#include "bpf/abi.h"
+#include "base/data/memory.h"
 
 #define GI_ADDR 0x7f0000000000ULL
 #define GI_MODULE_SIZE 4096 /* what is mapped of its file */

@@ -8,7 +8,7 @@
 #define KRAIT_TESTS_SUPPORT_GREENLETS_H
 
 #include "support_fake_interpreter.h"
-#include "target/probe_greenlets.h"
+#include "process/probe/probe_greenlets.h"
 
 #define GREENLETS_ADDR 0x7f0000000000ULL
 #define GREENLETS_SIZE (512 << 10)

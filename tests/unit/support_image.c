@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fingerprint.h"
+#include "bpf/python/fingerprint.h"
 
 enum { GENERATION = 24, CODE_SIZE = 256, CO_VERSION = 92 };
 

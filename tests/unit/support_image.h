@@ -11,8 +11,8 @@
 #include <linux/types.h>
 #include <stddef.h>
 
-#include "abi.h"
-#include "util/memory.h"
+#include "bpf/abi.h"
+#include "base/data/memory.h"
 
 #define IMAGE_ADDR 0x7f0000000000ULL
 #define IMAGE_SIZE (1u << 20)

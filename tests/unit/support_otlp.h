@@ -8,8 +8,8 @@
 #include <linux/types.h>
 #include <stddef.h>
 
-#include "emit/otlp.h"
-#include "emit/otlp.pb-c.h"
+#include "output/otlp/otlp.h"
+#include "output/otlp/otlp.pb-c.h"
 #include "profile/profile.h"
 #include "profile/states.h"
 #include "profile/window.h"

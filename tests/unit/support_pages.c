@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cmd/formats.h"
-#include "emit/diff.h"
+#include "cmd/common/formats.h"
+#include "output/text/diff.h"
 #include "profile/states.h"
 #include "support_profile.h"
 #include "support_timed.h"

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "emit/emitter.h"
+#include "output/emitter.h"
 #include "profile/profile.h"
 
 #define PAGES_MS 1000000ULL

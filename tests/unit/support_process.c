@@ -17,8 +17,8 @@
 #include <cmocka.h>
 
 #include "support_process.h"
-#include "target/probed.h"
-#include "target/py_offsets.h"
+#include "process/probe/probed.h"
+#include "python/layout/py_offsets.h"
 
 int process_setup(void **state)
 {

@@ -7,8 +7,8 @@
 #define KRAIT_TESTS_SUPPORT_PROCESS_H
 
 #include "support_pythons.h"
-#include "target/elf_cache.h"
-#include "target/process.h"
+#include "process/identify/elf_cache.h"
+#include "process/identify/py_process.h"
 
 #define PYTHON_MAX 32
 #define NOBODY 65534

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cmd/formats.h"
+#include "cmd/common/formats.h"
 #include "support_profile.h"
 
 #define APP "/home/ada/shop"

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "emit/emitter.h"
+#include "output/emitter.h"
 #include "profile/profile.h"
 
 /* Makes a frame of each kind; line 0: unknown. */

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "util/cleanup.h"
+#include "base/data/cleanup.h"
 
 static bool is_runnable(const struct python *p)
 {

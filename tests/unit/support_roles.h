@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/roles.h"
-#include "worker/role.h"
+#include "base/worker/role.h"
 
 /* Call first in main(). Does not return in a worker. */
 static inline void become_worker(char **argv)

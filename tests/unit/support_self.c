@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "target/maps.h"
+#include "process/proc/maps.h"
 
 __u64 self_offset_of(const void *code)
 {

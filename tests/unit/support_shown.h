@@ -7,7 +7,7 @@
 #define KRAIT_TESTS_SUPPORT_SHOWN_H
 
 #include "support_top.h"
-#include "top/draw.h"
+#include "cmd/top/draw.h"
 
 struct shown {
 	struct fed fed;

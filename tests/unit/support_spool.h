@@ -5,7 +5,7 @@
 #ifndef KRAIT_TESTS_SUPPORT_SPOOL_H
 #define KRAIT_TESTS_SUPPORT_SPOOL_H
 
-#include "export/spool.h"
+#include "agent/export/spool.h"
 
 /* Destinations. */
 #define SPOOL_TEST_KEY 77U

@@ -24,11 +24,11 @@
 #include <cmocka.h>
 #include <linux/types.h>
 
-#include "share.h"
+#include "bpf/share.h"
 #include "support_unwind_memory.h"
-#include "target/maps.h"
-#include "unwind/elf_rows.h"
-#include "util/cleanup.h"
+#include "process/proc/maps.h"
+#include "native/rows/elf_rows.h"
+#include "base/data/cleanup.h"
 
 /* Has the previous walk's trail. */
 static struct native_walk last_walk;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_stepper.h - runs the unwinder of bpf/unwind.h over a process while single-stepping it: at
+ * support_stepper.h - runs the unwinder of bpf/native/unwind.h over a process while single-stepping it: at
  * every instruction the chain must be complete and equal a shadow stack, which is maintained from
  * the observed calls and returns.
  */
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "abi.h"
+#include "bpf/abi.h"
 
 struct unwind_tables;
 

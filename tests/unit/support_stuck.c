@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "util/cleanup.h"
+#include "base/data/cleanup.h"
 
 #define FILE_NODE 2
 

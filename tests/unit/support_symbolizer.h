@@ -8,7 +8,7 @@
 #define KRAIT_TESTS_SUPPORT_SYMBOLIZER_H
 
 #include "support_image.h"
-#include "symbol/symbolizer.h"
+#include "python/code/symbolizer.h"
 
 struct fixture {
 	struct image *image;

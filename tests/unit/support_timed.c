@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "cmd/formats.h"
+#include "cmd/common/formats.h"
 #include "support_profile.h"
 
 #define PERIOD_NS 1003009

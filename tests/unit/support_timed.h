@@ -5,7 +5,7 @@
 #ifndef KRAIT_TESTS_SUPPORT_TIMED_H
 #define KRAIT_TESTS_SUPPORT_TIMED_H
 
-#include "emit/emitter.h"
+#include "output/emitter.h"
 #include "profile/profile.h"
 
 /*

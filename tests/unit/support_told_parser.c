@@ -19,10 +19,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "symbol/parser_jobs.h"
-#include "target/parser_starter.h"
-#include "util/clock.h"
-#include "worker/channel.h"
+#include "native/names/parser_jobs.h"
+#include "process/parser/parser_starter.h"
+#include "base/system/clock.h"
+#include "base/worker/channel.h"
 
 /* Tries forbidden actions, all of which must fail. */
 static unsigned try_everything(void)

@@ -7,7 +7,7 @@
 #ifndef KRAIT_TESTS_SUPPORT_TOLD_PARSER_H
 #define KRAIT_TESTS_SUPPORT_TOLD_PARSER_H
 
-#include "target/parser.h"
+#include "process/parser/parser.h"
 
 /* A parser's report on itself, in place of the reason why there is no debug information. */
 struct self {

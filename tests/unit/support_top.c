@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "support_profile.h"
-#include "top/text.h"
+#include "cmd/top/text.h"
 
 static bool is_alive(void *ctx, int pid, int tid)
 {

@@ -5,7 +5,7 @@
 #ifndef KRAIT_TESTS_SUPPORT_TOP_H
 #define KRAIT_TESTS_SUPPORT_TOP_H
 
-#include "top/model.h"
+#include "cmd/top/model.h"
 
 #define SECOND 1000000000ULL
 #define TICK 10000000ULL /* a sample at 100 Hz */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_unwind_memory.h - the tables of rows.h in plain memory, with bpf/unwind.h over them: the
- * counterpart of bpf/unwind_maps.h in the kernel. Include it in one source file of a test.
+ * support_unwind_memory.h - the tables of rows.h in plain memory, with bpf/native/unwind.h over them: the
+ * counterpart of bpf/map/unwind_maps.h in the kernel. Include it in one source file of a test.
  */
 #ifndef KRAIT_TESTS_SUPPORT_UNWIND_MEMORY_H
 #define KRAIT_TESTS_SUPPORT_UNWIND_MEMORY_H
@@ -10,12 +10,12 @@
 
 #include <linux/types.h>
 
-#include "abi.h"
-#include "read.h"
-#include "rows.h"
-#include "unwind/tables.h"
+#include "bpf/abi.h"
+#include "bpf/read.h"
+#include "bpf/native/rows.h"
+#include "native/rows/tables.h"
 
-#include "native_walk.h"
+#include "bpf/native/walk_state.h"
 
 static struct unwind_slab *slabs[UNWIND_SLABS_MAX];
 static struct unwind_file files[UNWIND_FILES_MAX];
@@ -44,7 +44,7 @@ static struct unwind_cached *unwind_cached_at(const struct native_walk *w, __u32
 	return &cache[number];
 }
 
-#include "unwind.h"
+#include "bpf/native/unwind.h"
 
 static struct unwind_slab *unwind_new_slab(void *ctx, __u32 number)
 {

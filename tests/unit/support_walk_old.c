@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "target/py_builtin_offsets.h"
+#include "python/layout/py_builtin_offsets.h"
 
 /* The offset of _PyCFrame within PyThreadState: in 3.11; in 3.12 it is slightly lower. */
 #define ROOT_CFRAME 336

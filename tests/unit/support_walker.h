@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_walker.h - the walker (user/walk/) over a fake interpreter.
+ * support_walker.h - the walker (user/python/walk/) over a fake interpreter.
  */
 #ifndef KRAIT_TESTS_SUPPORT_WALKER_H
 #define KRAIT_TESTS_SUPPORT_WALKER_H
@@ -8,7 +8,7 @@
 #include <linux/types.h>
 
 #include "support_fake_interpreter.h"
-#include "walk/stack_walk.h"
+#include "python/walk/stack_walk.h"
 
 /* Like stack_walk_*() on that image; aborts if anything after the result was overwritten. */
 void host_walk(struct fake *f, __u64 tstate_addr, bool fingerprints, struct stack_walk_result *ret);

@@ -15,10 +15,10 @@
 /* Implicit padding is a compile-time error here. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wpadded"
-#include "abi.h"
+#include "bpf/abi.h"
 #pragma GCC diagnostic pop
 
-#include "read.h"
+#include "bpf/read.h"
 
 static bool power_of_two(__u64 n)
 {

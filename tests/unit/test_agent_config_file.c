@@ -15,9 +15,9 @@
 #include <linux/types.h>
 #include <cmocka.h>
 
-#include "cmd/agent_config_file.h"
-#include "cmd/agent_options.h"
-#include "util/error.h"
+#include "cmd/agent/agent_config_file.h"
+#include "cmd/agent/agent_options.h"
+#include "base/system/error.h"
 
 static char path[] = "/tmp/krait-test-config-XXXXXX";
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_anchor.c - the anchor protocol (bpf/anchor.h, bpf/walk.h, user/stack/stacks.c) on a model of
+ * test_anchor.c - the anchor protocol (bpf/python/anchor.h, bpf/python/walk.h, user/record/stack/stacks.c) on a model of
  * the interpreter: every resulting stack is the true one, whatever happens between two stores:
  * delayed writes of our own writer, lost records and threads, faults, another profiler. With any
  * one of its checks removed, wrong stacks appear or deltas get lost.

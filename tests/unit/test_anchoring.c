@@ -17,10 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sampler/anchors.h"
-#include "sampler/record.h"
-#include "session/anchoring.h"
-#include "util/clock.h"
+#include "kernel/maps/anchors.h"
+#include "kernel/sampler/record.h"
+#include "record/anchors/anchoring.h"
+#include "base/system/clock.h"
 
 #define PROCESS_CNT 100
 #define DEPTH 300

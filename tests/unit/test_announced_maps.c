@@ -7,9 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "perfdata/announced_maps.h"
-#include "proc/modules.h"
-#include "proc/space.h"
+#include "capture/perfdata/announced_maps.h"
+#include "process/space/modules.h"
+#include "process/space/space.h"
 
 struct fixture {
 	struct modules *modules;

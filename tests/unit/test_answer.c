@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/answer.h"
-#include "export/backoff.h"
-#include "export/secrets.h"
+#include "agent/export/answer.h"
+#include "agent/export/backoff.h"
+#include "agent/export/secrets.h"
 
 static struct answer http(long status, __s64 after, const char *body, size_t len)
 {

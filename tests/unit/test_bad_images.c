@@ -15,12 +15,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "object/object_text.h"
+#include "python/values/object_text.h"
 #include "support_sanitized.h"
 #include "support_process.h"
 #include "support_roles.h"
-#include "target/remote.h"
-#include "target/thread_stacks.h"
+#include "process/memory/remote.h"
+#include "process/probe/thread_stacks.h"
 
 #define IMAGES 1000
 #define PAGE 4096

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "agent/budget.h"
-#include "util/clock.h"
+#include "base/system/clock.h"
 
 #define WINDOW_NS (10 * NS_PER_SEC)
 

@@ -12,11 +12,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "cmd/formats.h"
-#include "import/perf_import.h"
+#include "cmd/common/formats.h"
+#include "capture/import/perf_import.h"
 #include "support_capture.h"
 #include "support_profile.h"
-#include "util/error.h"
+#include "base/system/error.h"
 
 static void a_pipe_gives_what_a_file_gives(void **state)
 {

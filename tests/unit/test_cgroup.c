@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 #include "support_folder.h"
-#include "target/cgroup.h"
-#include "target/context.h"
+#include "process/proc/cgroup.h"
+#include "process/proc/context.h"
 
 #define HEX "0123456789abcdef"
 #define ID HEX HEX HEX HEX
@@ -278,5 +278,5 @@ int main(void)
 		cmocka_unit_test(arguments_tell_the_script_or_the_module),
 	};
 
-	return cmocka_run_group_tests_name("target/cgroup", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("process/proc/cgroup", tests, NULL, NULL);
 }

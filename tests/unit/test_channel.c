@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "worker/channel.h"
+#include "base/worker/channel.h"
 
 struct pair {
 	int ours, theirs;

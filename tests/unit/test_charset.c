@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "util/charset.h"
+#include "base/text/charset.h"
 
 static void set(const char *all, const char *ctype, const char *lang)
 {

@@ -16,8 +16,8 @@
 #include <linux/types.h>
 #include <cmocka.h>
 
-#include "target/claims.h"
-#include "target/proc.h"
+#include "process/proc/claims.h"
+#include "process/proc/proc.h"
 
 #define ENVIRON(text) text, sizeof(text) - 1
 

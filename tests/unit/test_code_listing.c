@@ -13,10 +13,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "dso/dso.h"
-#include "dso/dso_nop.h"
-#include "dso/dso_reader.h"
-#include "import/code_listing.h"
+#include "capture/dso/dso.h"
+#include "capture/dso/dso_nop.h"
+#include "capture/dso/dso_reader.h"
+#include "capture/import/code_listing.h"
 #include "profile/opcodes.h"
 #include "profile/profile.h"
 

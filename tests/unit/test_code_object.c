@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "support_image.h"
-#include "symbol/code_object.h"
+#include "python/code/code_object.h"
 
 static const __u8 lines[] = { 0x80 | 13 << 3 | 7, 4, 0x80 | 13 << 3, 2 };
 

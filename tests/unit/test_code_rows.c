@@ -16,10 +16,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "target/maps.h"
-#include "unwind/code_rows.h"
-#include "unwind/elf_rows.h"
-#include "unwind/row_table.h"
+#include "process/proc/maps.h"
+#include "native/rows/code_rows.h"
+#include "native/rows/elf_rows.h"
+#include "native/rows/row_table.h"
 
 #ifdef __x86_64__
 

@@ -15,12 +15,12 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "perfdata/compressed.h"
-#include "perfdata/perf_reader.h"
-#include "perfdata/perf_writer.h"
-#include "util/bytes.h"
-#include "util/cleanup.h"
-#include "util/error.h"
+#include "capture/perfdata/compressed.h"
+#include "capture/perfdata/perf_reader.h"
+#include "capture/perfdata/perf_writer.h"
+#include "base/data/bytes.h"
+#include "base/data/cleanup.h"
+#include "base/system/error.h"
 
 #define BASE 0x100000000000ULL
 #define DEPTH 400

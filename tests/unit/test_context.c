@@ -12,9 +12,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "target/context.h"
-#include "target/proc.h"
-#include "util/cleanup.h"
+#include "process/proc/context.h"
+#include "process/proc/proc.h"
+#include "base/data/cleanup.h"
 
 #define ARGS(text) text, sizeof(text) - 1
 
@@ -177,5 +177,5 @@ int main(void)
 		cmocka_unit_test(a_process_is_read_while_it_lives),
 	};
 
-	return cmocka_run_group_tests_name("user/target/context.c", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("user/process/proc/context.c", tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "core/core_file.h"
+#include "look/core/core_file.h"
 
 #define BASE 0x400000ULL
 #define HEAP 0x900000ULL

@@ -13,17 +13,17 @@
 #include <linux/types.h>
 #include <cmocka.h>
 
-#include "abi.h"
-#include "follow/processes.h"
-#include "follow/threads.h"
+#include "bpf/abi.h"
+#include "record/follow/processes.h"
+#include "record/follow/threads.h"
 #include "profile/frames.h"
 #include "profile/marks.h"
 #include "profile/profile.h"
 #include "profile/states.h"
-#include "session/collector.h"
-#include "session/counting.h"
-#include "session/own.h"
-#include "util/event.h"
+#include "record/samples/collector.h"
+#include "record/samples/counting.h"
+#include "record/samples/own.h"
+#include "base/system/event.h"
 
 #define MS 1000000ULL
 #define CLOCK 0
@@ -215,5 +215,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(waits_of_a_thread_do_not_overlap, setup, teardown),
 	};
 
-	return cmocka_run_group_tests_name("session/counting", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("record/samples/counting", tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 
 #include "profile/identities.h"
 #include "support_profile.h"
-#include "util/quota.h"
+#include "base/share/quota.h"
 
 static const struct event_spec faults = { .name = "faults", .type = 1, .config = 2 };
 static const struct event_spec switches = { .name = "cs", .type = 1, .config = 3 };

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "sampler/cpus.h"
+#include "kernel/sampler/cpus.h"
 
 #define MAX 16
 

@@ -16,8 +16,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "target/debug_file.h"
-#include "util/cleanup.h"
+#include "process/elf/debug_file.h"
+#include "base/data/cleanup.h"
 
 #define SOME_UID 4242
 
@@ -173,5 +173,5 @@ int main(void)
 		TEST(a_link_does_not_lead_out_of_the_root),
 	};
 
-	return cmocka_run_group_tests_name("user/target/debug_file.c", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("user/process/elf/debug_file.c", tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@
 
 #include "py_debug_tables.h"
 
-#include "inject/debugger_support.h"
+#include "look/exec/debugger_support.h"
 
 static char why[256];
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "symbol/demangle.h"
-#include "util/cleanup.h"
+#include "native/names/demangle.h"
+#include "base/data/cleanup.h"
 
 static void expect(const char *name, const char *want)
 {
@@ -255,5 +255,5 @@ int main(void)
 		cmocka_unit_test(endless_names_are_not_tried),
 	};
 
-	return cmocka_run_group_tests_name("user/symbol/demangle.c", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("user/native/names/demangle.c", tests, NULL, NULL);
 }

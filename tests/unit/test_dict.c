@@ -13,7 +13,7 @@
 #include "profile/frames.h"
 #include "profile/strtab.h"
 #include "support_profile.h"
-#include "util/quota.h"
+#include "base/share/quota.h"
 
 static void equal_strings_have_one_id_and_keep_their_address(void **state)
 {

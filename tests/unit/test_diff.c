@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "emit/diff.h"
-#include "emit/escape.h"
+#include "output/text/diff.h"
+#include "output/escape.h"
 #include "support_profile.h"
 
 #define MS 1000000ULL

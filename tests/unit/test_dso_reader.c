@@ -17,8 +17,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "dso/dso.h"
-#include "dso/dso_reader.h"
+#include "capture/dso/dso.h"
+#include "capture/dso/dso_reader.h"
 #include "support_profile.h"
 
 static char path[64];

@@ -18,13 +18,13 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "symbol/parser_jobs.h"
-#include "target/dwarf_jobs.h"
-#include "target/parser.h"
-#include "target/parser_starter.h"
-#include "worker/channel.h"
-#include "worker/role.h"
-#include "worker/worker.h"
+#include "native/names/parser_jobs.h"
+#include "process/identify/dwarf_jobs.h"
+#include "process/parser/parser.h"
+#include "process/parser/parser_starter.h"
+#include "base/worker/channel.h"
+#include "base/worker/role.h"
+#include "base/worker/worker.h"
 
 #define BUILDS 40
 
@@ -294,5 +294,5 @@ int main(int argc, char **argv)
 
 	if (role_find(&parser, 1, argv[0]))
 		return role_main(&parser);
-	return cmocka_run_group_tests_name("user/target/dwarf_jobs.c", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("user/process/identify/dwarf_jobs.c", tests, NULL, NULL);
 }

@@ -20,8 +20,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "target/dwarf_offsets.h"
-#include "util/cleanup.h"
+#include "process/identify/dwarf_offsets.h"
+#include "base/data/cleanup.h"
 
 #define VERSION(minor) (0x030000f0U | (__u32)(minor) << 16)
 
@@ -296,5 +296,6 @@ int main(void)
 	};
 
 	memset(&all, 0, sizeof(all));
-	return cmocka_run_group_tests_name("user/target/dwarf_struct.c", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("user/process/identify/dwarf_struct.c", tests, NULL,
+					   NULL);
 }

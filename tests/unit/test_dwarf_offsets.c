@@ -22,13 +22,13 @@
 
 #include "support_pythons.h"
 #include "support_roles.h"
-#include "target/dwarf_jobs.h"
-#include "target/parser.h"
-#include "target/dwarf_offsets.h"
-#include "target/elf_file.h"
-#include "target/elf_runtime.h"
-#include "target/py_builtin_offsets.h"
-#include "util/cleanup.h"
+#include "process/identify/dwarf_jobs.h"
+#include "process/parser/parser.h"
+#include "process/identify/dwarf_offsets.h"
+#include "process/elf/elf_file.h"
+#include "process/elf/elf_runtime.h"
+#include "python/layout/py_builtin_offsets.h"
+#include "base/data/cleanup.h"
 
 #define PYTHONS_MAX 32
 
@@ -258,5 +258,6 @@ int main(int argc, char **argv)
 	};
 
 	become_worker(argv);
-	return cmocka_run_group_tests_name("user/target/dwarf_offsets.c", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("user/process/identify/dwarf_offsets.c", tests, NULL,
+					   NULL);
 }

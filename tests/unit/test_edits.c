@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_edits.c - a sample's list, edited (stack/edits.h) and compared with the thread's last one
- * (stack/items.h): on letters, without a process.
+ * test_edits.c - a sample's list, edited (record/stack/edits.h) and compared with the thread's last one
+ * (record/stack/items.h): on letters, without a process.
  *
  * A small letter is a Python frame, "L" one of asyncio's event loop, "A" another one of asyncio,
  * "-" an entry frame, "1" to "9" native code. A mark is drawn as "[GC]", a task's name as "<Task-1>".
@@ -17,8 +17,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "stack/edits.h"
-#include "symbol/symbolizer.h"
+#include "record/stack/edits.h"
+#include "python/code/symbolizer.h"
 
 #define LEN_MAX 512
 
@@ -495,5 +495,5 @@ int main(void)
 		T(what_names_depend_on_is_compared_first),
 	};
 
-	return cmocka_run_group_tests_name("stack/edits", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("record/stack/edits", tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@
 #include "support_elf.h"
 #include "support_folder.h"
 #include "support_roles.h"
-#include "target/elf_cache.h"
+#include "process/identify/elf_cache.h"
 
 struct fixture {
 	struct elf_cache *cache;

@@ -20,9 +20,9 @@
 #include <cmocka.h>
 
 #include "support_folder.h"
-#include "unwind/cfi.h"
-#include "unwind/elf_rows.h"
-#include "util/cleanup.h"
+#include "native/rows/cfi.h"
+#include "native/rows/elf_rows.h"
+#include "base/data/cleanup.h"
 
 /* ---- the oracle ------------------------------------------------------------------------------- */
 

@@ -18,10 +18,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "unwind/cfi.h"
+#include "native/rows/cfi.h"
 #include "support_sanitized.h"
-#include "unwind/elf_rows.h"
-#include "util/cleanup.h"
+#include "native/rows/elf_rows.h"
+#include "base/data/cleanup.h"
 
 #define TEXT_SIZE (1U << 20)
 /* Each run reads all code that has no entry, so there is little of it. */

@@ -13,7 +13,7 @@
 
 #include "py_debug_tables.h"
 #include "support_elf.h"
-#include "target/elf_runtime.h"
+#include "process/elf/elf_runtime.h"
 
 #define RUNTIME_VADDR (ELF_OFF_TABLE + ELF_DATA_SHIFT)
 

@@ -19,8 +19,8 @@
 #include <cmocka.h>
 
 #include "support_elf.h"
-#include "symbol/elf_symbols.h"
-#include "util/cleanup.h"
+#include "native/names/elf_symbols.h"
+#include "base/data/cleanup.h"
 
 #define SELF "/proc/self/exe"
 #define SPOILED_RUNS 300
@@ -309,5 +309,5 @@ int main(void)
 		cmocka_unit_test(a_file_cut_anywhere_does_no_harm),
 	};
 
-	return cmocka_run_group_tests_name("user/symbol/elf_symbols.c", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("user/native/names/elf_symbols.c", tests, NULL, NULL);
 }

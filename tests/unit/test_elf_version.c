@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_elf_version.c - user/target/elf_version.c: version strings, and files that contain several.
+ * test_elf_version.c - user/process/elf/elf_version.c: version strings, and files that contain several.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,9 +13,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "target/elf_file.h"
-#include "target/elf_version.h"
-#include "util/cleanup.h"
+#include "process/elf/elf_file.h"
+#include "process/elf/elf_version.h"
+#include "base/data/cleanup.h"
 
 #define HEADERS (sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr))
 #define MICRO_UNKNOWN(minor) (0x0300fff0U | (minor) << 16)
@@ -125,5 +125,5 @@ int main(void)
 		cmocka_unit_test(strings_across_a_read_are_seen),
 	};
 
-	return cmocka_run_group_tests_name("user/target/elf_version.c", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("user/process/elf/elf_version.c", tests, NULL, NULL);
 }

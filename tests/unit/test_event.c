@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "util/event.h"
+#include "base/system/event.h"
 
 static struct event_spec good(const char *name)
 {
@@ -150,5 +150,5 @@ int main(void)
 		cmocka_unit_test(time_is_on_a_cpu_off_it_or_both),
 	};
 
-	return cmocka_run_group_tests_name("util/event", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("base/system/event", tests, NULL, NULL);
 }

@@ -20,11 +20,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "export/exporter.h"
+#include "agent/export/exporter.h"
 #include "support_http_server.h"
 #include "support_roles.h"
-#include "util/clock.h"
-#include "util/error.h"
+#include "base/system/clock.h"
+#include "base/system/error.h"
 
 #define PATIENCE_NS (60 * NS_PER_SEC)
 

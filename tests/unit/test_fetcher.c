@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "support_roles.h"
-#include "target/fetcher.h"
-#include "util/clock.h"
+#include "process/parser/fetcher.h"
+#include "base/system/clock.h"
 
 #define ID_HEX "00112233445566778899aabbccddeeff00112233"
 #define CONTENT "what a linker wrote"

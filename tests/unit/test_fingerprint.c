@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "support_fake_interpreter.h"
-#include "fingerprint.h"
-#include "target/py_builtin_offsets.h"
+#include "bpf/python/fingerprint.h"
+#include "python/layout/py_builtin_offsets.h"
 
 enum { FIRST_MINOR = 8, LAST_MINOR = 15, TEXT_MAX = 20000 };
 
@@ -301,5 +301,5 @@ int main(void)
 		cmocka_unit_test(fingerprints_of_neighbours_differ),
 	};
 
-	return cmocka_run_group_tests_name("bpf/fingerprint.h", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("bpf/python/fingerprint.h", tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cmd/formats.h"
+#include "cmd/common/formats.h"
 #include "profile/states.h"
 #include "support_profile.h"
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cmd/formats.h"
-#include "import/folded_reader.h"
+#include "cmd/common/formats.h"
+#include "capture/import/folded_reader.h"
 #include "profile/frames.h"
 #include "support_profile.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "import/folded_reader.h"
+#include "capture/import/folded_reader.h"
 #include "support_profile.h"
 
 static struct profile *read_bytes(const char *text, size_t len, struct folded_stats *stats)

@@ -11,8 +11,8 @@
 #include <zlib.h>
 #include <cmocka.h>
 
-#include "cmd/formats.h"
-#include "emit/pprof.pb-c.h"
+#include "cmd/common/formats.h"
+#include "output/formats/pprof.pb-c.h"
 #include "profile/frames.h"
 #include "profile/states.h"
 #include "support_profile.h"

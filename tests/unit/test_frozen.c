@@ -21,8 +21,8 @@
 
 #include <cmocka.h>
 
-#include "target/frozen.h"
-#include "target/proc.h"
+#include "process/memory/frozen.h"
+#include "process/proc/proc.h"
 
 #define THREADS 20
 

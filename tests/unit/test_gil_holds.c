@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "emit/gil_holds.h"
+#include "output/gil_holds.h"
 #include "profile/states.h"
 
 #define REACH 1000
@@ -169,5 +169,5 @@ int main(void)
 		cmocka_unit_test(contradictions_add_up_to_the_wait),
 	};
 
-	return cmocka_run_group_tests_name("emit/gil_holds", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("output/gil_holds", tests, NULL, NULL);
 }

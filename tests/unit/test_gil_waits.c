@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "emit/gil_waits.h"
+#include "output/gil_waits.h"
 #include "profile/states.h"
 #include "support_profile.h"
 
@@ -254,5 +254,5 @@ int main(void)
 		cmocka_unit_test(nothing_is_nothing),
 	};
 
-	return cmocka_run_group_tests_name("emit/gil_waits", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("output/gil_waits", tests, NULL, NULL);
 }

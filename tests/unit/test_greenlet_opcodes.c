@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_greenlet_opcodes.c - bpf/greenlets.h: opcodes of a suspended greenlet's frames on 3.11 and
+ * test_greenlet_opcodes.c - bpf/python/greenlets.h: opcodes of a suspended greenlet's frames on 3.11 and
  * 3.12, where prev_instr is at an instruction that called C, and past one that entered a frame.
  */
 #include <stdarg.h>
@@ -11,13 +11,13 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "abi.h"
-#include "fingerprint.h"
-#include "read.h"
-#include "thread.h"
-#include "walk.h"
-#include "tasks.h"
-#include "greenlets.h"
+#include "bpf/abi.h"
+#include "bpf/python/fingerprint.h"
+#include "bpf/read.h"
+#include "bpf/python/thread.h"
+#include "bpf/python/walk.h"
+#include "bpf/python/asyncio_tasks.h"
+#include "bpf/python/greenlets.h"
 #include "support_bytes.h"
 
 enum {

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "support_fake_random.h"
-#include "target/greenlet_place.h"
+#include "process/identify/greenlet_place.h"
 
 #define MODULE "/x/_greenlet.cpython-313-x86_64-linux-gnu.so"
 
@@ -296,7 +296,7 @@ int main(void)
 	};
 
 #if !defined(__x86_64__)
-	printf("1..0 # SKIP greenlet's variable is found on x86-64 only (target/greenlet_place.h)\n");
+	printf("1..0 # SKIP greenlet's variable is found on x86-64 only (process/identify/greenlet_place.h)\n");
 	return 0;
 #endif
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

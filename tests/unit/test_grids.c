@@ -13,12 +13,12 @@
 #include <linux/types.h>
 #include <cmocka.h>
 
-#include "abi.h"
-#include "read.h"
-#include "tick.h"
-#include "util/clock.h"
-#include "util/event.h"
-#include "util/grids.h"
+#include "bpf/abi.h"
+#include "bpf/read.h"
+#include "bpf/wait/tick.h"
+#include "base/system/clock.h"
+#include "base/system/event.h"
+#include "base/system/grids.h"
 
 /* The kernel may end a sleep that much later, with another timer's interrupt (timer slack). */
 #define SLACK_NS 50000
@@ -277,5 +277,5 @@ int main(void)
 		cmocka_unit_test(a_thread_gets_on_however_long_samples_take),
 	};
 
-	return cmocka_run_group_tests_name("util/grids", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("base/system/grids", tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cmd/formats.h"
+#include "cmd/common/formats.h"
 #include "profile/states.h"
 #include "profile/view.h"
 #include "support_pages.h"

@@ -11,9 +11,9 @@
 #include <zlib.h>
 #include <cmocka.h>
 
-#include "cmd/formats.h"
-#include "emit/html_strip.h"
-#include "emit/timeline.h"
+#include "cmd/common/formats.h"
+#include "output/page/html_strip.h"
+#include "output/timeline.h"
 #include "support_profile.h"
 #include "support_sanitized.h"
 #include "support_timed.h"

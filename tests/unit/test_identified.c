@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_identified.c - user/target/identified.c: a prober that works is waited for, one that sleeps
+ * test_identified.c - user/process/probe/identified.c: a prober that works is waited for, one that sleeps
  * not for long, and only what hangs is called so. The prober is ours, and so is the clock.
  */
 #include <stdarg.h>
@@ -12,9 +12,9 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "target/identified.h"
-#include "target/prober.h"
-#include "util/clock.h"
+#include "process/probe/identified.h"
+#include "process/probe/prober.h"
+#include "base/system/clock.h"
 
 static __u64 clock_ns;
 
@@ -140,5 +140,5 @@ int main(void)
 		cmocka_unit_test(what_hangs_is_said_to_hang),
 	};
 
-	return cmocka_run_group_tests_name("user/target/identified.c", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("user/process/probe/identified.c", tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "session/interpreters.h"
+#include "record/samples/interpreters.h"
 #include "support_fake_interpreter.h"
 
 #define SELF 0x7f0000001000ULL

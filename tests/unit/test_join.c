@@ -439,5 +439,5 @@ int main(void)
 		cmocka_unit_test(nothing_is_lost_or_doubled),
 	};
 
-	return cmocka_run_group_tests_name("stack/join", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("record/stack/join", tests, NULL, NULL);
 }

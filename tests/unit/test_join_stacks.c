@@ -233,5 +233,5 @@ int main(void)
 		cmocka_unit_test(jit_code),
 	};
 
-	return cmocka_run_group_tests_name("stack/join", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("record/stack/join", tests, NULL, NULL);
 }

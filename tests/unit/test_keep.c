@@ -15,16 +15,16 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "import/perf_import.h"
-#include "keep/keep.h"
-#include "keep/line_rows.h"
-#include "keep/merge.h"
-#include "keep/slices.h"
+#include "capture/import/perf_import.h"
+#include "agent/keep/keep.h"
+#include "agent/keep/line_rows.h"
+#include "agent/keep/merge.h"
+#include "agent/keep/slices.h"
 #include "profile/window.h"
 #include "support_folder.h"
 #include "support_profile.h"
-#include "util/clock.h"
-#include "util/error.h"
+#include "base/system/clock.h"
+#include "base/system/error.h"
 
 #define PERIOD 1000000ULL
 

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "keep/line_rows.h"
-#include "keep/merge_notes.h"
-#include "keep/slices.h"
-#include "symbol/linetable.h"
+#include "agent/keep/line_rows.h"
+#include "agent/keep/merge_notes.h"
+#include "agent/keep/slices.h"
+#include "python/code/linetable.h"
 
 /* ---- names ------------------------------------------------------------------------------------ */
 

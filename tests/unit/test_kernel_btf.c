@@ -16,9 +16,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "sampler/kernel_btf.h"
-#include "util/bytes.h"
-#include "util/cleanup.h"
+#include "kernel/sampler/kernel_btf.h"
+#include "base/data/bytes.h"
+#include "base/data/cleanup.h"
 
 /*
  * struct inner { int a; }; struct far { long b; }; enum colour { RED = 1, BLUE = 7 }; struct outer

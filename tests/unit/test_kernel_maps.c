@@ -13,11 +13,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "perfdata/kernel_maps.h"
-#include "proc/mapping.h"
-#include "perfdata/perf_reader.h"
-#include "perfdata/perf_writer.h"
-#include "util/error.h"
+#include "capture/perfdata/kernel_maps.h"
+#include "process/space/mapping.h"
+#include "capture/perfdata/perf_reader.h"
+#include "capture/perfdata/perf_writer.h"
+#include "base/system/error.h"
 
 static const char text[] = "virtio_net 98304 0 - Live 0xffffffffc0b00000\n"
 			   "net_failover 24576 1 virtio_net, Live 0xffffffffc0a80000 (E)\n"
@@ -120,5 +120,5 @@ int main(void)
 		cmocka_unit_test(a_capture_has_them_as_mappings_of_the_kernel),
 	};
 
-	return cmocka_run_group_tests_name("perfdata/kernel_maps", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("capture/perfdata/kernel_maps", tests, NULL, NULL);
 }

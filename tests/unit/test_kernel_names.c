@@ -14,15 +14,15 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "cmd/formats.h"
-#include "dso/kernel_names.h"
-#include "import/perf_import.h"
-#include "import/running_kernel.h"
+#include "cmd/common/formats.h"
+#include "capture/dso/kernel_names.h"
+#include "capture/import/perf_import.h"
+#include "capture/import/running_kernel.h"
 #include "profile/frames.h"
 #include "support_folder.h"
 #include "support_profile.h"
-#include "util/clock.h"
-#include "util/error.h"
+#include "base/system/clock.h"
+#include "base/system/error.h"
 
 #define LEAF 0xffffffff81000010ULL
 #define CALLER 0xffffffff82000020ULL

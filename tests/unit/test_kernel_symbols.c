@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "symbol/kernel_symbols.h"
+#include "native/names/kernel_symbols.h"
 
 static const char text[] = "0000000000000000 D per_cpu_start\n"
 			   "ffffffff81000000 T _text\n"

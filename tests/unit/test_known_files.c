@@ -10,11 +10,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "abi.h"
-#include "sampler/known_files.h"
-#include "sampler/layouts.h"
+#include "bpf/abi.h"
+#include "kernel/maps/known_files.h"
+#include "kernel/maps/layouts.h"
 #include "support_folder.h"
-#include "util/quota.h"
+#include "base/share/quota.h"
 
 #define GREEDY 7
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "session/label.h"
-#include "target/context.h"
+#include "record/samples/label.h"
+#include "process/proc/context.h"
 
 static void assert_label(unsigned parts, const char *comm, const char *script, const char *want)
 {

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "top/lasting.h"
+#include "cmd/top/lasting.h"
 
 static __u64 counted(struct lasting *l, __u32 thread, __u64 from_ns, __u64 to_ns)
 {

@@ -11,13 +11,13 @@
 
 #include "support_roles.h"
 #include "support_self.h"
-#include "proc/modules.h"
-#include "proc/space.h"
+#include "process/space/modules.h"
+#include "process/space/space.h"
 #include "profile/frames.h"
 #include "profile/profile.h"
-#include "session/late_names.h"
-#include "symbol/native.h"
-#include "symbol/native_files.h"
+#include "record/samples/late_names.h"
+#include "native/names/native.h"
+#include "native/names/native_files.h"
 
 #define FOR_EVER ~0ULL
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "sampler/layouts.h"
-#include "util/quota.h"
+#include "kernel/maps/layouts.h"
+#include "base/share/quota.h"
 
 #define ROOT 0
 #define GREEDY 7

@@ -17,9 +17,9 @@
 
 #include "support_pythons.h"
 #include "support_sanitized.h"
-#include "symbol/linetable.h"
-#include "symbol/linetable_old.h"
-#include "util/cleanup.h"
+#include "python/code/linetable.h"
+#include "python/code/linetable_old.h"
+#include "base/data/cleanup.h"
 
 #define HEAD(form, units) (0x80 | (form) << 3 | ((units)-1))
 #define PYTHONS_MAX 16

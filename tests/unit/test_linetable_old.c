@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_linetable_old.c - user/symbol/linetable_old.c: the line tables of 3.8 to 3.10.
+ * test_linetable_old.c - user/python/code/linetable_old.c: the line tables of 3.8 to 3.10.
  * test_linetable.c compares them with the interpreters' own statements.
  */
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "symbol/linetable.h"
-#include "symbol/linetable_old.h"
+#include "python/code/linetable.h"
+#include "python/code/linetable_old.h"
 
 enum { FIRST = 100 };
 
@@ -170,5 +170,5 @@ int main(void)
 		cmocka_unit_test(a_huge_table_ends_somewhere),
 	};
 
-	return cmocka_run_group_tests_name("user/symbol/linetable_old.c", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("user/python/code/linetable_old.c", tests, NULL, NULL);
 }

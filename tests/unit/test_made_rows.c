@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "unwind/made_rows.h"
+#include "native/rows/made_rows.h"
 
 #define CODE 0x7f0000010000ULL
 #define DATA (CODE + 0x1000)

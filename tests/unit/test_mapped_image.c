@@ -16,12 +16,12 @@
 
 #include <cmocka.h>
 
-#include "target/elf_file.h"
-#include "target/elf_symbol.h"
-#include "target/mapped_image.h"
-#include "target/proc.h"
-#include "target/remote.h"
-#include "util/cleanup.h"
+#include "process/elf/elf_file.h"
+#include "process/elf/elf_symbol.h"
+#include "process/memory/mapped_image.h"
+#include "process/proc/proc.h"
+#include "process/memory/remote.h"
+#include "base/data/cleanup.h"
 
 static int image_of(const void *at, __u64 *budget)
 {
@@ -107,5 +107,5 @@ int main(void)
 		cmocka_unit_test(a_file_that_is_no_program_is_copied_as_it_is),
 	};
 
-	return cmocka_run_group_tests_name("user/target/mapped_image.c", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("user/process/memory/mapped_image.c", tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "import/mappings.h"
+#include "capture/import/mappings.h"
 
 #define SPACE 4096 /* pages of the model */
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "target/maps.h"
+#include "process/proc/maps.h"
 
 static int parse(const char *text, struct maps_line *ret, char *line, size_t size)
 {

@@ -16,8 +16,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "sampler/cpus.h"
-#include "sampler/mmap_events.h"
+#include "kernel/sampler/cpus.h"
+#include "kernel/sampler/mmap_events.h"
 
 /* What the kernel says to events of that CPU; 0: what it likes. */
 static int refused_cpu, refusal;
@@ -228,5 +228,5 @@ int main(void)
 		cmocka_unit_test(a_cpu_that_cannot_have_its_event_yet_gets_it_later),
 	};
 
-	return cmocka_run_group_tests_name("sampler/mmap_events", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("kernel/sampler/mmap_events", tests, NULL, NULL);
 }

@@ -12,15 +12,15 @@
 
 #include "support_roles.h"
 #include "support_self.h"
-#include "proc/modules.h"
+#include "process/space/modules.h"
 #include "profile/frames.h"
 #include "profile/parts.h"
 #include "profile/profile.h"
-#include "session/native_places.h"
-#include "symbol/fetched_symbols.h"
-#include "symbol/native_files.h"
-#include "symbol/source_lines.h"
-#include "util/cleanup.h"
+#include "record/samples/native_places.h"
+#include "native/names/fetched_symbols.h"
+#include "native/names/native_files.h"
+#include "native/names/source_lines.h"
+#include "base/data/cleanup.h"
 
 #define SELF "/proc/self/exe"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "dso/native_names.h"
+#include "capture/dso/native_names.h"
 #include "profile/frames.h"
 #include "profile/parts.h"
 #include "profile/profile.h"

@@ -22,13 +22,13 @@
 
 #include "support_folder.h"
 #include "support_roles.h"
-#include "proc/modules.h"
-#include "proc/space.h"
-#include "symbol/native.h"
-#include "target/elf_file.h"
-#include "target/elf_symbol.h"
-#include "util/cleanup.h"
-#include "util/vdso.h"
+#include "process/space/modules.h"
+#include "process/space/space.h"
+#include "native/names/native.h"
+#include "process/elf/elf_file.h"
+#include "process/elf/elf_symbol.h"
+#include "base/data/cleanup.h"
+#include "base/system/vdso.h"
 
 #define NS 1000000000ULL
 /* A library that this program does not use; it is small and comes with every C library. */
@@ -564,5 +564,5 @@ int main(int argc, char **argv)
 	};
 
 	become_worker(argv);
-	return cmocka_run_group_tests_name("user/symbol/native.c", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("user/native/names/native.c", tests, NULL, NULL);
 }

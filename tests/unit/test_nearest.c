@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "util/nearest.h"
+#include "base/text/nearest.h"
 
 static const char *const commands[] = { "record", "report", "script",	"convert", "list",
 					"dump",	  "doctor", "annotate", "diff" };

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "object/frame_locals.h"
+#include "python/values/frame_locals.h"
 
 #define IMAGES 10000
 #define BASE 0x10000000ULL

@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #include <cmocka.h>
 
-#include "export/deflate.h"
+#include "agent/export/deflate.h"
 #include "support_otlp.h"
 
 /* Returns the gzip'ed size, as sent, for so many processes with a sample each. */

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "support_folder.h"
-#include "util/output_file.h"
-#include "util/sudo_user.h"
+#include "base/files/output_file.h"
+#include "base/files/sudo_user.h"
 
 struct folder {
 	char path[64], file[96], other[96];

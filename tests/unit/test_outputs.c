@@ -16,9 +16,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "cmd/outputs.h"
+#include "cmd/common/outputs.h"
 #include "support_profile.h"
-#include "util/error.h"
+#include "base/system/error.h"
 
 #define MAX_CLOSED 32
 

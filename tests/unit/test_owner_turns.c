@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "util/clock.h"
-#include "util/owner_turns.h"
+#include "base/system/clock.h"
+#include "base/share/owner_turns.h"
 
 static void add(struct owner_turns *t, uid_t owner, unsigned cnt)
 {

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "target/page_cache.h"
+#include "process/memory/page_cache.h"
 
 #define BASE 0x7f0000000000ULL
 #define SIZE (600 * 4096)

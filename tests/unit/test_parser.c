@@ -18,11 +18,11 @@
 #include <cmocka.h>
 
 #include "support_told_parser.h"
-#include "target/parser.h"
-#include "target/parser_starter.h"
-#include "util/cleanup.h"
-#include "util/clock.h"
-#include "worker/role.h"
+#include "process/parser/parser.h"
+#include "process/parser/parser_starter.h"
+#include "base/data/cleanup.h"
+#include "base/system/clock.h"
+#include "base/worker/role.h"
 
 static struct parsers *parsers;
 
@@ -151,5 +151,5 @@ int main(int argc, char **argv)
 
 	if (role_find(&role, 1, argv[0]))
 		return role_main(&role);
-	return cmocka_run_group_tests_name("user/target/parser.c", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("user/process/parser/parser.c", tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "symbol/parser_jobs.h"
+#include "native/names/parser_jobs.h"
 
 static struct parser_answer answer;
 

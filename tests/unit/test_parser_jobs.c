@@ -18,9 +18,9 @@
 #include <cmocka.h>
 
 #include "support_elf.h"
-#include "symbol/parser_jobs.h"
-#include "unwind/elf_rows.h"
-#include "util/cleanup.h"
+#include "native/names/parser_jobs.h"
+#include "native/rows/elf_rows.h"
+#include "base/data/cleanup.h"
 
 #define SELF "/proc/self/exe"
 
@@ -319,5 +319,5 @@ int main(void)
 		TEST(offsets_have_source_lines),
 	};
 
-	return cmocka_run_group_tests_name("user/symbol/parser_jobs.c", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("user/native/names/parser_jobs.c", tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "agent/payers.h"
-#include "util/clock.h"
+#include "base/system/clock.h"
 
 #define LEAST_NS 1000
 

@@ -14,10 +14,10 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "perfdata/perf_copy.h"
-#include "util/bytes.h"
-#include "util/cleanup.h"
-#include "util/error.h"
+#include "capture/perfdata/perf_copy.h"
+#include "base/data/bytes.h"
+#include "base/data/cleanup.h"
+#include "base/system/error.h"
 
 #define OLD "/old/python-00112233.so"
 #define NEW "/a/much/longer/name/of/the/folder.krait/python-00112233.so"

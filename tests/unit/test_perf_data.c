@@ -11,14 +11,14 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "cmd/formats.h"
-#include "perfdata/format.h"
-#include "import/perf_import.h"
+#include "cmd/common/formats.h"
+#include "capture/perfdata/format.h"
+#include "capture/import/perf_import.h"
 #include "profile/opcodes.h"
 #include "profile/spots.h"
 #include "support_capture.h"
 #include "support_profile.h"
-#include "util/error.h"
+#include "base/system/error.h"
 
 /* Input equals output: by function and by line, process by process. */
 static void assert_survives(struct profile *p)

@@ -16,12 +16,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "abi.h"
-#include "perfmap/perf_map.h"
-#include "session/pid_starts.h"
+#include "bpf/abi.h"
+#include "capture/perfmap/perf_map.h"
+#include "record/run/pid_starts.h"
 #include "support_folder.h"
 #include "support_profile.h"
-#include "perfmap/perf_map_file.h"
+#include "capture/perfmap/perf_map_file.h"
 
 /* ---- text ------------------------------------------------------------------------------------- */
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cmd/formats.h"
-#include "emit/perfetto.pb-c.h"
+#include "cmd/common/formats.h"
+#include "output/formats/perfetto.pb-c.h"
 #include "profile/states.h"
 #include "support_profile.h"
 

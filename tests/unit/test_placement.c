@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "stack/placement.h"
-#include "stack/stacks.h"
+#include "record/stack/placement.h"
+#include "record/stack/stacks.h"
 
 #define DEPTH 100
 #define MS 1000000ULL

@@ -6,9 +6,9 @@
 #include <cmocka.h>
 #include <linux/types.h>
 
-#include "abi.h"
-#include "sampler/plain_files.h"
-#include "share.h"
+#include "bpf/abi.h"
+#include "kernel/maps/plain_files.h"
+#include "bpf/share.h"
 
 #define ROOT OWNER_ROOT
 #define USER 7
@@ -194,5 +194,5 @@ int main(void)
 						begin, end),
 	};
 
-	return cmocka_run_group_tests_name("sampler/plain_files", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("kernel/maps/plain_files", tests, NULL, NULL);
 }

@@ -17,12 +17,12 @@
 #include "agent/pprof_pull.h"
 #include "agent/pprof_push.h"
 #include "agent/resources.h"
-#include "emit/pprof.pb-c.h"
-#include "export/exporter.h"
+#include "output/formats/pprof.pb-c.h"
+#include "agent/export/exporter.h"
 #include "profile/window.h"
-#include "serve/server.h"
+#include "agent/serve/server.h"
 #include "support_profile.h"
-#include "util/clock.h"
+#include "base/system/clock.h"
 
 #define BODIES_MAX 16
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "util/cleanup.h"
-#include "util/printable.h"
+#include "base/data/cleanup.h"
+#include "base/text/printable.h"
 
 static void assert_shown(const char *text, const char *expected)
 {

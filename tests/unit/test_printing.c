@@ -13,17 +13,17 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "emit/emitter.h"
-#include "emit/label.h"
-#include "emit/summary.h"
+#include "output/emitter.h"
+#include "output/label.h"
+#include "output/text/summary.h"
 #include "profile/losses.h"
-#include "session/label.h"
-#include "follow/refusals.h"
+#include "record/samples/label.h"
+#include "record/follow/refusals.h"
 #include "support_profile.h"
-#include "target/context.h"
-#include "util/error.h"
-#include "util/log.h"
-#include "util/printable.h"
+#include "process/proc/context.h"
+#include "base/system/error.h"
+#include "base/text/log.h"
+#include "base/text/printable.h"
 
 /* A terminal title, a colour, a fake line of krait's, a change of direction, and invalid UTF-8. */
 #define HOSTILE "fk\033]0;owned\a\033[31m\nkrait: 0 lost\r\xe2\x80\xae\xff\x9b"

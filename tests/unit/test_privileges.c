@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "util/privileges.h"
+#include "base/system/privileges.h"
 
 #define BIT(cap) (1ULL << (cap))
 #define EFFECTIVE (BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_CHECKPOINT_RESTORE))

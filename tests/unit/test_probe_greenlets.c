@@ -20,8 +20,8 @@
 #include "support_sanitized.h"
 #include "support_fake_random.h"
 #include "support_greenlets.h"
-#include "target/probe_greenlets.h"
-#include "util/clock.h"
+#include "process/probe/probe_greenlets.h"
+#include "base/system/clock.h"
 
 /* ---- the prober ------------------------------------------------------------------------------- */
 

@@ -18,7 +18,7 @@
 #include "support_fake_random.h"
 #include "support_fake_tasks.h"
 #include "support_sanitized.h"
-#include "target/probe_tasks.h"
+#include "process/probe/probe_tasks.h"
 
 #define IMAGE_ADDR 0x7f0000000000ULL
 #define IMAGE_SIZE (512 << 10)

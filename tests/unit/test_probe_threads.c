@@ -18,9 +18,9 @@
 
 #include "support_process.h"
 #include "support_roles.h"
-#include "target/probe_threads.h"
-#include "target/remote.h"
-#include "util/cleanup.h"
+#include "process/probe/probe_threads.h"
+#include "process/memory/remote.h"
+#include "base/data/cleanup.h"
 
 /* A thread that waits at a pipe with two variables, a running one, and the main one, asleep. */
 #define CODE                                                                                       \

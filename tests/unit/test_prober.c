@@ -23,12 +23,12 @@
 #include "support_process.h"
 #include "support_roles.h"
 #include "support_stuck.h"
-#include "target/probed.h"
-#include "target/prober.h"
-#include "target/prober_judge.h"
-#include "util/cleanup.h"
-#include "util/clock.h"
-#include "worker/worker.h"
+#include "process/probe/probed.h"
+#include "process/probe/prober.h"
+#include "process/probe/prober_judge.h"
+#include "base/data/cleanup.h"
+#include "base/system/clock.h"
+#include "base/worker/worker.h"
 
 #define PAGE 4096
 #define PATIENCE_MS 20000

@@ -22,11 +22,11 @@
 #include "support_process.h"
 #include "support_roles.h"
 #include "support_stuck.h"
-#include "target/probed.h"
-#include "target/prober.h"
-#include "target/proc.h"
-#include "target/process.h"
-#include "util/clock.h"
+#include "process/probe/probed.h"
+#include "process/probe/prober.h"
+#include "process/proc/proc.h"
+#include "process/identify/py_process.h"
+#include "base/system/clock.h"
 
 #define PAGE 4096
 #define PATIENCE_MS 20000

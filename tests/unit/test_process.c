@@ -16,8 +16,8 @@
 
 #include "support_process.h"
 #include "support_roles.h"
-#include "target/proc.h"
-#include "target/py_offsets.h"
+#include "process/proc/proc.h"
+#include "python/layout/py_offsets.h"
 
 static void each_python_is_identified(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_process_info.c - user/target/process_info.c: containers, pids in namespaces, our own
+ * test_process_info.c - user/process/proc/process_info.c: containers, pids in namespaces, our own
  * process.
  */
 #include <stdarg.h>
@@ -16,8 +16,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "target/proc.h"
-#include "target/process_info.h"
+#include "process/proc/proc.h"
+#include "process/proc/process_info.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -108,5 +108,5 @@ int main(void)
 		cmocka_unit_test(we_know_ourselves),
 	};
 
-	return cmocka_run_group_tests_name("user/target/process_info.c", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("user/process/proc/process_info.c", tests, NULL, NULL);
 }

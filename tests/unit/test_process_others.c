@@ -19,7 +19,7 @@
 
 #include "support_process.h"
 #include "support_roles.h"
-#include "target/proc.h"
+#include "process/proc/proc.h"
 
 static void what_is_not_python_says_what_was_inspected(void **state)
 {

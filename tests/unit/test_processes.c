@@ -10,9 +10,9 @@
 #include <cmocka.h>
 #include <linux/types.h>
 
-#include "abi.h"
-#include "follow/process_table.h"
-#include "util/quota.h"
+#include "bpf/abi.h"
+#include "record/follow/process_table.h"
+#include "base/share/quota.h"
 
 enum { GREEDY = 5, OTHER = 6 };
 

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "cmd/progress.h"
+#include "cmd/record/progress.h"
 
 static const struct progress quiet = { 2.84, 28, 28, 0, 10.2, 1, false };
 static const struct progress lossy = { 12.34, 123456, 123500, 44, 997.4, 12, false };

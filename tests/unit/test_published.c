@@ -14,9 +14,9 @@
 
 #include "support_process.h"
 #include "support_roles.h"
-#include "target/elf_facts.h"
-#include "target/proc.h"
-#include "target/published_find.h"
+#include "process/parser/elf_facts.h"
+#include "process/proc/proc.h"
+#include "process/identify/published_find.h"
 
 #define IMPORT_CODE "import asyncio, os, time; os.write(1, b'r'); time.sleep(60)"
 

@@ -10,8 +10,8 @@
 
 #include "py_debug_tables.h"
 #include "py_debug_tables_nogil.h"
-#include "target/py_debug_offsets.h"
-#include "target/py_offsets.h"
+#include "python/layout/py_debug_offsets.h"
+#include "python/layout/py_offsets.h"
 
 #define WORDS_MAX 111
 

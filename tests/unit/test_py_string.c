@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "support_image.h"
-#include "object/py_string.h"
-#include "util/cleanup.h"
+#include "python/values/py_string.h"
+#include "base/data/cleanup.h"
 
 static int setup(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_py_verify.c - user/target/py_verify.c: accepts right tables and rejects wrong ones.
+ * test_py_verify.c - user/python/layout/py_verify.c: accepts right tables and rejects wrong ones.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,10 +12,10 @@
 #include <cmocka.h>
 
 #include "support_fake_interpreter.h"
-#include "read.h"
-#include "target/py_builtin_offsets.h"
-#include "target/py_verify.h"
-#include "util/memory.h"
+#include "bpf/read.h"
+#include "python/layout/py_builtin_offsets.h"
+#include "python/layout/py_verify.h"
+#include "base/data/memory.h"
 
 struct fixture {
 	struct fake_version version;
@@ -357,5 +357,6 @@ int main(void)
 		cmocka_unit_test(many_deep_threads_cost_no_more_than_a_few),
 	};
 
-	return cmocka_run_group_tests_name("user/target/py_verify.c", tests, setup, teardown);
+	return cmocka_run_group_tests_name("user/python/layout/py_verify.c", tests, setup,
+					   teardown);
 }

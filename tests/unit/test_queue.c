@@ -15,8 +15,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "sampler/queue.h"
-#include "util/clock.h"
+#include "kernel/sampler/queue.h"
+#include "base/system/clock.h"
 
 #define CHUNKS 4
 #define BOUND (CHUNKS * QUEUE_CHUNK)

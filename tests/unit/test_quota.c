@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "sampler/owner_books.h"
-#include "util/quota.h"
+#include "kernel/maps/owner_books.h"
+#include "base/share/quota.h"
 
 #define TOTAL 90000
 #define RESERVE 9000

@@ -15,12 +15,12 @@
 
 #include <cmocka.h>
 
-#include "perfdata/format.h"
-#include "proc/mapping.h"
-#include "perfdata/perf_reader.h"
-#include "perfdata/perf_writer.h"
-#include "util/bytes.h"
-#include "util/error.h"
+#include "capture/perfdata/format.h"
+#include "process/space/mapping.h"
+#include "capture/perfdata/perf_reader.h"
+#include "capture/perfdata/perf_writer.h"
+#include "base/data/bytes.h"
+#include "base/system/error.h"
 
 /*
  * As in "perf record -e cycles,page-faults" on two CPUs: an id for each, and no identifier at the

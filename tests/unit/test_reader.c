@@ -17,12 +17,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "abi.h"
-#include "sampler/owner_books.h"
-#include "sampler/queue.h"
-#include "sampler/reader.h"
-#include "sampler/ring.h"
-#include "util/clock.h"
+#include "bpf/abi.h"
+#include "kernel/maps/owner_books.h"
+#include "kernel/sampler/queue.h"
+#include "kernel/sampler/reader.h"
+#include "kernel/sampler/ring.h"
+#include "base/system/clock.h"
 
 #define BYTES (64UL << 10)
 /* Longer than the reader waits for a record that is never finished. */

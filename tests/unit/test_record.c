@@ -10,9 +10,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "sampler/record.h"
-#include "share.h"
-#include "sampler/sampler.h"
+#include "kernel/sampler/record.h"
+#include "bpf/share.h"
+#include "kernel/sampler/sampler.h"
 
 #define FRAMES 5
 
@@ -338,5 +338,5 @@ int main(void)
 		cmocka_unit_test(a_name_without_an_end_is_bad),
 	};
 
-	return cmocka_run_group_tests_name("sampler/record", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("kernel/sampler/record", tests, NULL, NULL);
 }

@@ -15,8 +15,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "cmd/record_options.h"
-#include "cmd/record_targets.h"
+#include "cmd/record/record_options.h"
+#include "cmd/record/record_targets.h"
 
 #define MAX_ARGS 64
 
@@ -417,5 +417,5 @@ int main(void)
 		T(what_was_asked_for_is_cut_where_room_ends),
 	};
 
-	return cmocka_run_group_tests_name("cmd/record_options", tests, setup, teardown);
+	return cmocka_run_group_tests_name("cmd/record/record_options", tests, setup, teardown);
 }

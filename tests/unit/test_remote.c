@@ -17,8 +17,8 @@
 #include <cmocka.h>
 
 #include "support_process.h"
-#include "target/remote.h"
-#include "util/memory.h"
+#include "process/memory/remote.h"
+#include "base/data/memory.h"
 
 #define PAGE 4096
 #define NOBODY 65534
@@ -133,5 +133,5 @@ int main(void)
 		cmocka_unit_test(who_may_not_is_told_so),
 	};
 
-	return cmocka_run_group_tests_name("user/target/remote.c", tests, setup, NULL);
+	return cmocka_run_group_tests_name("user/process/memory/remote.c", tests, setup, NULL);
 }

@@ -12,7 +12,7 @@
 
 #include "profile/profile.h"
 #include "replay_scene.h"
-#include "session/label.h"
+#include "record/samples/label.h"
 
 static void a_process_is_looked_at_and_sampled(void **state)
 {

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "replay.h"
-#include "replay/input_writer.h"
+#include "record/replay/input_writer.h"
 
 /* ---- writing and reading --------------------------------------------------------------------------- */
 
@@ -184,5 +184,5 @@ int main(int argc, char **argv)
 		log_path = argv[1];
 		return cmocka_run_group_tests_name("replay", recorded, NULL, NULL);
 	}
-	return cmocka_run_group_tests_name("replay/input_log", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("record/replay/input_log", tests, NULL, NULL);
 }

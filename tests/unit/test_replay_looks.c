@@ -14,7 +14,7 @@
 
 #include "profile/profile.h"
 #include "replay_scene.h"
-#include "target/probed.h"
+#include "process/probe/probed.h"
 
 /* ---- refusals ---------------------------------------------------------------------------------- */
 

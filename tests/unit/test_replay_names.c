@@ -183,5 +183,6 @@ int main(void)
 		T(an_answer_that_makes_no_sense_is_none),
 	};
 
-	return cmocka_run_group_tests_name("follow/name_watch", tests, scene_setup, scene_teardown);
+	return cmocka_run_group_tests_name("record/follow/name_watch", tests, scene_setup,
+					   scene_teardown);
 }

@@ -14,9 +14,9 @@
 #include "profile/marks.h"
 #include "profile/profile.h"
 #include "replay_scene.h"
-#include "session/anchoring.h"
-#include "session/native_part.h"
-#include "target/maps.h"
+#include "record/anchors/anchoring.h"
+#include "record/samples/native_part.h"
+#include "process/proc/maps.h"
 
 /* None of these frames is the interpreter's: how they were called is unknown. */
 #define LEFT MARK_NATIVE_TRUNCATED ";"

@@ -10,11 +10,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "abi.h"
+#include "bpf/abi.h"
 #include "replay_outside.h"
 #include "replay_scene.h"
-#include "switch.h"
-#include "util/clock.h"
+#include "bpf/wait/switch.h"
+#include "base/system/clock.h"
 
 /* How many samples there are of the thread as it is seen at the first look, the second, and when the kernel side has ended. */
 static __u64 samples(const struct thread_look *first, const struct thread_look *second,
@@ -87,6 +87,6 @@ int main(void)
 		cmocka_unit_test(who_comes_back_unseen_is_not_forgotten),
 	};
 
-	return cmocka_run_group_tests_name("session/open_waits", tests, scene_setup,
+	return cmocka_run_group_tests_name("record/run/open_waits", tests, scene_setup,
 					   scene_teardown);
 }

@@ -22,9 +22,9 @@
 #include "profile/marks.h"
 #include "profile/profile.h"
 #include "replay.h"
-#include "replay/input_log.h"
-#include "session/anchoring.h"
-#include "session/native_part.h"
+#include "record/replay/input_log.h"
+#include "record/anchors/anchoring.h"
+#include "record/samples/native_part.h"
 
 #define ASSET KRAIT_SRCDIR "/tests/unit/recorded.inputs.xz"
 #define LOG_MAX (16UL << 20)

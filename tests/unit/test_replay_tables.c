@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "replay_script.h"
-#include "session/anchoring.h"
-#include "target/published.h"
+#include "record/anchors/anchoring.h"
+#include "python/layout/published.h"
 
 #define PID 5000001
 #define CHILD 5000002

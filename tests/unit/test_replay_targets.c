@@ -15,8 +15,8 @@
 
 #include "replay_outside.h"
 #include "replay_scene.h"
-#include "util/clock.h"
-#include "util/error.h"
+#include "base/system/clock.h"
+#include "base/system/error.h"
 
 #define GRANDCHILD 5000004
 

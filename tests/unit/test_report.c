@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "inject/report.h"
+#include "look/exec/report.h"
 
 struct seen {
 	struct report report;

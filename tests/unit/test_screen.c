@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "support_profile.h"
-#include "top/screen.h"
+#include "cmd/top/screen.h"
 
 static char *row_text(const struct screen *s, unsigned y)
 {

@@ -16,11 +16,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "export/backoff.h"
-#include "export/sender.h"
+#include "agent/export/backoff.h"
+#include "agent/export/sender.h"
 #include "support_http_server.h"
 #include "support_spool.h"
-#include "util/clock.h"
+#include "base/system/clock.h"
 
 #define YEAR_S (365LL * 86400)
 #define PATIENCE_NS (60 * NS_PER_SEC)

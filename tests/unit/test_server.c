@@ -20,13 +20,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "serve/callers.h"
-#include "serve/connections.h"
-#include "serve/server.h"
+#include "agent/serve/callers.h"
+#include "agent/serve/connections.h"
+#include "agent/serve/server.h"
 #include "support_roles.h"
-#include "util/clock.h"
-#include "util/error.h"
-#include "util/metrics_text.h"
+#include "base/system/clock.h"
+#include "base/system/error.h"
+#include "base/text/metrics_text.h"
 
 #define TOKEN "a-token-of-the-test"
 #define PATIENCE_NS (30 * NS_PER_SEC)

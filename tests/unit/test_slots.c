@@ -13,9 +13,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "abi.h"
-#include "share.h"
-#include "sampler/slots.h"
+#include "bpf/abi.h"
+#include "bpf/share.h"
+#include "kernel/maps/slots.h"
 
 #define MAP_FD 77
 #define TIDS 40000
@@ -271,5 +271,5 @@ int main(void)
 		T(no_slot_is_lost_or_shared_in_a_long_life),
 	};
 
-	return cmocka_run_group_tests_name("sampler/slots", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("kernel/maps/slots", tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "support_image.h"
-#include "symbol/symbolizer.h"
+#include "python/code/symbolizer.h"
 
 #define STRING_SIZE 64
 

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "emit/source_file.h"
+#include "output/source_file.h"
 #include "support_folder.h"
 
 static const struct identity root = { .pid = 1 };

@@ -15,12 +15,12 @@
 
 #include "support_roles.h"
 #include "support_self.h"
-#include "proc/modules.h"
-#include "symbol/native_files.h"
-#include "symbol/source_lines.h"
-#include "target/maps.h"
-#include "target/parser_protocol.h"
-#include "util/cleanup.h"
+#include "process/space/modules.h"
+#include "native/names/native_files.h"
+#include "native/names/source_lines.h"
+#include "process/proc/maps.h"
+#include "process/parser/parser_protocol.h"
+#include "base/data/cleanup.h"
 
 #define SELF "/proc/self/exe"
 

@@ -18,9 +18,9 @@
 
 #include "profile/profile.h"
 #include "support_profile.h"
-#include "top/source.h"
-#include "top/source_reader.h"
-#include "util/clock.h"
+#include "cmd/top/source.h"
+#include "cmd/common/source_reader.h"
+#include "base/system/clock.h"
 
 static int read_path(char **ret, const char *path, const char *folder, int timeout_ms)
 {

@@ -12,11 +12,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "abi.h"
-#include "proc/code_list.h"
-#include "proc/modules.h"
-#include "proc/space.h"
-#include "proc/space_room.h"
+#include "bpf/abi.h"
+#include "process/space/code_list.h"
+#include "process/space/modules.h"
+#include "process/space/space.h"
+#include "process/space/space_room.h"
 
 #define CHILDREN 300
 #define GREEDY 7

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "export/spool_format.h"
+#include "agent/export/spool_format.h"
 #include "support_spool.h"
 
 static void in_order_over_restarts(void **state)

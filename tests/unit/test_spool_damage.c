@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "export/spool_format.h"
+#include "agent/export/spool_format.h"
 #include "support_spool.h"
 
 static int used_disk(__u64 *size)

@@ -13,9 +13,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "export/spool_place.h"
+#include "agent/export/spool_place.h"
 #include "support_folder.h"
-#include "util/error.h"
+#include "base/system/error.h"
 
 /* In the test's folder. */
 struct places {

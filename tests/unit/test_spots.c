@@ -13,9 +13,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "emit/annotate_spots.h"
-#include "emit/html_instructions.h"
-#include "emit/opcode_table.h"
+#include "output/text/annotate_spots.h"
+#include "output/page/html_instructions.h"
+#include "output/text/opcode_table.h"
 #include "profile/frames.h"
 #include "profile/opcodes.h"
 #include "profile/profile.h"
@@ -281,7 +281,7 @@ static void instructions_say_what_they_evaluate(void **state)
 	free(text);
 }
 
-/* They are in the dictionary (import/code_listing.h) but on no stack. */
+/* They are in the dictionary (capture/import/code_listing.h) but on no stack. */
 static void instructions_without_samples_have_no_numbers(void **state)
 {
 	struct profile *p = make();

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "stack/stacks.h"
+#include "record/stack/stacks.h"
 
 #define TID 101
 
@@ -270,5 +270,5 @@ int main(void)
 		T(random_stacks_come_out_as_they_went_in),
 	};
 
-	return cmocka_run_group_tests_name("stack/stacks", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("record/stack/stacks", tests, NULL, NULL);
 }

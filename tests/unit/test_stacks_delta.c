@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "stack/stacks.h"
+#include "record/stack/stacks.h"
 
 #define EPOCH 5
 

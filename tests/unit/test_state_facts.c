@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_state_facts.c - results of bpf/exception.h and bpf/nogil.h for a thread state laid out as in
+ * test_state_facts.c - results of bpf/python/exception.h and bpf/python/nogil.h for a thread state laid out as in
  * each version's headers, in memory with any content.
  */
 #include <setjmp.h>
@@ -13,13 +13,13 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "abi.h"
-#include "read.h"
-#include "gil.h"
-#include "exception.h"
-#include "nogil.h"
+#include "bpf/abi.h"
+#include "bpf/read.h"
+#include "bpf/python/gil.h"
+#include "bpf/python/exception.h"
+#include "bpf/python/nogil.h"
 #include "support_bytes.h"
-#include "walk/wait_walk.h"
+#include "python/walk/wait_walk.h"
 
 /* Addresses in the fake process. */
 #define BASE 0x10000

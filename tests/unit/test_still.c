@@ -19,14 +19,14 @@
 #include <cmocka.h>
 
 #include "profile/dict.h"
-#include "session/still.h"
+#include "record/samples/still.h"
 #include "support_roles.h"
-#include "target/frozen.h"
-#include "target/proc.h"
-#include "target/remote.h"
-#include "target/stack_copies.h"
-#include "util/cleanup.h"
-#include "util/clock.h"
+#include "process/memory/frozen.h"
+#include "process/proc/proc.h"
+#include "process/memory/remote.h"
+#include "process/probe/stack_copies.h"
+#include "base/data/cleanup.h"
+#include "base/system/clock.h"
 
 /* A library that this program does not use; it is small and comes with every C library. */
 #define LATE "libBrokenLocale.so.1"

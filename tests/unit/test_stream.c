@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "cmd/formats.h"
+#include "cmd/common/formats.h"
 #include "support_profile.h"
-#include "util/stream.h"
+#include "base/text/stream.h"
 
 /* Accepts nothing and sets no errno, like some libraries' streams. */
 static ssize_t refuse(void *cookie, const char *buf, size_t size)

@@ -11,14 +11,14 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "emit/escape.h"
-#include "import/folded_reader.h"
-#include "emit/call_tree.h"
-#include "emit/summary.h"
-#include "emit/thread_table.h"
+#include "output/escape.h"
+#include "capture/import/folded_reader.h"
+#include "output/text/call_tree.h"
+#include "output/text/summary.h"
+#include "output/text/thread_table.h"
 #include "profile/frames.h"
 #include "support_profile.h"
-#include "util/short_path.h"
+#include "base/text/short_path.h"
 
 static char *print(struct profile *p, const struct summary_options *o, bool tree)
 {

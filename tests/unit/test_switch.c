@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "support_fake_random.h"
-#include "switch.h"
+#include "bpf/wait/switch.h"
 
 #define WAITS 2000000
 #define KINDS 4
@@ -404,5 +404,5 @@ int main(void)
 		cmocka_unit_test(what_a_switch_costs_is_learnt),
 	};
 
-	return cmocka_run_group_tests_name("bpf/switch", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("bpf/wait/switch", tests, NULL, NULL);
 }

@@ -18,11 +18,11 @@
 #include <cmocka.h>
 
 #include "support_told_parser.h"
-#include "symbol/reader_waits.h"
-#include "symbol/symbol_parser.h"
-#include "symbol/symbol_reader.h"
-#include "util/clock.h"
-#include "worker/role.h"
+#include "native/names/reader_waits.h"
+#include "native/names/symbol_parser.h"
+#include "native/names/symbol_reader.h"
+#include "base/system/clock.h"
+#include "base/worker/role.h"
 
 #define SELF "/proc/self/exe"
 #define SOME_UID 4242
@@ -331,5 +331,5 @@ int main(int argc, char **argv)
 
 	if (role_find(&role, 1, argv[0]))
 		return role_main(&role);
-	return cmocka_run_group_tests_name("user/symbol/symbol_reader.c", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("user/native/names/symbol_reader.c", tests, NULL, NULL);
 }

@@ -13,8 +13,8 @@
 
 #include "support_sanitized.h"
 #include "support_symbolizer.h"
-#include "symbol/code_object.h"
-#include "symbol/name_share.h"
+#include "python/code/code_object.h"
+#include "python/code/name_share.h"
 
 #define MANY_ADDR 0x100000000ULL
 #define TABLE_ADDR 0x200000000ULL

@@ -21,13 +21,13 @@
 
 #include "support_pythons.h"
 #include "support_roles.h"
-#include "symbol/code_object.h"
-#include "object/py_string.h"
-#include "symbol/symbolizer.h"
-#include "target/elf_cache.h"
-#include "target/process.h"
-#include "target/remote.h"
-#include "util/cleanup.h"
+#include "python/code/code_object.h"
+#include "python/values/py_string.h"
+#include "python/code/symbolizer.h"
+#include "process/identify/elf_cache.h"
+#include "process/identify/py_process.h"
+#include "process/memory/remote.h"
+#include "base/data/cleanup.h"
 
 enum { PYTHONS_MAX = 32, REPLACEMENTS = 2000, HISTORY = 4, HEADS = 1000, CHURN_MS = 500 };
 

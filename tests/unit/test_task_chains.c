@@ -10,9 +10,9 @@
 #include <linux/types.h>
 #include <cmocka.h>
 
-#include "abi.h"
-#include "session/task_chains.h"
-#include "target/probe_tasks.h"
+#include "bpf/abi.h"
+#include "record/samples/task_chains.h"
+#include "process/probe/probe_tasks.h"
 
 #define A 0x1000
 #define B 0x2000

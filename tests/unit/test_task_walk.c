@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_task_walk.c - bpf/tasks.h over tasks made of bytes: chains, sets, wrappers, and torn,
+ * test_task_walk.c - bpf/python/asyncio_tasks.h over tasks made of bytes: chains, sets, wrappers, and torn,
  * circular, endless or missing structures. Also: the layout equals the tables that real
  * interpreters publish.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_thread.c - bpf/thread.h: finds this thread's thread state.
+ * test_thread.c - bpf/python/thread.h: finds this thread's thread state.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -198,6 +198,6 @@ int main(void)
 		cmocka_unit_test(a_runtime_without_interpreters_is_none),
 	};
 
-	return cmocka_run_group_tests_name("bpf/thread.h: search", tests, search_fixture_new,
+	return cmocka_run_group_tests_name("bpf/python/thread.h: search", tests, search_fixture_new,
 					   search_fixture_free);
 }

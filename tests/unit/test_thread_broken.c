@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_thread_broken.c - bpf/thread.h: lists that are torn, circular, endless or not present.
+ * test_thread_broken.c - bpf/python/thread.h: lists that are torn, circular, endless or not present.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -143,6 +143,6 @@ int main(void)
 		cmocka_unit_test(a_fault_at_any_read_is_a_fault),
 	};
 
-	return cmocka_run_group_tests_name("bpf/thread.h: broken lists", tests, search_fixture_new,
-					   search_fixture_free);
+	return cmocka_run_group_tests_name("bpf/python/thread.h: broken lists", tests,
+					   search_fixture_new, search_fixture_free);
 }

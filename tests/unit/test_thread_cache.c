@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_thread_cache.c - bpf/thread.h: a remembered thread state counts only while it is this
+ * test_thread_cache.c - bpf/python/thread.h: a remembered thread state counts only while it is this
  * thread's, active, and in its list; and its effect on a whole interrupt.
  */
 #include <stdarg.h>
@@ -294,5 +294,5 @@ int main(void)
 		cmocka_unit_test(one_torn_or_faulting_search_is_tried_again),
 	};
 
-	return cmocka_run_group_tests_name("bpf/thread.h: cache", tests, setup, teardown);
+	return cmocka_run_group_tests_name("bpf/python/thread.h: cache", tests, setup, teardown);
 }

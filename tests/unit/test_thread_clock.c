@@ -11,8 +11,8 @@
 #include <linux/types.h>
 #include <cmocka.h>
 
-#include "abi.h"
-#include "session/thread_clock.h"
+#include "bpf/abi.h"
+#include "record/samples/thread_clock.h"
 
 #define MS 1000000ULL
 #define PERIOD (1 * MS)
@@ -128,5 +128,5 @@ int main(void)
 		cmocka_unit_test(a_low_rate_leaves_more_to_chance),
 	};
 
-	return cmocka_run_group_tests_name("session/thread_clock", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("record/samples/thread_clock", tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_thread_list.c - user/walk/thread_list.c: every state of every interpreter, whatever the
- * lists contain; and target/probe_threads.c: lists from a prober are checked.
+ * test_thread_list.c - user/python/walk/thread_list.c: every state of every interpreter, whatever the
+ * lists contain; and process/probe/probe_threads.c: lists from a prober are checked.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -15,9 +15,9 @@
 #include <cmocka.h>
 
 #include "support_search.h"
-#include "target/probe_threads.h"
-#include "util/cleanup.h"
-#include "walk/thread_list.h"
+#include "process/probe/probe_threads.h"
+#include "base/data/cleanup.h"
+#include "python/walk/thread_list.h"
 
 #define CAP 64
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_thread_long.c - bpf/thread.h: lists of thousands of thread states are searched in parts, one
+ * test_thread_long.c - bpf/python/thread.h: lists of thousands of thread states are searched in parts, one
  * per interrupt, with the same result as one long search.
  */
 #include <stdarg.h>
@@ -13,8 +13,8 @@
 
 #include "support_search.h"
 
-#include "read.h"
-#include "thread.h"
+#include "bpf/read.h"
+#include "bpf/python/thread.h"
 
 /* Three parts for a process that has used up its budget. */
 #define MANY (2 * KRAIT_SEARCH_PART + 100)
@@ -281,5 +281,6 @@ int main(void)
 		cmocka_unit_test(a_circle_of_states_is_searched_in_parts_for_ever),
 	};
 
-	return cmocka_run_group_tests_name("bpf/thread.h: long lists", tests, setup, teardown);
+	return cmocka_run_group_tests_name("bpf/python/thread.h: long lists", tests, setup,
+					   teardown);
 }

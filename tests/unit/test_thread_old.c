@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_thread_old.c - bpf/thread.h on the layouts of 3.8 to 3.12 (user/target/py_builtin_offsets.c): thread states
+ * test_thread_old.c - bpf/python/thread.h on the layouts of 3.8 to 3.12 (user/python/layout/py_builtin_offsets.c): thread states
  * without status bits.
  */
 #include <stdarg.h>
@@ -127,6 +127,6 @@ int main(void)
 		cmocka_unit_test(what_is_remembered_holds_while_there_is_one_interpreter),
 	};
 
-	return cmocka_run_group_tests_name("bpf/thread.h: 3.8 to 3.12", tests, old_setup,
+	return cmocka_run_group_tests_name("bpf/python/thread.h: 3.8 to 3.12", tests, old_setup,
 					   old_teardown);
 }

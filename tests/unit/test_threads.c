@@ -12,8 +12,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "abi.h"
-#include "follow/processes.h"
+#include "bpf/abi.h"
+#include "record/follow/processes.h"
 
 struct fixture {
 	struct threads *threads;

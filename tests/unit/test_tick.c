@@ -12,9 +12,9 @@
 #include <linux/types.h>
 #include <cmocka.h>
 
-#include "abi.h"
-#include "read.h"
-#include "tick.h"
+#include "bpf/abi.h"
+#include "bpf/read.h"
+#include "bpf/wait/tick.h"
 
 #define START 1000000000ULL
 
@@ -292,5 +292,5 @@ int main(void)
 		cmocka_unit_test(who_has_gone_unseen_leaves_nothing),
 	};
 
-	return cmocka_run_group_tests_name("bpf/tick.h", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("bpf/wait/tick.h", tests, NULL, NULL);
 }

@@ -12,8 +12,8 @@
 #include <linux/types.h>
 #include <cmocka.h>
 
-#include "abi.h"
-#include "tick.h"
+#include "bpf/abi.h"
+#include "bpf/wait/tick.h"
 
 static void what_never_came_was_not_all_of_one_thread(void **state)
 {
@@ -190,5 +190,5 @@ int main(void)
 		cmocka_unit_test(no_more_is_told_than_there_is_room_for),
 	};
 
-	return cmocka_run_group_tests_name("bpf/tick.h", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("bpf/wait/tick.h", tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_trail.c - walks that follow an earlier walk's trail (bpf/trail.h) give the same result as
+ * test_trail.c - walks that follow an earlier walk's trail (bpf/native/trail.h) give the same result as
  * walks without, whatever has changed meanwhile: a stack of random words, some of which change
- * between walks. So do walks from outside (unwind/stack_unwind.h).
+ * between walks. So do walks from outside (native/rows/stack_unwind.h).
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -14,9 +14,9 @@
 #include <linux/types.h>
 
 #include "support_sanitized.h"
-#include "share.h"
+#include "bpf/share.h"
 #include "support_unwind_memory.h"
-#include "unwind/stack_unwind.h"
+#include "native/rows/stack_unwind.h"
 
 #define CODE 0x10000000ULL
 #define CODE_BLOCKS 64 /* 16 bytes each, with one rule each */

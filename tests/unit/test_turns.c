@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sampler/queue.h"
-#include "sampler/ring.h"
-#include "sampler/turns.h"
+#include "kernel/sampler/queue.h"
+#include "kernel/sampler/ring.h"
+#include "kernel/sampler/turns.h"
 
 static const struct ring_moved samples = { .bytes = 1000 };
 static const struct ring_moved deep = { .bytes = 1000, .deep = true };

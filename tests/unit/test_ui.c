@@ -14,9 +14,9 @@
 #include "profile/frames.h"
 #include "support_profile.h"
 #include "support_shown.h"
-#include "top/lines.h"
-#include "top/pick.h"
-#include "top/source.h"
+#include "cmd/top/lines.h"
+#include "cmd/top/pick.h"
+#include "cmd/top/source.h"
 
 static void a_screen_of_functions(void **state)
 {

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "util/units.h"
+#include "base/text/units.h"
 
 struct good {
 	const char *text;
@@ -160,5 +160,5 @@ int main(void)
 		cmocka_unit_test(a_short_buffer_is_not_overrun),
 	};
 
-	return cmocka_run_group_tests_name("util/units", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("base/text/units", tests, NULL, NULL);
 }

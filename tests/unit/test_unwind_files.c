@@ -10,12 +10,12 @@
 #include <cmocka.h>
 #include <linux/types.h>
 
-#include "proc/modules.h"
-#include "rows.h"
-#include "session/unwind_files.h"
-#include "share.h"
-#include "unwind/plain_tables.h"
-#include "unwind/tables.h"
+#include "process/space/modules.h"
+#include "bpf/native/rows.h"
+#include "record/unwinding/unwind_files.h"
+#include "bpf/share.h"
+#include "native/rows/plain_tables.h"
+#include "native/rows/tables.h"
 
 #define ALICE 7
 #define BOB 200

@@ -15,9 +15,9 @@
 #include <linux/types.h>
 
 #include "support_unwind_memory.h"
-#include "session/unwind_again.h"
-#include "share.h"
-#include "util/clock.h"
+#include "record/unwinding/unwind_again.h"
+#include "bpf/share.h"
+#include "base/system/clock.h"
 
 static bool no_more_slabs;
 

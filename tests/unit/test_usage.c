@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "agent/usage.h"
-#include "util/clock.h"
+#include "base/system/clock.h"
 
 #define BURNT_NS (NS_PER_SEC / 5)
 

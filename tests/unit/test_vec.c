@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "util/search.h"
-#include "util/vec.h"
+#include "base/data/search.h"
+#include "base/data/vec.h"
 
 static void elements_stay_while_it_grows(void **state)
 {

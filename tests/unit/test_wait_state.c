@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <cmocka.h>
 
-#include "session/wait_state.h"
+#include "record/samples/wait_state.h"
 
 #define INTERRUPTIBLE 1
 #define UNINTERRUPTIBLE 2
@@ -210,5 +210,5 @@ int main(void)
 		cmocka_unit_test(every_state_has_a_word_of_its_own),
 	};
 
-	return cmocka_run_group_tests_name("session/wait_state", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("record/samples/wait_state", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_walk.c - bpf/walk.h over fake interpreters of three versions: properties of the frames of a
+ * test_walk.c - bpf/python/walk.h over fake interpreters of three versions: properties of the frames of a
  * whole stack.
  */
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_walk_ends.c - bpf/walk.h: where and why a walk ends if the chain or the memory is not as it
+ * test_walk_ends.c - bpf/python/walk.h: where and why a walk ends if the chain or the memory is not as it
  * should be.
  */
 #include <stdarg.h>

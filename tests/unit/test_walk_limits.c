@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_walk_limits.c - bpf/walk.h on very long and circular chains.
+ * test_walk_limits.c - bpf/python/walk.h on very long and circular chains.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_walk_nogil.c - bpf/walk.h over frames of free-threaded builds with a copy of the bytecode
+ * test_walk_nogil.c - bpf/python/walk.h over frames of free-threaded builds with a copy of the bytecode
  * per thread (3.14, 3.15).
  */
 #include <stdarg.h>
@@ -180,6 +180,6 @@ int main(void)
 		cmocka_unit_test(an_instruction_of_another_copy_is_not_mistaken),
 	};
 
-	return cmocka_run_group_tests_name("bpf/walk.h: free-threaded", tests, walk_fixture_new,
-					   walk_fixture_free);
+	return cmocka_run_group_tests_name("bpf/python/walk.h: free-threaded", tests,
+					   walk_fixture_new, walk_fixture_free);
 }

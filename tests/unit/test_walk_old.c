@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_walk_old.c - bpf/walk.h on the layouts of 3.8 to 3.12 (user/target/py_builtin_offsets.c):
+ * test_walk_old.c - bpf/python/walk.h on the layouts of 3.8 to 3.12 (user/python/layout/py_builtin_offsets.c):
  * frame objects, C frames.
  */
 #include <stdarg.h>
@@ -315,6 +315,6 @@ int main(void)
 		cmocka_unit_test(a_fault_at_any_read_ends_the_walk),
 	};
 
-	return cmocka_run_group_tests_name("bpf/walk.h: 3.8 to 3.12", tests, old_setup,
+	return cmocka_run_group_tests_name("bpf/python/walk.h: 3.8 to 3.12", tests, old_setup,
 					   old_teardown);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_walk_opcodes.c - bpf/walk.h: the opcode of a frame, read at its instruction, and at the
+ * test_walk_opcodes.c - bpf/python/walk.h: the opcode of a frame, read at its instruction, and at the
  * place where 3.11 and 3.12 leave a caller's instruction pointer.
  */
 #include <stdarg.h>
@@ -11,11 +11,11 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "abi.h"
-#include "fingerprint.h"
-#include "read.h"
-#include "thread.h"
-#include "walk.h"
+#include "bpf/abi.h"
+#include "bpf/python/fingerprint.h"
+#include "bpf/read.h"
+#include "bpf/python/thread.h"
+#include "bpf/python/walk.h"
 #include "support_bytes.h"
 
 enum {

@@ -14,8 +14,8 @@
 #include <linux/types.h>
 #include <cmocka.h>
 
-#include "abi.h"
-#include "share.h"
+#include "bpf/abi.h"
+#include "bpf/share.h"
 #include "support_profile.h"
 
 #define WINDOWS 200

@@ -22,12 +22,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "util/clock.h"
-#include "util/error.h"
-#include "worker/channel.h"
-#include "worker/rights.h"
-#include "worker/role.h"
-#include "worker/worker.h"
+#include "base/system/clock.h"
+#include "base/system/error.h"
+#include "base/worker/channel.h"
+#include "base/worker/rights.h"
+#include "base/worker/role.h"
+#include "base/worker/worker.h"
 
 #define PATIENCE_MS 10000
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dso/dso.h"
-#include "perfdata/write_chain.h"
+#include "capture/dso/dso.h"
+#include "capture/perfdata/write_chain.h"
 #include "profile/dict.h"
 
 #define NODES 400

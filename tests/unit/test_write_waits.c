@@ -11,13 +11,13 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "cmd/formats.h"
-#include "import/perf_import.h"
-#include "perfdata/perf_reader.h"
+#include "cmd/common/formats.h"
+#include "capture/import/perf_import.h"
+#include "capture/perfdata/perf_reader.h"
 #include "profile/states.h"
 #include "support_folder.h"
 #include "support_profile.h"
-#include "util/error.h"
+#include "base/system/error.h"
 
 #define MOST 16
 

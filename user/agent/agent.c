@@ -9,8 +9,8 @@
 
 #include "agent/resources.h"
 #include "agent/spending.h"
-#include "util/clock.h"
-#include "util/log.h"
+#include "base/system/clock.h"
+#include "base/text/log.h"
 
 /* How long a window stays open for samples of its time that are still on their way. */
 #define GRACE_NS (NS_PER_SEC / 10)

@@ -17,9 +17,9 @@
 
 #include "agent/payers.h"
 #include "agent/sink.h"
-#include "session/session.h"
-#include "util/clock.h"
-#include "util/error.h"
+#include "record/run/session.h"
+#include "base/system/clock.h"
+#include "base/system/error.h"
 
 #define AGENT_SINKS_MAX 16
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "abi.h"
-#include "util/clock.h"
+#include "bpf/abi.h"
+#include "base/system/clock.h"
 
 /* A level is not judged by less time than this, except at a window's end. */
 #define JUDGE_NS (double)NS_PER_SEC

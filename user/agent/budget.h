@@ -23,7 +23,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#include "session/session.h"
+#include "record/run/session.h"
 
 #define BUDGET_LEVELS_MAX 32
 /* New processes are looked at half a second later, then 1, 2, 4, 8 seconds. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "util/cleanup.h"
+#include "base/data/cleanup.h"
 
 void host_read(struct host *ret)
 {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "agent/resources.h"
-#include "session/session.h"
-#include "util/metrics_text.h"
+#include "record/run/session.h"
+#include "base/text/metrics_text.h"
 
 static const char *event_name(const struct event_spec *event)
 {

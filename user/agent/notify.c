@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "util/log.h"
+#include "base/text/log.h"
 
 /* sd_notify(3) defines the protocol: a datagram to the socket that the environment names. */
 struct notify {

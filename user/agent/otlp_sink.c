@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #include "agent/resources.h"
-#include "emit/otlp.h"
-#include "export/exporter.h"
+#include "output/otlp/otlp.h"
+#include "agent/export/exporter.h"
 #include "profile/window.h"
-#include "util/cleanup.h"
-#include "util/error.h"
-#include "util/log.h"
-#include "util/metrics_text.h"
+#include "base/data/cleanup.h"
+#include "base/system/error.h"
+#include "base/text/log.h"
+#include "base/text/metrics_text.h"
 
 /* ---- window facts ------------------------------------------------------------------------------ */
 

@@ -16,9 +16,9 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#include "session/session.h"
-#include "share.h"
-#include "util/allowance.h"
+#include "record/run/session.h"
+#include "bpf/share.h"
+#include "base/share/allowance.h"
 
 struct payers_config {
 	/* bytes of new names of one owner, at once and a second; 0: unlimited */

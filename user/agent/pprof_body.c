@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "emit/emitter.h"
-#include "emit/formats.h"
-#include "util/clock.h"
+#include "output/emitter.h"
+#include "output/formats.h"
+#include "base/system/clock.h"
 
 struct profile *pprof_profile_new(const struct profile *p)
 {

@@ -8,8 +8,8 @@
 
 #include "agent/pprof_body.h"
 #include "agent/resources.h"
-#include "serve/server.h"
-#include "util/clock.h"
+#include "agent/serve/server.h"
+#include "base/system/clock.h"
 
 #define DEFAULT_SECONDS 30U
 /* Time for the samples of the last moment to arrive. */

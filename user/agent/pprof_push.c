@@ -10,10 +10,10 @@
 
 #include "agent/pprof_body.h"
 #include "agent/resources.h"
-#include "export/exporter.h"
-#include "util/clock.h"
-#include "util/log.h"
-#include "util/vec.h"
+#include "agent/export/exporter.h"
+#include "base/system/clock.h"
+#include "base/text/log.h"
+#include "base/data/vec.h"
 
 /* A run of a window's samples that belong to one image of one process. */
 struct run {

@@ -8,9 +8,9 @@
 #include <unistd.h>
 #include <uthash.h>
 
-#include "session/about.h"
-#include "util/cleanup.h"
-#include "util/printable.h"
+#include "record/run/about.h"
+#include "base/data/cleanup.h"
+#include "base/text/printable.h"
 
 /* A process without samples for this many windows is forgotten; if it comes back it is asked again. */
 #define IDLE_WINDOWS 30

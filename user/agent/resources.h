@@ -16,9 +16,9 @@
 #include <linux/types.h>
 
 #include "agent/host.h"
-#include "emit/otlp.h"
-#include "session/session.h"
-#include "target/claims.h"
+#include "output/otlp/otlp.h"
+#include "record/run/session.h"
+#include "process/proc/claims.h"
 
 /* Processes known at a time: of all users, and per user. */
 #define RESOURCES_MAX 8192U

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "util/clock.h"
-#include "util/log.h"
+#include "base/system/clock.h"
+#include "base/text/log.h"
 
 /* How often to judge krait's cost within a window, and how often to check it for the hard stop. */
 #define JUDGE_NS NS_PER_SEC

@@ -13,7 +13,7 @@
 #include "agent/payers.h"
 #include "agent/usage.h"
 #include "profile/window.h"
-#include "session/session.h"
+#include "record/run/session.h"
 
 /* Begins as zeroes; has nothing to free. */
 struct spending {

@@ -10,11 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "abi.h"
-#include "target/process.h"
-#include "util/cleanup.h"
-#include "util/clock.h"
-#include "util/resident.h"
+#include "bpf/abi.h"
+#include "process/identify/py_process.h"
+#include "base/data/cleanup.h"
+#include "base/system/clock.h"
+#include "base/system/resident.h"
 
 /* Differences below this are not worth finding out whose they are. */
 #define DOUBTED_NS NS_PER_MS

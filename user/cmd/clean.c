@@ -2,17 +2,17 @@
 /*
  * clean.c - "krait clean": removes what recordings left behind.
  */
-#include "cmd/commands.h"
+#include "cmd/common/commands.h"
 
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/arguments.h"
-#include "dso/dso_clean.h"
-#include "util/error.h"
-#include "util/log.h"
+#include "cmd/common/arguments.h"
+#include "capture/dso/dso_clean.h"
+#include "base/system/error.h"
+#include "base/text/log.h"
 
 #define CAPTURES_MAX 64
 

@@ -9,17 +9,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/commands.h"
-#include "cmd/complete.h"
-#include "cmd/printed.h"
+#include "cmd/common/commands.h"
+#include "cmd/common/complete.h"
+#include "cmd/common/printed.h"
 #include "cmd/roles.h"
-#include "util/environment.h"
-#include "util/error.h"
-#include "util/library.h"
-#include "util/log.h"
-#include "util/nearest.h"
-#include "util/sudo_user.h"
-#include "worker/role.h"
+#include "base/system/environment.h"
+#include "base/system/error.h"
+#include "base/system/library.h"
+#include "base/text/log.h"
+#include "base/text/nearest.h"
+#include "base/files/sudo_user.h"
+#include "base/worker/role.h"
 
 /*
  * Larger blocks get mappings of their own: they grow by mremap() without a copy and leave no hole

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/roles.h"
 
-#include "symbol/parser_jobs.h"
-#include "core/core_protocol.h"
-#include "export/exporter_serve.h"
-#include "inject/inject.h"
-#include "target/fetcher_serve.h"
-#include "perfmap/mapper.h"
-#include "serve/server_serve.h"
-#include "target/prober_serve.h"
-#include "worker/role.h"
+#include "native/names/parser_jobs.h"
+#include "look/core/core_protocol.h"
+#include "agent/export/exporter_serve.h"
+#include "look/exec/inject.h"
+#include "process/parser/fetcher_serve.h"
+#include "capture/perfmap/mapper.h"
+#include "agent/serve/server_serve.h"
+#include "process/probe/prober_serve.h"
+#include "base/worker/role.h"
 
 static const struct role roles[] = {
 	{ "core", core_serve },	      { "exporter", exporter_serve },

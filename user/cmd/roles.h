@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * roles.h - the list of all roles of workers (worker/role.h).
+ * roles.h - the list of all roles of workers (base/worker/role.h).
  */
 #ifndef KRAIT_CMD_ROLES_H
 #define KRAIT_CMD_ROLES_H

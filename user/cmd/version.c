@@ -2,7 +2,7 @@
 /*
  * version.c - "krait version": with -v what this krait is built of, for a report of a fault.
  */
-#include "cmd/commands.h"
+#include "cmd/common/commands.h"
 
 #include <argp.h>
 #include <bpf/libbpf.h>
@@ -17,12 +17,12 @@
 #include <sys/utsname.h>
 #include <zlib.h>
 
-#include "cmd/arguments.h"
-#include "sampler/programs.h"
-#include "serve/httpd_library.h"
-#include "symbol/demangle.h"
-#include "util/error.h"
-#include "worker/curl_library.h"
+#include "cmd/common/arguments.h"
+#include "kernel/sampler/programs.h"
+#include "agent/serve/httpd_library.h"
+#include "native/names/demangle.h"
+#include "base/system/error.h"
+#include "base/worker/curl_library.h"
 
 static const struct argp_option option_table[] = {
 	{ "verbose", 'v', NULL, 0,

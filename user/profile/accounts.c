@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "profile/marks.h"
-#include "util/units.h"
+#include "base/text/units.h"
 
 static const char *const reason_names[REASON_CNT] = {
 	[REASON_PYTHON] = "python",

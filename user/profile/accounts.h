@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "abi.h"
+#include "bpf/abi.h"
 
 struct accounts {
 	__u64 interrupts; /* of tracked processes, counted by the kernel */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/cleanup.h"
-#include "util/vec.h"
+#include "base/data/cleanup.h"
+#include "base/data/vec.h"
 
 static struct label_count *labelled(const struct counts *c)
 {

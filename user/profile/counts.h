@@ -23,7 +23,7 @@
 #include "profile/accounts.h"
 #include "profile/dict.h"
 #include "profile/idtable.h"
-#include "util/event.h"
+#include "base/system/event.h"
 
 /* Pairs of a node and a label: 50 MB. Beyond that samples are counted without their label. */
 #define COUNTS_MAX_LABELLED (1U << 20)

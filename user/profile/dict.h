@@ -46,7 +46,7 @@ struct profile_code {
 	__u32 name, file; /* string ids */
 	int first_line;
 	__u32 unit_cnt; /* number of code units (2 bytes of bytecode) that lines covers */
-	const __u8 *lines; /* co_linetable (symbol/linetable.h); NULL: unknown */
+	const __u8 *lines; /* co_linetable (python/code/linetable.h); NULL: unknown */
 	__u32 lines_size;
 	/*
 	 * Not part of its identity: a byte for each code unit, as of the last look; NULL: never
@@ -76,7 +76,7 @@ struct profile_frame {
 	__u32 place;
 	__u16 opcode; /* of the instruction there, if recorded (profile/opcodes.h); 0 unknown */
 	bool unknown; /* its function could not be read; the name only says so */
-	bool wrapper; /* it only calls the function of the same name (symbol/demangle.h) */
+	bool wrapper; /* it only calls the function of the same name (native/names/demangle.h) */
 	bool interpreter; /* native: CPython's own, whatever its file is called */
 	/* native and kernel frames, if outputs want it: as in the call chain; else 0 */
 	__u64 address;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "profile/marks.h"
-#include "util/cleanup.h"
+#include "base/data/cleanup.h"
 
 /* perf's name for the object that is not a module. */
 #define KERNEL_ITSELF "[kernel.kallsyms]"

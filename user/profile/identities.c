@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/search.h"
-#include "util/vec.h"
+#include "base/data/search.h"
+#include "base/data/vec.h"
 
 /* Of others than root: as many as there can be followed processes, and half as many for root. */
 #define MAX_IDENTITIES 32768

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * identities.h - with whose rights the processes of a profile ran: what each of them could read
- * decides which of the files that it names krait shows (emit/source_file.h).
+ * decides which of the files that it names krait shows (output/source_file.h).
  *
  * A pid has as many identities as its processes showed: a service that drops its rights has two.
  * Which of them a stack belongs to is not kept, so a file must be readable for all of them. What is

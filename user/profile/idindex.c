@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/hash.h"
+#include "base/data/hash.h"
 
 /* Slots of a new index: 2 KiB, enough for a small profile without growing. */
 #define IDINDEX_MIN_SLOTS 256

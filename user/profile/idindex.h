@@ -21,7 +21,7 @@
 #include <linux/types.h>
 #include <stddef.h>
 
-#include "util/hash.h"
+#include "base/data/hash.h"
 
 struct idindex_slot {
 	__u32 hash, id;

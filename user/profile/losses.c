@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "profile/accounts.h"
-#include "util/printable.h"
+#include "base/text/printable.h"
 
 /* The place for a process with that many losses; NULL: all kept ones have more. */
 static struct process_loss *find_place(struct losses *l, __u64 lost)

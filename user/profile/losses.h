@@ -10,7 +10,7 @@
 #include <linux/types.h>
 #include <stdio.h>
 
-#include "abi.h"
+#include "bpf/abi.h"
 
 /* As many lines as anybody reads. */
 #define LOSSES_MAX 64

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
+#include "bpf/abi.h"
 
 /* Whole stacks. */
 #define MARK_NO_PYTHON "[no Python frame]"
@@ -43,7 +43,7 @@
 #define MARK_TASKS_CYCLE "[tasks that await each other]"
 #define MARK_TASK_FOREIGN "[task without a coroutine of Python]"
 #define MARK_TASK_FRAMES "[truncated: frames of a coroutine]"
-/* Python frames whose names were not wanted: their owner had cost too much (symbol/name_share.h). */
+/* Python frames whose names were not wanted: their owner had cost too much (python/code/name_share.h). */
 #define MARK_LEFT_OUT "[name left out]"
 /* An address outside of all mappings. */
 #define MARK_UNKNOWN "[unknown]"

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "util/short_path.h"
+#include "base/text/short_path.h"
 
 static void put(char ret[ORIGIN_NAME_SIZE], const char *text, size_t len)
 {

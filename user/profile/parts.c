@@ -8,7 +8,7 @@
 #include "profile/frames.h"
 #include "profile/marks.h"
 #include "profile/profile.h"
-#include "util/vec.h"
+#include "base/data/vec.h"
 
 static const struct parts_entry *find(const struct parts *p, __u32 frame)
 {

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "profile/idindex.h"
-#include "util/source_frame.h"
+#include "base/data/source_frame.h"
 
 struct dict;
 struct native_place;

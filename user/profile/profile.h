@@ -14,7 +14,7 @@
 
 #include "profile/counts.h"
 #include "profile/dict.h"
-#include "util/event.h"
+#include "base/system/event.h"
 
 struct space;
 
@@ -40,7 +40,7 @@ struct profile_sample {
 	int pid, tid; /* host */
 	const char *comm; /* of the thread, UTF-8 and printable */
 	unsigned event; /* index of the profile's event */
-	const struct space *space; /* of the process (proc/space.h); NULL: none */
+	const struct space *space; /* of the process (process/space/space.h); NULL: none */
 	/* for a wait for the GIL: the thread that held it last when the wait ended; 0 unknown */
 	int holder;
 	/* Unique numbers of the thread and of the process's image; 0: not assigned. */

@@ -11,7 +11,7 @@
 
 #include <linux/types.h>
 
-#include "util/event.h"
+#include "base/system/event.h"
 
 struct recording {
 	const char *host, *kernel; /* where it was made */

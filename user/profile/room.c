@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "util/quota.h"
+#include "base/share/quota.h"
 
 /*
  * At most 1.5 GiB for one event when everything is full: 740 MiB of nodes (13 bytes, 16 in the

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "profile/states.h"
-#include "util/vec.h"
+#include "base/data/vec.h"
 
 static struct sample_store *store_of(struct dict_holder *h)
 {

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "profile/view.h"
-#include "util/cleanup.h"
-#include "util/compare.h"
-#include "util/search.h"
+#include "base/data/cleanup.h"
+#include "base/data/compare.h"
+#include "base/data/search.h"
 
 void spots_free(struct spots *s)
 {

@@ -7,7 +7,7 @@
  * it called; its total covers samples with it anywhere on the stack, recursion counted once. So the
  * totals of a line's spots may add up to more than the line's.
  *
- * Instructions of the dictionary that are on no stack (import/code_listing.h) become spots without
+ * Instructions of the dictionary that are on no stack (capture/import/code_listing.h) become spots without
  * counts.
  *
  * Must hold: the self values of all spots, plus samples without Python, add up to all that was

@@ -7,8 +7,8 @@
 
 #include "profile/marks.h"
 #include "profile/states.h"
-#include "util/short_path.h"
-#include "util/vec.h"
+#include "base/text/short_path.h"
+#include "base/data/vec.h"
 
 struct stack_filter {
 	const char *pattern;

@@ -3,7 +3,7 @@
  * stack_filter.h - separates stacks that contain a certain function from those that do not.
  *
  * The function is given as its qualified name, the last part of that, or its file's name without folders, or as a
- * pattern for these (util/pattern.h). Marks also match without their brackets, and waits by their state: "[io: read
+ * pattern for these (base/text/pattern.h). Marks also match without their brackets, and waits by their state: "[io: read
  * pipe]" is "io: read pipe" and "io".
  */
 #ifndef KRAIT_PROFILE_STACK_FILTER_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "profile/dict.h"
-#include "util/pattern.h"
+#include "base/text/pattern.h"
 
 struct stack_filter;
 

@@ -48,7 +48,7 @@ enum state {
 /* "gil"; "": none. */
 const char *state_name(enum state state);
 /*
- * The state of a leaf mark that says what was waited for, "[io: read pipe]" (session/wait_state.h);
+ * The state of a leaf mark that says what was waited for, "[io: read pipe]" (record/samples/wait_state.h);
  * STATE_UNKNOWN: it is not one.
  */
 enum state state_of_mark(const char *text);

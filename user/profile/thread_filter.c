@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/pattern.h"
+#include "base/text/pattern.h"
 
 /* TASK_COMM_LEN, include/linux/sched.h, without the NUL. */
 #define KERNEL_NAME 15

@@ -11,8 +11,8 @@
 
 #include "profile/idindex.h"
 #include "profile/parts.h"
-#include "util/cleanup.h"
-#include "util/compare.h"
+#include "base/data/cleanup.h"
+#include "base/data/compare.h"
 
 /* A node while the tree is being built; ids in order of creation, parents first. */
 struct draft {

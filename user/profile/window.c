@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "profile/states.h"
-#include "util/event.h"
+#include "base/system/event.h"
 
 void window__begin(struct window *w, const struct profile *profile, __u64 from_ns)
 {

@@ -14,7 +14,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#include "abi.h"
+#include "bpf/abi.h"
 #include "profile/profile.h"
 #include "profile/sample_store.h"
 

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * native_section.h - the native sections of a sample: frames of user mode, and of the kernel.
+ */
+#ifndef KRAIT_BPF_NATIVE_NATIVE_SECTION_H
+#define KRAIT_BPF_NATIVE_NATIVE_SECTION_H
+
+#include "bpf/abi.h"
+#include "bpf/loops.h"
+#include "bpf/map/sampling.h"
+#include "bpf/native/walk_state.h"
+#include "bpf/map/scratch.h"
+#include "bpf/section.h"
+#include "bpf/kernel_task.h"
+#include "bpf/trigger.h"
+#include "bpf/native/unwind_arch.h"
+
+/* Copies the registers that a rule may use at the leaf. */
+static __always_inline void take_leaf_regs(struct scratch *s)
+{
+	static const __u8 words[UNWIND_REGS] = UNWIND_REG_WORDS;
+
+#pragma unroll
+	for (int i = 0; i < UNWIND_REGS; i++)
+		s->native.regs[i] = s->regs[words[i]];
+}
+
+/* Finds the user registers: those of the interrupt, or those that the kernel saved on entry. */
+static __always_inline int find_regs(const struct trigger *t, struct scratch *s,
+				     struct task_struct *task, struct native_regs *ret)
+{
+	bool in_kernel = s->record.flags & SAMPLE_KERNEL;
+	const void *from = in_kernel ? task_saved_regs(task, has_task_regs) : t->pt_regs;
+
+	*ret = t->regs;
+	if (!from || bpf_probe_read_kernel(s->regs, sizeof(s->regs), from))
+		return in_kernel ? -1 : 0;
+	*ret = (struct native_regs){ s->regs[REG_IP], s->regs[REG_SP], s->regs[REG_FP] };
+	take_leaf_regs(s);
+	return MODE_IS_USER(s->regs[REG_MODE]) ? 0 : -1;
+}
+
+/*
+ * Code from CPython's JIT keeps the evaluated frame and the thread state in registers (3.14 and
+ * 3.15: the arguments of each stencil, by "preserve_none", Tools/jit/template.c), and has no frame
+ * pointer on 3.14. These registers tell it from other JITs' code, which is in unnamed memory, too.
+ *
+ * A global function: the verifier follows each comparison once, not for each way that leads here.
+ */
+__weak __noinline int note_frame_in_regs(__u32 memory)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	__u64 others = ~0ULL, other_frames = ~0ULL, tstate_addr, frame_addr;
+
+	if (!s)
+		return -1;
+	tstate_addr = s->record.tstate_addr;
+	frame_addr = s->frames[0].frame_addr;
+
+#pragma unroll
+	for (int i = 0; i < REGS_GENERAL; i++) {
+		others = others && s->regs[i] != tstate_addr;
+		other_frames = other_frames && s->regs[i] != frame_addr;
+	}
+	if (!others && !other_frames && tstate_addr && frame_addr)
+		s->record.flags |= SAMPLE_IN_FRAME;
+	return 0;
+}
+
+/*
+ * Walks the native stack into s->native, behind the record's sections. Returns 0, or -1 if the user
+ * registers were not found.
+ */
+static __always_inline int walk_native(const struct trigger *t, struct scratch *s,
+				       struct task_struct *task)
+{
+	struct loop_ctx c = { .s = s };
+	struct native_walk *w = &s->native;
+	struct native_regs regs;
+
+	if (find_regs(t, s, task, &regs))
+		return -1;
+	unwind_begin(w, &regs);
+	/*
+	 * The thread continues behind the call, which may be the last instruction of its function
+	 * (as in __restore_rt).
+	 */
+	if (s->record.flags & SAMPLE_KERNEL && REGS_BEHIND_SYSCALL(s->regs))
+		w->flags &= ~UNWIND_EXACT;
+	if (s->record.cnt[SECTION_FRAMES])
+		note_frame_in_regs(s->index);
+	native_enter(s->index, current_process_start_ns(has_task_regs));
+	walk_native_frames(&c, t->has_loop);
+	native_leave(s->index);
+	return 0;
+}
+
+static __always_inline void take_native(const struct trigger *t, struct scratch *s,
+					struct task_struct *task)
+{
+	if (walk_native(t, s, task))
+		s->record.native_reason = NATIVE_NO_REGS;
+	else
+		section_append(&s->record, SECTION_NATIVE, s->native.cnt);
+}
+
+static __always_inline void take_kernel(const struct trigger *t, struct scratch *s)
+{
+	__u64 *room = section_room(s, 0, KRAIT_MAX_KERNEL);
+	long size;
+
+	if (!room)
+		return;
+	size = bpf_get_stack(t->ctx, room, KRAIT_MAX_KERNEL * sizeof(*room), t->kernel_skip);
+	if (size > 0)
+		section_append(&s->record, SECTION_KERNEL, size / sizeof(*room));
+}
+
+/* Called once the Python frames are settled: appends the native frames that are wanted. */
+static __always_inline void take_native_and_kernel(const struct trigger *t, struct scratch *s,
+						   struct task_struct *task)
+{
+	__u32 reason = s->record.reason;
+
+	if (reason_outcome(reason) == OUTCOME_LOST || !natives_on)
+		return;
+	if (want_native && reason != REASON_EXITING && reason != REASON_EXECING)
+		take_native(t, s, task);
+	if (want_kernel && s->record.flags & SAMPLE_KERNEL && t->has_kernel_stack)
+		take_kernel(t, s);
+}
+
+#endif /* KRAIT_BPF_NATIVE_NATIVE_SECTION_H */

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * asyncio_section.h - the section of a sample with asyncio tasks: the one that the thread runs, and
+ * those that await it (asyncio_tasks.h).
+ *
+ * Must hold: a thread that has a slot costs a map lookup only when some process's entry has changed
+ * since its last sample, and if no process has one, no thread does. A thread without a running task
+ * costs a word of memory if its process has an entry.
+ */
+#ifndef KRAIT_BPF_PYTHON_ASYNCIO_SECTION_H
+#define KRAIT_BPF_PYTHON_ASYNCIO_SECTION_H
+
+#include "bpf/abi.h"
+#include "bpf/bounds.h"
+#include "bpf/python/code_object.h"
+#include "bpf/python/code_snapshot.h"
+#include "bpf/loops.h"
+#include "bpf/map/sampling.h"
+#include "bpf/map/procs.h"
+#include "bpf/python/python_stack.h"
+#include "bpf/read.h"
+#include "bpf/map/scratch.h"
+#include "bpf/section.h"
+#include "bpf/python/asyncio_tasks.h"
+#include "bpf/trigger.h"
+#include "bpf/python/walker.h"
+
+/*
+ * Describes the code object of a part, as for the thread's own frames: code that awaits may never
+ * have been sampled on a CPU.
+ */
+static __always_inline int describe_part(struct scratch *s, struct proc_info *proc,
+					 const struct py_offsets *off)
+{
+	struct describer *d = &s->describer;
+	__u32 index = d->index;
+	__u64 *room = section_room(s, FRAME_WORDS * index, FRAME_WORDS);
+
+	if (index >= d->frame_cnt || !room)
+		return 1;
+	d->index = index + 1;
+	describe_frame(s, proc, off, (struct frame *)room);
+	return 0;
+}
+
+static long describe_part_loop(__u32 index, void *data)
+{
+	struct describe_ctx *d = data;
+
+	return describe_part(d->c.s, d->proc, d->c.off);
+}
+
+__weak __noinline int bounded_describe_part(__u32 memory, __u32 layout)
+{
+	struct proc_info *proc;
+	struct loop_ctx c;
+
+	if (!loop_ctx_of(&c, memory, layout))
+		return 1;
+	proc = sampled_process(c.s);
+	return proc ? describe_part(c.s, proc, c.off) : 1;
+}
+
+/*
+ * Describes the code objects of the section that comes next. Not called where the parts are found,
+ * because the kernel bounds the sum of the stacks of nested calls.
+ */
+static __always_inline int describe_parts(__u32 memory, __u32 layout, __u32 cnt, bool has_loop)
+{
+	struct describe_ctx d;
+
+	if (!loop_ctx_of(&d.c, memory, layout))
+		return 1;
+	d.proc = sampled_process(d.c.s);
+	if (!d.proc)
+		return 1;
+	describe_plan(d.c.s, d.proc, d.c.off, cnt);
+	d.c.s->describer.leaf = 0;
+	if (has_loop) {
+		bpf_loop(KRAIT_MAX_TASK_PARTS, describe_part_loop, &d, 0);
+	} else {
+		for (int i = 0; i < KRAIT_MAX_TASK_PARTS; i++) {
+			if (bounded_describe_part(memory, layout))
+				break;
+		}
+	}
+	describe_settle(d.c.s, d.proc);
+	return 0;
+}
+
+GLOBAL_FLAVOURS(describe_parts, (__u32 memory, __u32 layout, __u32 cnt), memory, layout, cnt)
+
+static __always_inline void append_parts(const struct trigger *t, struct scratch *s,
+					 const struct proc_info *proc, enum record_section section,
+					 __u32 cnt)
+{
+	if (!cnt)
+		return;
+	CALL_FLAVOUR(t->has_loop, describe_parts, s->index, proc->layout, cnt);
+	section_append(&s->record, section, cnt);
+}
+
+/* Settles the part of the chain's last task. */
+static __always_inline void settle_last_task(struct scratch *s)
+{
+	__u64 *part = section_room(s, FRAME_WORDS * s->tasks.task_at, FRAME_WORDS);
+
+	task_walk_stop(&s->tasks);
+	if (part)
+		task_settle(&s->tasks, (struct frame *)part);
+}
+
+/* The process's entry; NULL: it has none. */
+static __always_inline const struct task_layout *task_layout_of(const struct scratch *s,
+								const struct proc_info *proc)
+{
+	__u32 pid = s->record.pid;
+	const struct task_layout *l = bpf_map_lookup_elem(&task_layouts, &pid);
+
+	return l && same_start(l->start_ns, proc->start_ns) ? l : NULL;
+}
+
+/*
+ * Looks where thread states of the process point to the running task; 0: nowhere. The thread's slot
+ * remembers it.
+ */
+__weak __noinline int look_for_tasks(__u32 memory)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	__u32 known = tasks_known, at = 0;
+	const struct task_layout *l;
+	struct thread_slot *slot;
+	struct proc_info *proc;
+
+	if (!s)
+		return 0;
+	proc = sampled_process(s);
+	l = proc ? task_layout_of(s, proc) : NULL;
+	if (l)
+		at = l->running_task;
+	slot = slot_of(s);
+	if (slot) {
+		slot->running_task = at;
+		slot->tasks_known = known;
+	}
+	return at;
+}
+
+static __always_inline __u32 running_task_at(const struct scratch *s)
+{
+	const struct thread_slot *slot = slot_of(s);
+
+	if (slot && slot->tasks_known == tasks_known)
+		return slot->running_task;
+	return look_for_tasks(s->index);
+}
+
+/* Frames, from the leaf on, that say whether the loop enters or leaves the running task. */
+#define LEAF_FRAMES 8
+
+/*
+ * Where to look for the creator of the first task if that does not run: around the thread's
+ * innermost activation. Nowhere if that is the loop's, or has been called by the loop in the course
+ * of a step.
+ */
+static __always_inline void look_around_leaf(struct scratch *s)
+{
+	__u64 entry_addr = 0, last_addr = 0;
+	struct task_walk *t = &s->tasks;
+
+	for (__u32 i = 0; i < LEAF_FRAMES && i < s->walker.frame_cnt; i++) {
+		__u64 addr = s->frames[i].frame_addr;
+
+		if (s->frames[i].code_addr) {
+			if (addr && (__u32)addr == t->calm.caller) {
+				if (!task_is_calm(&t->calm, last_addr))
+					return;
+				break;
+			}
+			continue;
+		}
+		last_addr = addr;
+		entry_addr = entry_addr ? entry_addr : addr;
+	}
+	if (entry_addr < TASK_SEEK_BEFORE || entry_addr & TAG_BITS)
+		return;
+	t->leaf_addr = entry_addr - TASK_SEEK_BEFORE;
+}
+
+static __always_inline void begin_tasks(struct scratch *s, __u64 task_addr)
+{
+	const struct thread_slot *slot = slot_of(s);
+
+	task_walk_begin(&s->tasks, task_addr, want_task_names);
+	if (slot)
+		s->tasks.calm = slot->calm;
+	look_around_leaf(s);
+}
+
+static __always_inline void remember_calm(const struct scratch *s)
+{
+	struct thread_slot *slot = slot_of(s);
+
+	if (slot && (slot->calm.entry[0] != s->tasks.calm.entry[0] ||
+		     slot->calm.caller != s->tasks.calm.caller))
+		slot->calm = s->tasks.calm;
+}
+
+/* Returns the number of parts found. */
+static __always_inline int walk_running_task(__u32 memory, __u32 layout, __u64 task_addr,
+					     bool has_loop)
+{
+	const struct task_layout *l;
+	struct proc_info *proc;
+	struct loop_ctx c;
+
+	if (!loop_ctx_of(&c, memory, layout))
+		return 0;
+	proc = sampled_process(c.s);
+	l = proc ? task_layout_of(c.s, proc) : NULL;
+	if (!l)
+		return 0;
+	begin_tasks(c.s, task_addr);
+	walk_tasks(&c, layout, l, has_loop);
+	remember_calm(c.s);
+	if (c.s->tasks.cnt)
+		settle_last_task(c.s);
+	return c.s->tasks.cnt;
+}
+
+GLOBAL_FLAVOURS(walk_running_task, (__u32 memory, __u32 layout, __u64 task_addr), memory, layout,
+		task_addr)
+
+static __always_inline void take_tasks(const struct trigger *t, struct scratch *s,
+				       const struct proc_info *proc)
+{
+	__u32 at = s->record.tstate_addr ? running_task_at(s) : 0;
+	__u64 task_addr = 0;
+	__u32 cnt;
+
+	if (!at || read_user_u64(&task_addr, s->record.tstate_addr + at) || !task_addr)
+		return;
+	cnt = CALL_FLAVOUR(t->has_loop, walk_running_task, s->index, proc->layout, task_addr);
+	append_parts(t, s, proc, SECTION_TASKS, at_most(cnt, KRAIT_MAX_TASK_PARTS));
+}
+
+#endif /* KRAIT_BPF_PYTHON_ASYNCIO_SECTION_H */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * event.h - what can be counted: the kernel's perf events, by perf's names.
+ *
+ * Supports the hardware, hardware cache and software events of linux/perf_event.h, and raw ones.
+ * Tracepoints are missing: they need another kind of BPF program.
+ */
+#ifndef KRAIT_BASE_SYSTEM_EVENT_H
+#define KRAIT_BASE_SYSTEM_EVENT_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define EVENT_NAME_MAX 128
+
+struct event_spec {
+	char name[EVENT_NAME_MAX]; /* as requested, with modifiers */
+	__u32 type; /* PERF_TYPE_* */
+	__u64 config;
+	__u64 frequency; /* samples per second and CPU; or if 0: */
+	__u64 period; /* events per sample; ns for clocks */
+	bool exclude_user, exclude_kernel;
+	__u8 precise; /* precise_ip */
+	bool joined; /* time off the CPU: shown together with the clock's (record --wall) */
+};
+
+/* The name of each that has one; NULL: there are no more. Valid until the next call. */
+const char *event_listed(unsigned i);
+
+/*
+ * Parses a name of len bytes such as "faults", "cycles:u", "L1-dcache-load-misses" or "r01c0". Sets
+ * rate and period to 0. Returns 0, -EINVAL (unknown) or -EOPNOTSUPP (a tracepoint or a named PMU's
+ * event).
+ */
+int event_parse(struct event_spec *ret, const char *text, size_t len)
+	__attribute__((warn_unused_result));
+
+/* Its periods are nanoseconds, and all samples have equal weight. */
+bool event_is_clock(const struct event_spec *event);
+
+/*
+ * Its periods are nanoseconds off the CPU, different for each sample. Not a perf event:
+ * bpf/switch.bpf.c.
+ */
+bool event_is_off_cpu(const struct event_spec *event);
+
+/* "offcpu-time", as perf calls it; has all waits of at least that length and samples shorter ones. */
+#define EVENT_OFF_CPU "offcpu-time"
+void event_off_cpu(struct event_spec *ret, __u64 threshold_ns);
+
+/*
+ * "waiting-tasks": suspended asyncio tasks, counted periodically (record/samples/census.h). Not a perf
+ * event.
+ */
+#define EVENT_TASKS "waiting-tasks"
+bool event_is_tasks(const struct event_spec *event);
+void event_tasks(struct event_spec *ret);
+
+/* Its periods are nanoseconds of a thread's life: on CPU, off CPU, or both. */
+bool event_is_time(const struct event_spec *event);
+
+/* "wall-clock": time on and off the CPU in one measure. Not a perf event but the sum of two. */
+#define EVENT_WALL "wall-clock"
+void event_wall(struct event_spec *ret);
+
+/* The shortest clock period that the kernel supports (perf_swevent_init_hrtimer()). */
+#define EVENT_CLOCK_MIN_NS 10000
+
+/* "cpu-clock", the default event. */
+void event_default(struct event_spec *ret);
+
+#endif /* KRAIT_BASE_SYSTEM_EVENT_H */

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/text/short_path.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Returns the position after the last "/DIR/"; NULL: none. */
+static const char *after_dir(const char *path, const char *dir)
+{
+	const char *found = NULL, *at;
+
+	for (at = path; (at = strstr(at, dir)); at++)
+		found = at + strlen(dir);
+	return found;
+}
+
+/* Returns the position after "/lib/python3.14/" or "/lib64/python3.14t/"; NULL: none. */
+static const char *after_stdlib(const char *path)
+{
+	const char *at = after_dir(path, "/python3.");
+	const char *end = at ? at + strspn(at, "0123456789tbdm") : NULL;
+
+	return end && end > at && *end == '/' ? end + 1 : NULL;
+}
+
+const char *short_path(const char *path)
+{
+	const char *s, *base, *parent;
+
+	if (path[0] != '/')
+		return path;
+	if ((s = after_dir(path, "/site-packages/")) || (s = after_dir(path, "/dist-packages/")))
+		return s;
+	s = after_stdlib(path);
+	if (s)
+		return s;
+	base = strrchr(path, '/') + 1;
+	if (strcmp(base, "__init__.py") && strcmp(base, "__main__.py"))
+		return *base ? base : path;
+	for (parent = base - 1; parent > path && parent[-1] != '/';)
+		parent--;
+	return parent == path ? base : parent;
+}
+
+const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+const char *short_file(char buf[SHORT_FILE_SIZE], const char *path)
+{
+	const char *name = short_path(path), *tag = strstr(name, ".cpython-"), *end;
+
+	/* CPython's EXT_SUFFIX (configure.ac) contains no dot within the tag. */
+	end = tag ? strchr(tag + 1, '.') : NULL;
+	if (!end || strcmp(end, ".so") || (size_t)(tag - name) + sizeof(".so") > SHORT_FILE_SIZE)
+		return name;
+	snprintf(buf, SHORT_FILE_SIZE, "%.*s%s", (int)(tag - name), name, end);
+	return buf;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * worker.h - krait's own processes that may be given up: a prober, the parser, the fetcher.
+ *
+ * A worker is krait's own executable, started anew as "krait-ROLE" (role.h). It shares only one
+ * channel with its starter: no memory, no other descriptor, no terminal. It ends when the channel
+ * closes, or at the latest with the thread that started it.
+ *
+ * Must hold: nothing here waits for a worker to start, to answer or to end. Other threads may run
+ * while one is started.
+ */
+#ifndef KRAIT_BASE_WORKER_WORKER_H
+#define KRAIT_BASE_WORKER_WORKER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct error;
+struct worker;
+
+/* Returns NULL with *err filled if there is no process or descriptor left. */
+struct worker *worker__start(const char *role, struct error *err)
+	__attribute__((warn_unused_result, nonnull));
+
+/* Returns krait's end of the channel: non-blocking, owned by the worker. */
+int worker__fd(const struct worker *w) __attribute__((nonnull));
+pid_t worker__pid(const struct worker *w) __attribute__((nonnull));
+
+/*
+ * Kills the worker, closes the channel and frees the struct. If the kernel cannot end the worker
+ * now (it waits for memory that never comes), the next worker__start() or worker__dying() reaps it.
+ * NULL: does nothing.
+ */
+void worker__abandon(struct worker *w);
+
+/* Returns how many abandoned workers have not ended yet. */
+unsigned worker__dying(void);
+
+#endif /* KRAIT_BASE_WORKER_WORKER_H */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dso_nop.h - fills a slot of the DSO's text: an instruction of this machine that does nothing,
+ * with a CPython opcode as its operand; 0: none.
+ */
+#ifndef KRAIT_CAPTURE_DSO_DSO_NOP_H
+#define KRAIT_CAPTURE_DSO_DSO_NOP_H
+
+#include <linux/types.h>
+#include <string.h>
+
+#include "capture/dso/dso.h"
+
+static inline void dso_nop_put(__u8 slot[DSO_SLOT], __u8 opcode)
+{
+#if defined(__aarch64__)
+	/* nop, or movz xzr, #opcode */
+	const __u32 word = opcode ? 0xd280001fU | (__u32)opcode << 5 : 0xd503201fU;
+	const __u8 bytes[DSO_SLOT] = { (__u8)word, (__u8)(word >> 8), (__u8)(word >> 16),
+				       (__u8)(word >> 24) };
+#else
+	/* nopl opcode(%rax) */
+	const __u8 bytes[DSO_SLOT] = { 0x0f, 0x1f, 0x40, opcode };
+#endif
+	memcpy(slot, bytes, sizeof(bytes));
+}
+
+/* For a file of any machine. */
+static inline __u8 dso_nop_opcode(const __u8 slot[DSO_SLOT])
+{
+	const __u32 word = slot[0] | (__u32)slot[1] << 8 | (__u32)slot[2] << 16 |
+			   (__u32)slot[3] << 24;
+
+	if ((word & 0xffffffU) == 0x401f0fU)
+		return slot[3];
+	return (word & 0xffffe01fU) == 0xd280001fU ? (__u8)(word >> 5) : 0;
+}
+
+#endif /* KRAIT_CAPTURE_DSO_DSO_NOP_H */

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "capture/dso/dso_store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/data/cleanup.h"
+#include "base/text/stream.h"
+#include "base/files/sudo_user.h"
+
+#define HEX_SIZE (2 * DSO_BUILD_ID_SIZE + 1)
+/* Digits of the build ID in the file's name: enough to tell recordings apart. */
+#define NAME_HEX 8
+/* Suffix of a file's name until it is complete. */
+#define PART ".part"
+
+static void to_hex(char *hex, const __u8 *id, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		sprintf(hex + 2 * i, "%02x", id[i]);
+}
+
+/* snprintf() that returns -ENAMETOOLONG if the text does not fit. */
+static int __attribute__((format(printf, 3, 4)))
+set_path(char *path, size_t size, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(path, size, fmt, ap);
+	va_end(ap);
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+/* Tools split perf's text output at blanks, and the name of a DSO at ")". */
+static bool is_presentable(const char *path)
+{
+	for (; *path; path++) {
+		if (*path <= ' ' || *path == 0x7f || *path == ')' || *path == '(')
+			return false;
+	}
+	return true;
+}
+
+/* "python-1a2b3c4d.so", or what a killed krait has left of one. */
+bool dso_store_is_ours(const char *name)
+{
+	size_t start = strlen("python-") + NAME_HEX;
+
+	return !strncmp(name, "python-", strlen("python-")) && strlen(name) > start &&
+	       (!strcmp(name + start, ".so") || !strcmp(name + start, ".so" PART));
+}
+
+/* ---- folders ---------------------------------------------------------------------------------- */
+
+/*
+ * Opens a folder of the caller's or ours, which is not a link to one. Whoever may write in the folder
+ * around it can put another one, or a link, in its place at any time: so what goes into it goes
+ * through the descriptor.
+ */
+static int open_folder(const char *path)
+{
+	cleanup_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	return st.st_uid == sudo_user_uid() || st.st_uid == geteuid() ? take_fd(&fd) : -EPERM;
+}
+
+/* Opens it; an existing one is accepted. */
+static int make_folder(const char *path)
+{
+	return mkdir(path, 0700) && errno != EEXIST ? -errno : open_folder(path);
+}
+
+/* Removes krait's DSOs in a folder, or moves them to another one. Both are open. */
+static int empty_open(int from_fd, int to_fd)
+{
+	cleanup_close int fd = openat(from_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_closedir DIR *dir = NULL;
+	struct dirent *entry;
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	dir = fdopendir(fd);
+	if (!dir)
+		return -errno;
+	take_fd(&fd);
+	while ((entry = readdir(dir))) {
+		const char *name = entry->d_name;
+		int from = dirfd(dir);
+
+		if (dso_store_is_ours(name) &&
+		    (to_fd < 0 ? unlinkat(from, name, 0) : renameat(from, name, to_fd, name)))
+			err = -errno;
+	}
+	return err;
+}
+
+static void empty_folder(const char *path)
+{
+	cleanup_close int fd = open_folder(path);
+
+	if (fd >= 0)
+		(void)empty_open(fd, -1);
+}
+
+/* The name of an open file. */
+static int find_name(char *path, size_t size, int fd)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, size - 1);
+	if (n <= 0)
+		return -errno;
+	path[n] = '\0';
+	return 0;
+}
+
+/* If something else than a folder of the caller's or ours exists there, it is in the way. */
+static int choose_beside(struct dso_store *s, int fd, const char *path)
+{
+	char name[PATH_MAX];
+	struct stat st;
+	int err;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || (!path && !st.st_nlink))
+		return -ENOENT;
+	err = path ? set_path(name, sizeof(name), "%s", path) : find_name(name, sizeof(name), fd);
+	if (err)
+		return err;
+	if (name[0] != '/' || !is_presentable(name))
+		return -EINVAL;
+	err = set_path(s->name, sizeof(s->name), "%s.krait", name);
+	if (!err)
+		err = set_path(s->folder, sizeof(s->folder), "%s%s", s->name,
+			       path ? ".XXXXXX" : "");
+	if (!err && !lstat(s->name, &st) && !S_ISDIR(st.st_mode))
+		err = -ENOTDIR;
+	else if (!err && !lstat(s->name, &st) && st.st_uid != sudo_user_uid() &&
+		 st.st_uid != geteuid())
+		err = -EPERM;
+	if (!err && !path) {
+		s->fd = make_folder(s->folder);
+		err = s->fd < 0 ? s->fd : 0;
+	}
+	s->unpublished = !err && path;
+	s->made = !s->unpublished;
+	return err;
+}
+
+/* In /var/tmp anybody may have been faster. */
+static int choose_shared(char *folder, size_t size)
+{
+	int err = set_path(folder, size, "/var/tmp/krait-%u", (unsigned)sudo_user_uid());
+	cleanup_close int fd = err ? err : make_folder(folder);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) || st.st_uid != sudo_user_uid() || st.st_mode & 022)
+		return -EPERM;
+	return take_fd(&fd);
+}
+
+/* Returns a descriptor of the folder, or -errno. */
+static int choose_cache(char *folder, size_t size)
+{
+	char home[PATH_MAX];
+	int fd, err = sudo_user_home(home, sizeof(home));
+
+	if (!err)
+		err = set_path(folder, size, "%s/.cache/krait", home);
+	if (!err && is_presentable(folder) && !sudo_user_make_folders(home, folder) &&
+	    (fd = open_folder(folder)) >= 0)
+		return fd;
+	return choose_shared(folder, size);
+}
+
+int dso_store_choose(struct dso_store *s, int fd, const char *path)
+{
+	cleanup_sudo_user struct sudo_user_scope scope;
+	int err = sudo_user_enter(&scope);
+
+	*s = (struct dso_store){ .fd = -1 };
+	if (err)
+		return err;
+	if (!choose_beside(s, fd, path)) {
+		/* DSOs of earlier recordings with this file name; the cache still has them. */
+		if (s->made)
+			(void)empty_open(s->fd, -1);
+		return 0;
+	}
+	s->unpublished = false;
+	s->made = true;
+	cleanup_close_(&s->fd);
+	s->fd = choose_cache(s->folder, sizeof(s->folder));
+	return s->fd < 0 ? s->fd : set_path(s->name, sizeof(s->name), "%s", s->folder);
+}
+
+int dso_store_make(struct dso_store *s)
+{
+	cleanup_sudo_user struct sudo_user_scope scope;
+	int err = sudo_user_enter(&scope);
+
+	if (err || s->made)
+		return err;
+	if (!mkdtemp(s->folder))
+		return -errno;
+	s->made = true;
+	s->fd = open_folder(s->folder);
+	return s->fd < 0 ? s->fd : 0;
+}
+
+/* Moves away what an earlier capture with this name has left. */
+static int move_old(const char *name, const char *kept_path)
+{
+	char kept[PATH_MAX];
+	int err;
+
+	if (!kept_path) {
+		empty_folder(name);
+		return 0;
+	}
+	err = set_path(kept, sizeof(kept), "%s.krait", kept_path);
+	if (err)
+		return err;
+	/* Even if no capture has a folder now: the previously kept one has lost its capture. */
+	empty_folder(kept);
+	return rename(name, kept) && errno != ENOENT ? -errno : 0;
+}
+
+int dso_store_publish(struct dso_store *s, const char *kept_path)
+{
+	cleanup_sudo_user struct sudo_user_scope scope;
+	cleanup_close int fd = -1;
+	int err = sudo_user_enter(&scope);
+
+	if (err || !s->unpublished || !s->made)
+		return err;
+	err = move_old(s->name, kept_path);
+	if (!err && rename(s->folder, s->name)) {
+		/* The folder contains files that are not krait's. */
+		if (errno != ENOTEMPTY && errno != EEXIST)
+			return -errno;
+		fd = open_folder(s->name);
+		err = fd < 0 ? fd : empty_open(s->fd, fd);
+		rmdir(s->folder);
+		if (!err) {
+			cleanup_close_(&s->fd);
+			s->fd = take_fd(&fd);
+		}
+	}
+	if (!err) {
+		strcpy(s->folder, s->name);
+		s->unpublished = false;
+	}
+	return err;
+}
+
+void dso_store_discard(struct dso_store *s)
+{
+	cleanup_sudo_user struct sudo_user_scope scope = { 0 };
+
+	if (!sudo_user_enter(&scope) && s->unpublished && s->made && s->fd >= 0) {
+		(void)empty_open(s->fd, -1);
+		rmdir(s->folder);
+	}
+	cleanup_close_(&s->fd);
+	s->unpublished = false;
+}
+
+/* ---- files ------------------------------------------------------------------------------------ */
+
+int dso_store_path(char *path, size_t size, const char *folder, const __u8 *build_id)
+{
+	char hex[HEX_SIZE];
+
+	to_hex(hex, build_id, DSO_BUILD_ID_SIZE);
+	return set_path(path, size, "%s/python-%.*s.so", folder, NAME_HEX, hex);
+}
+
+/* Enough for a name, with its suffix. */
+#define FILE_NAME_SIZE 64
+
+static void set_name(char name[FILE_NAME_SIZE], const __u8 *build_id)
+{
+	char hex[HEX_SIZE];
+
+	to_hex(hex, build_id, DSO_BUILD_ID_SIZE);
+	snprintf(name, FILE_NAME_SIZE, "python-%.*s.so", NAME_HEX, hex);
+}
+
+/* The file of a generation until it is complete; -errno. */
+static int open_part(const struct dso_store *s, const char *part)
+{
+	int fd;
+
+	unlinkat(s->fd, part, 0);
+	fd = openat(s->fd, part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+static int end_part(const struct dso_store *s, const char *part, const char *name, int err)
+{
+	if (!err && renameat(s->fd, part, s->fd, name))
+		err = -errno;
+	if (err)
+		unlinkat(s->fd, part, 0);
+	return err;
+}
+
+int dso_store_write(const struct dso_store *s, const struct dso *d, __u32 generation,
+		    const struct dict *dict, const char *notes)
+{
+	cleanup_sudo_user struct sudo_user_scope scope;
+	cleanup_close int fd = -1;
+	char name[FILE_NAME_SIZE], part[FILE_NAME_SIZE + sizeof(PART)];
+	int err = sudo_user_enter(&scope);
+
+	if (err)
+		return err;
+	set_name(name, dso__build_id(d, generation));
+	snprintf(part, sizeof(part), "%s" PART, name);
+	fd = open_part(s, part);
+	if (fd < 0)
+		return fd;
+	return end_part(s, part, name, dso__write(d, generation, dict, notes, fd));
+}
+
+static int copy_open(int in, int out)
+{
+	char buf[65536];
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(in, buf, sizeof(buf), at)) > 0) {
+		errno = 0;
+		if (write(out, buf, (size_t)n) != n)
+			return stream_cause();
+		at += n;
+	}
+	return n ? -errno : 0;
+}
+
+int dso_store_adopt(const struct dso_store *s, int from, const __u8 *build_id)
+{
+	cleanup_sudo_user struct sudo_user_scope scope;
+	cleanup_close int fd = -1;
+	char name[FILE_NAME_SIZE], part[FILE_NAME_SIZE + sizeof(PART)];
+	int err = sudo_user_enter(&scope);
+
+	if (err)
+		return err;
+	set_name(name, build_id);
+	snprintf(part, sizeof(part), "%s" PART, name);
+	fd = open_part(s, part);
+	if (fd < 0)
+		return fd;
+	return end_part(s, part, name, copy_open(from, fd));
+}
+
+/* base: the folder that must exist, and is not created. */
+static int cache_folder(char *folder, size_t size, char *base, size_t base_size)
+{
+	const char *given = secure_getenv("PERF_BUILDID_DIR");
+	int err;
+
+	if (given && *given) {
+		err = set_path(base, base_size, "%s", *given == '/' ? "" : ".");
+		return err ? err : set_path(folder, size, "%s%s", *given == '/' ? "" : "./", given);
+	}
+	err = sudo_user_home(base, base_size);
+	return err ? err : set_path(folder, size, "%s/.debug", base);
+}
+
+static int copy_file(int folder, const char *from, const char *to)
+{
+	cleanup_close int in = openat(folder, from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	cleanup_close int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	return in < 0 || out < 0 ? -errno : copy_open(in, out);
+}
+
+/* DIR/NAME/ID/elf, and the link DIR/.build-id/ID[0:2]/ID[2:] that points to its folder. */
+int dso_store_cache(const struct dso_store *s, const char *name, const __u8 *build_id)
+{
+	char file[FILE_NAME_SIZE], folder[PATH_MAX], base[PATH_MAX], object[PATH_MAX],
+		target[PATH_MAX], hex[HEX_SIZE];
+	cleanup_sudo_user struct sudo_user_scope scope;
+	int err = sudo_user_enter(&scope);
+
+	to_hex(hex, build_id, DSO_BUILD_ID_SIZE);
+	if (!err)
+		err = cache_folder(folder, sizeof(folder), base, sizeof(base));
+	if (!err)
+		err = set_path(object, sizeof(object), "%s%s/%s", folder, name, hex);
+	if (!err)
+		err = sudo_user_make_folders(base, object);
+	if (!err)
+		err = set_path(object, sizeof(object), "%s%s/%s/elf", folder, name, hex);
+	set_name(file, build_id);
+	if (!err && linkat(s->fd, file, AT_FDCWD, object, 0))
+		err = copy_file(s->fd, file, object);
+	if (!err)
+		err = set_path(object, sizeof(object), "%s/.build-id/%.2s", folder, hex);
+	if (!err)
+		err = sudo_user_make_folders(base, object);
+	if (!err)
+		err = set_path(object, sizeof(object), "%s/.build-id/%.2s/%s", folder, hex,
+			       hex + 2);
+	if (!err)
+		err = set_path(target, sizeof(target), "../..%s/%s", name, hex);
+	if (!err && symlink(target, object))
+		err = -errno;
+	return err;
+}
+
+int dso_store_cached_path(char *path, size_t size, const __u8 *build_id, size_t build_id_size)
+{
+	char folder[PATH_MAX], base[PATH_MAX], hex[HEX_SIZE];
+	int err;
+
+	if (build_id_size < 2 || build_id_size > DSO_BUILD_ID_SIZE)
+		return -EINVAL;
+	err = cache_folder(folder, sizeof(folder), base, sizeof(base));
+	to_hex(hex, build_id, build_id_size);
+	return err ? err : set_path(path, size, "%s/.build-id/%.2s/%s/elf", folder, hex, hex + 2);
+}
+
+int dso_store_cache_folder(char *folder, size_t size)
+{
+	char base[PATH_MAX];
+
+	return cache_folder(folder, size, base, sizeof(base));
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * import_threads.h - the processes and threads of a capture being read: names, mappings, and the
+ * last stack of each thread, whose unchanged part from the root on need not be looked up again.
+ *
+ * Must hold: a last stack is forgotten when anything that it depends on changes: the name of its
+ * process, its process, or a mapping; a change of a mapping forgets all stacks. A thread that is
+ * renamed keeps its node.
+ */
+#ifndef KRAIT_CAPTURE_IMPORT_IMPORT_THREADS_H
+#define KRAIT_CAPTURE_IMPORT_IMPORT_THREADS_H
+
+#include <uthash.h>
+
+#include "capture/import/import_stacks.h"
+#include "capture/import/mappings.h"
+#include "capture/import/objects.h"
+#include "capture/perfdata/perf_reader.h"
+
+struct import_process {
+	int pid;
+	char name[64];
+	bool named;
+	struct mappings mappings;
+	__u32 epoch; /* last stacks of its threads are valid only with this epoch */
+	__u64 unwanted; /* samples filtered out */
+	UT_hash_handle hh;
+};
+
+struct import_thread {
+	int tid, pid;
+	char comm[64];
+	__u32 number; /* unique: another thread may have the same tid later */
+	bool ended;
+	__u64 unwanted; /* samples filtered out */
+	__u64 out_ns; /* when it left its CPU, or the last part of its wait ended; 0 unknown */
+	__u32 epoch;
+	__u32 node; /* of the profile; 0: none yet */
+	__u64 *chain; /* addresses of the last stack, root first */
+	__u32 *nodes; /* their nodes */
+	unsigned cnt, cap;
+	UT_hash_handle hh;
+};
+
+/* All zero: empty. */
+struct import_tasks {
+	struct import_process *processes;
+	struct import_thread *threads;
+	struct import_stacks stacks;
+	struct mappings_budget mappings;
+	__u32 thread_cnt; /* met so far */
+	/*
+	 * What threads are called in the end, by number, from an earlier pass over the same records,
+	 * which gives them the same numbers; NULL: there was none.
+	 */
+	struct import_name {
+		char text[64];
+	} * names;
+	__u32 name_cnt, name_cap;
+	bool keeps_names; /* this is that pass */
+};
+
+void import_tasks_free(struct import_tasks *ts);
+
+/* Creates it if necessary; NULL: out of memory, or too many. */
+struct import_process *import_tasks_process(struct import_tasks *ts, int pid);
+struct import_thread *import_tasks_thread(struct import_tasks *ts, int pid, int tid);
+
+/* Takes in a record about them. Returns 0 or -ENOMEM. */
+int import_tasks_comm(struct import_tasks *ts, struct dict *dict, const struct perf_read *r);
+int import_tasks_fork(struct import_tasks *ts, const struct perf_read *r);
+void import_tasks_exit(struct import_tasks *ts, const struct perf_read *r);
+void import_tasks_switch(struct import_tasks *ts, const struct perf_read *r);
+/* The earlier pass is over: takes its names. */
+void import_tasks_take_names(struct import_tasks *ts, struct import_tasks *earlier);
+/* What a thread is called in the end, if that is known; else so far. */
+const char *import_thread_name(const struct import_tasks *ts, const struct import_thread *t);
+/* When the wait that ends then began; 0 unknown. */
+__u64 import_thread_waited(struct import_thread *t, __u64 end_ns);
+/* Adds a mapping that is not the kernel's. */
+int import_tasks_mapping(struct import_tasks *ts, struct objects *objects,
+			 const struct perf_read *r);
+
+/*
+ * "12 (python3), 34 (cron) and 5 more": the processes, or threads, with the most samples filtered
+ * out.
+ */
+void import_tasks_say_unwanted(char *buf, size_t size, const struct import_tasks *ts,
+			       bool processes);
+
+/* Makes room for a stack of that depth. Returns 0 or -ENOMEM. */
+int import_thread_reserve(struct import_thread *t, unsigned cnt);
+
+#endif /* KRAIT_CAPTURE_IMPORT_IMPORT_THREADS_H */

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/common/arguments.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/common/complete.h"
+#include "base/data/cleanup.h"
+#include "base/system/error.h"
+#include "base/text/log.h"
+#include "base/text/nearest.h"
+#include "base/text/units.h"
+
+#define PID_BLANKS " \t\n"
+
+/* Options that argp adds to every parser. */
+static const struct argp_option own_table[] = { { "help", '?', NULL, 0, NULL, 0 },
+						{ "usage", 0, NULL, 0, NULL, 0 },
+						{ 0 } };
+static const struct argp own = { .options = own_table };
+
+static bool is_end(const struct argp_option *o)
+{
+	return !o->name && !o->key && !o->doc && !o->group;
+}
+
+bool arguments_each(const struct argp *argp, arguments_fn fn, void *ctx)
+{
+	const struct argp_option *o = argp->options;
+	const struct argp_child *child = argp->children;
+
+	for (; o && !is_end(o); o++) {
+		if (fn(o, ctx))
+			return true;
+	}
+	for (; child && child->argp; child++) {
+		if (arguments_each(child->argp, fn, ctx))
+			return true;
+	}
+	return false;
+}
+
+void arguments_refuse(const struct argp_state *state, const char *fmt, ...)
+{
+	cleanup_free char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	log_error(NULL, "%s (see %s --help)", text ? text : "wrong usage", state->name);
+	exit(EXIT_CODE_USAGE);
+}
+
+/* A word of the command line and the option that it is. */
+struct word {
+	const char *name; /* of a long option: len letters */
+	size_t len;
+	char key; /* of a short option */
+	const struct argp_option *real; /* the last non-alias: an alias takes the same arguments */
+	const struct argp_option *found; /* NULL: none */
+	const char *found_name,
+		*other_name; /* of long options; other: another option with the same prefix */
+	struct nearest nearest;
+};
+
+static bool match_long(const struct argp_option *o, void *ctx)
+{
+	struct word *w = ctx;
+	bool exact;
+
+	if (!(o->flags & OPTION_ALIAS))
+		w->real = o;
+	if (!o->name)
+		return false;
+	if (!(o->flags & OPTION_HIDDEN))
+		nearest_try(&w->nearest, o->name);
+	if (strncmp(o->name, w->name, w->len))
+		return false;
+	exact = !o->name[w->len];
+	if (w->found && w->found != w->real && !exact) {
+		w->other_name = o->name;
+		return false;
+	}
+	w->found = w->real;
+	w->found_name = o->name;
+	if (exact)
+		w->other_name = NULL;
+	return exact;
+}
+
+static bool match_short(const struct argp_option *o, void *ctx)
+{
+	struct word *w = ctx;
+
+	if (!(o->flags & OPTION_ALIAS))
+		w->real = o;
+	if (o->key != w->key)
+		return false;
+	w->found = w->real;
+	return true;
+}
+
+static bool takes_value(const struct argp_option *o)
+{
+	return o->arg && !(o->flags & OPTION_ARG_OPTIONAL);
+}
+
+static _Noreturn void refuse_long(const struct word *w, const char *command)
+{
+	int len = (int)w->len;
+
+	if (w->nearest.best)
+		log_error(NULL, "no option --%.*s; did you mean --%s? (%s --help lists all)", len,
+			  w->name, w->nearest.best, command);
+	else
+		log_error(NULL, "no option --%.*s (%s --help lists all)", len, w->name, command);
+	exit(EXIT_CODE_USAGE);
+}
+
+/*
+ * --freq=99, --freq 99: tells whether the next word is its value. Ends the program for what
+ * getopt_long() would refuse, with a message in krait's format.
+ */
+static bool check_long(const struct argp *argp, const struct argp_state *state, const char *text)
+{
+	char name[32] = "";
+	struct word w = { .name = text, .len = strcspn(text, "=") };
+	bool value = text[w.len];
+
+	if (w.len < sizeof(name))
+		memcpy(name, text, w.len);
+	nearest_begin(&w.nearest, name);
+	if (!arguments_each(argp, match_long, &w))
+		arguments_each(&own, match_long, &w);
+	if (!w.found)
+		refuse_long(&w, state->name);
+	if (w.other_name)
+		arguments_refuse(state, "--%.*s is short for --%s and for --%s", (int)w.len, text,
+				 w.found_name, w.other_name);
+	if (value && !w.found->arg)
+		arguments_refuse(state, "--%s takes no value: \"%s\"", w.found_name,
+				 text + w.len + 1);
+	if (!takes_value(w.found) || value)
+		return false;
+	if (state->next >= state->argc)
+		arguments_refuse(state, "--%s needs a value: --%s=%s", w.found_name, w.found_name,
+				 w.found->arg);
+	return true;
+}
+
+/* -p 12, -p12, -an 5: tells whether the next word is a value. */
+static bool check_short(const struct argp *argp, const struct argp_state *state, const char *text)
+{
+	for (; *text; text++) {
+		struct word w = { .key = *text };
+
+		if (!arguments_each(argp, match_short, &w))
+			arguments_each(&own, match_short, &w);
+		if (!w.found)
+			arguments_refuse(state, "no option -%c", *text);
+		if (!w.found->arg)
+			continue;
+		if (takes_value(w.found) && !text[1] && state->next >= state->argc)
+			arguments_refuse(state, "-%c needs a value: -%c %s", *text, *text,
+					 w.found->arg);
+		return takes_value(w.found) && !text[1];
+	}
+	return false;
+}
+
+static void check_words(const struct argp *argp, int argc, char **argv, unsigned flags)
+{
+	static char help[] = "--help";
+	struct argp_state state = { .name = argv[0], .argc = argc };
+
+	for (int i = 1; i < argc; i++) {
+		const char *text = argv[i];
+		bool option = text[0] == '-' && text[1];
+
+		state.next = i + 1;
+		if (!strcmp(text, "--") || (!option && flags & ARGP_IN_ORDER))
+			return;
+		if (!strcmp(text, "-h"))
+			argv[i] = help;
+		else if (option && text[1] == '-')
+			i += check_long(argp, &state, text + 2);
+		else if (option)
+			i += check_short(argp, &state, text + 1);
+	}
+}
+
+int arguments_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
+{
+	argp_err_exit_status = EXIT_CODE_USAGE;
+	if (complete_begun())
+		complete_line(argp, argc, argv, flags);
+	check_words(argp, argc, argv, flags);
+	return argp_parse(argp, argc, argv, flags, NULL, input);
+}
+
+struct wanted {
+	const char *name;
+	const struct argp_option *found;
+};
+
+static bool match_name(const struct argp_option *o, void *ctx)
+{
+	struct wanted *w = ctx;
+
+	if (o->name && !strcmp(o->name, w->name))
+		w->found = o;
+	return w->found;
+}
+
+const struct argp_option *arguments_find(const struct argp *argp, const char *name)
+{
+	struct wanted w = { .name = name };
+
+	arguments_each(argp, match_name, &w);
+	return w.found;
+}
+
+/* ---- what options take ------------------------------------------------------------------------ */
+
+int arguments_id(const char *text, const char *what, struct argp_state *state)
+{
+	char *end;
+	long id = strtol(text, &end, 10);
+
+	if (end == text || *end || id <= 0 || id > ARGUMENTS_PID_MAX)
+		arguments_refuse(state, "%s is a number, not \"%s\"", what, text);
+	return (int)id;
+}
+
+int arguments_next_pid(const char **text, struct argp_state *state)
+{
+	const char *start = *text + strspn(*text, PID_BLANKS);
+	char *end;
+	long pid;
+
+	if (!*start)
+		return 0;
+	pid = strtol(start, &end, 10);
+	if (end == start || pid <= 0 || pid > ARGUMENTS_PID_MAX ||
+	    (*end && !strchr("," PID_BLANKS, *end)))
+		arguments_refuse(state, "-p takes process ids, such as 1234 or 12,34, not \"%s\"",
+				 start);
+	*text = *end ? end + 1 : end;
+	return (int)pid;
+}
+
+double arguments_percent(const char *text, const char *what, struct argp_state *state)
+{
+	char *end;
+	double percent = strtod(text, &end);
+
+	if (end == text || (*end && strcmp(end, "%")) || !(percent >= 0 && percent <= 100))
+		arguments_refuse(state, "%s is from 0 to 100, not \"%s\"", what, text);
+	return percent;
+}
+
+unsigned arguments_count(const char *text, const char *what, struct argp_state *state)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (end == text || *end || *text == '-' || value > 1000000000)
+		arguments_refuse(state, "%s is a number, not \"%s\"", what, text);
+	return (unsigned)value;
+}
+
+void arguments_time(__u64 *ret_ns, const char *text, struct argp_state *state)
+{
+	if (parse_duration(text, ret_ns))
+		arguments_refuse(state, "a time is 10 or 10s, 500ms, 2m or 1h, not \"%s\"", text);
+}
+
+void arguments_rate(__u64 *ret, const char *text, struct argp_state *state)
+{
+	if (parse_rate(text, ret))
+		arguments_refuse(state, "a rate is a number of Hz, such as 997 or 10k, not \"%s\"",
+				 text);
+}
+
+void arguments_size(__u64 *ret, const char *text, struct argp_state *state)
+{
+	if (parse_size(text, ret))
+		arguments_refuse(state, "a size is a number with k, M or G, not \"%s\"", text);
+}
+
+void arguments_thread(struct thread_filter *filter, const char *text, struct argp_state *state)
+{
+	if (thread_filter_add(filter, text))
+		arguments_refuse(state, "--thread takes a thread's id, name or main, not \"%s\"",
+				 text);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * arguments.h - parses a subcommand's command line with argp and adds what argp lacks: -h, and a
+ * suggestion for a mistyped option. Also parses arguments common to several commands.
+ */
+#ifndef KRAIT_CMD_COMMON_ARGUMENTS_H
+#define KRAIT_CMD_COMMON_ARGUMENTS_H
+
+#include <argp.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include "profile/thread_filter.h"
+
+/* The largest pid that a kernel assigns. */
+#define ARGUMENTS_PID_MAX 4194304
+
+/*
+ * Like argp_parse(), but a mistake ends the program with a message and EXIT_CODE_USAGE. Returns 0
+ * or the parser's result.
+ */
+int arguments_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
+
+/* Ends the program with EXIT_CODE_USAGE and one line: what is wrong with an option or its argument. */
+void arguments_refuse(const struct argp_state *state, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3), noreturn));
+
+/* Calls fn for each option of the parser and its children until it returns true. */
+typedef bool (*arguments_fn)(const struct argp_option *option, void *ctx);
+bool arguments_each(const struct argp *argp, arguments_fn fn, void *ctx);
+/* Finds a long option of the parser or its children; NULL: none. */
+const struct argp_option *arguments_find(const struct argp *argp, const char *name);
+
+/*
+ * Arguments of options. An invalid text ends the program with a message that contains "what", if
+ * there is such a parameter.
+ */
+
+/* A pid or tid. */
+int arguments_id(const char *text, const char *what, struct argp_state *state);
+/*
+ * Takes the next process of a list such as "12,34", also separated by blanks or newlines, as pgrep
+ * and pidof print it. Returns 0 at the end.
+ */
+int arguments_next_pid(const char **text, struct argp_state *state);
+/* A number of rows, lines or files; may be 0. */
+/* 0 to 100, with or without "%". */
+double arguments_percent(const char *text, const char *what, struct argp_state *state);
+unsigned arguments_count(const char *text, const char *what, struct argp_state *state);
+/* A time in nanoseconds; samples per second; bytes. All are above 0. */
+void arguments_time(__u64 *ret_ns, const char *text, struct argp_state *state);
+void arguments_rate(__u64 *ret, const char *text, struct argp_state *state);
+void arguments_size(__u64 *ret, const char *text, struct argp_state *state);
+/* Adds one thread to those that --thread lets through. */
+void arguments_thread(struct thread_filter *filter, const char *text, struct argp_state *state);
+
+#endif /* KRAIT_CMD_COMMON_ARGUMENTS_H */

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/record/record_events.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/common/arguments.h"
+#include "base/text/nearest.h"
+#include "base/text/units.h"
+
+/*
+ * A process or a command can be sampled densely; a whole machine only sparsely, as it runs for
+ * long.
+ */
+#define DEFAULT_HZ 997
+#define DEFAULT_HZ_ALL 99
+/* Limit on counting suspended tasks. */
+#define TASKS_MAX_HZ 10
+
+static void refuse_event(const char *text, size_t len, struct argp_state *state)
+{
+	char name[32] = "", best[64] = "";
+	const char *listed;
+	struct nearest n;
+
+	memcpy(name, text, len < sizeof(name) ? len : 0);
+	nearest_begin(&n, name);
+	/* Those of caches share a buffer. */
+	for (unsigned i = 0, distance = n.distance; (listed = event_listed(i));
+	     i++, distance = n.distance) {
+		nearest_try(&n, listed);
+		if (n.distance < distance)
+			snprintf(best, sizeof(best), "%s", listed);
+	}
+	arguments_refuse(state,
+			 "no event \"%.*s\"; %s%s%sperf list hw sw cache shows what there is",
+			 (int)len, text, *best ? "did you mean " : "", best, *best ? "? " : "");
+}
+
+void record_events_add(struct record_options *o, const char *text, struct argp_state *state)
+{
+	int depth = 0;
+
+	for (;;) {
+		size_t len = 0;
+		int err;
+
+		/*
+		 * A comma within "cpu/event=0x3c,umask=1/" is no separator; such an event is
+		 * refused as a whole.
+		 */
+		for (; text[len] && (text[len] != ',' || depth); len++)
+			depth ^= text[len] == '/';
+		if (o->event_cnt == KRAIT_MAX_EVENTS)
+			arguments_refuse(state, "too many events: at most %d", KRAIT_MAX_EVENTS);
+		err = event_parse(&o->events[o->event_cnt++], text, len);
+		if (err == -EOPNOTSUPP)
+			arguments_refuse(
+				state,
+				"\"%.*s\": krait samples hardware and software events, not "
+				"tracepoints or events of a named PMU (use rNNN)",
+				(int)len, text);
+		if (err)
+			refuse_event(text, len, state);
+		if (!text[len])
+			return;
+		text += len + 1;
+	}
+}
+
+void record_events_period(struct record_options *o, const char *text, struct argp_state *state)
+{
+	if (parse_rate(text, &o->period) || !o->period)
+		arguments_refuse(
+			state, "a period is a number of events, such as 1, 1000 or 10k, not \"%s\"",
+			text);
+}
+
+void record_events_tasks(struct record_options *o, const char *text, struct argp_state *state)
+{
+	double rate = 1;
+	char *end;
+
+	if (text) {
+		rate = strtod(text, &end);
+		if (*end || end == text || !(rate >= 0.01 && rate <= TASKS_MAX_HZ))
+			arguments_refuse(
+				state, "--tasks takes a rate from 0.01 to %d a second, not \"%s\"",
+				TASKS_MAX_HZ, text);
+	}
+	o->tasks_ns = (__u64)(1e9 / rate);
+}
+
+/* Adds the event after all others. */
+static void add_tasks(struct record_options *o, struct argp_state *state)
+{
+	if (!o->tasks_ns)
+		return;
+	if (o->inputs)
+		arguments_refuse(
+			state,
+			"--log-inputs cannot be combined with --tasks: it would not log what --tasks reads");
+	if (o->event_cnt == KRAIT_MAX_EVENTS)
+		arguments_refuse(state, "--tasks adds an event, and there can be %d at most",
+				 KRAIT_MAX_EVENTS);
+	event_tasks(&o->events[o->event_cnt++]);
+}
+
+static void add_off_cpu(struct record_options *o, bool clocks, struct argp_state *state)
+{
+	if (o->wall && !clocks)
+		arguments_refuse(
+			state,
+			"--wall adds time off the CPU to the time of a clock: add cpu-clock or task-clock to the events");
+	if (o->event_cnt == KRAIT_MAX_EVENTS)
+		arguments_refuse(state, "--off-cpu adds an event, and there can be %d at most",
+				 KRAIT_MAX_EVENTS);
+	event_off_cpu(&o->events[o->event_cnt], o->off_cpu_ns);
+	o->events[o->event_cnt++].joined = o->wall;
+}
+
+static void check_event(const struct record_options *o, unsigned index, struct argp_state *state)
+{
+	const struct event_spec *e = &o->events[index];
+
+	for (unsigned i = 0; i < index; i++) {
+		if (!strcmp(o->events[i].name, e->name))
+			arguments_refuse(state, "event %s is given twice", e->name);
+	}
+	if (event_is_clock(e) && e->period && e->period < EVENT_CLOCK_MIN_NS)
+		arguments_refuse(state,
+				 "-c %llu is too small: %s counts nanoseconds; use at least %d",
+				 e->period, e->name, EVENT_CLOCK_MIN_NS);
+}
+
+void record_events_settle(struct record_options *o, struct argp_state *state)
+{
+	bool clocks = false, others = false;
+
+	if (!o->event_cnt)
+		event_default(&o->events[o->event_cnt++]);
+	for (unsigned i = 0; i < o->event_cnt; i++) {
+		clocks = clocks || event_is_clock(&o->events[i]);
+		others = others || !event_is_clock(&o->events[i]);
+	}
+	if (o->period && o->frequency && !(clocks && others))
+		arguments_refuse(
+			state,
+			"-F sets the rate of clocks and -c the period of other events: give both only if you record both kinds");
+	if (!o->frequency && (!o->period || (clocks && others)))
+		o->frequency = o->all ? DEFAULT_HZ_ALL : DEFAULT_HZ;
+	for (unsigned i = 0; i < o->event_cnt; i++) {
+		struct event_spec *e = &o->events[i];
+
+		if (o->period && (!event_is_clock(e) || !others))
+			e->period = o->period;
+		else
+			e->frequency = o->frequency;
+		check_event(o, i, state);
+	}
+	if (o->jitter && (others || o->period))
+		arguments_refuse(
+			state,
+			"--jitter varies the rate of clocks: use it with -F, and record no other events");
+	if (o->off_cpu)
+		add_off_cpu(o, clocks, state);
+	add_tasks(o, state);
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * report.c - "krait report": shows the hottest functions, lines, threads, processes, programs or
+ * origins of a capture or of folded stacks, or its call tree.
+ */
+#include "cmd/common/commands.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/common/arguments.h"
+#include "cmd/common/input.h"
+#include "cmd/common/pager.h"
+#include "cmd/common/printed.h"
+#include "output/text/call_tree.h"
+#include "output/text/gil_table.h"
+#include "output/text/opcode_table.h"
+#include "output/text/origin_table.h"
+#include "output/text/summary.h"
+#include "output/text/thread_table.h"
+#include "base/system/error.h"
+#include "base/text/log.h"
+#include "base/text/pattern.h"
+
+/* Nodes below this share say little and hide the rest. */
+#define TREE_MIN_PERCENT 1.0
+/* The default limit on stacks in perf report and perf script. */
+#define PERF_MAX_STACK 127
+/* Whose code it is: --by origin shows all. */
+#define ORIGIN_ROWS 8
+
+enum option_key {
+	OPTION_TREE = 256,
+	OPTION_LINES,
+	OPTION_MIN_PERCENT,
+	OPTION_BY,
+	OPTION_CHILDREN,
+	OPTION_CALLERS,
+	OPTION_UNIT,
+	OPTION_COLOR,
+	OPTION_NO_PAGER,
+	OPTION_KERNEL,
+	OPTION_STATS,
+};
+
+enum report_by {
+	BY_FUNCTION,
+	BY_LINE,
+	BY_THREAD,
+	BY_PROCESS,
+	BY_PROGRAM,
+	BY_ORIGIN,
+	BY_GIL,
+	BY_OPCODE,
+	BY_CNT
+};
+
+static const char *const by_names[BY_CNT] = { "function", "line",   "thread", "process",
+					      "program",  "origin", "gil",    "opcode" };
+
+struct report_options {
+	struct gil_table *gil; /* NULL: not requested */
+	int gil_err;
+	struct input_options input;
+	struct summary_options summary;
+	enum report_by by;
+	const char *callers; /* whose callers to show; NULL: not requested */
+	bool tree, by_given, min_given, no_pager;
+};
+
+static const struct argp_option option_table[] = {
+	{ 0, 0, 0, 0, "Report:", 2 },
+	{ "by", OPTION_BY, "WHAT", 0,
+	  "one row for each function (the default; several programs come first, whose code it is comes "
+	  "after), "
+	  "line, thread, process, program (processes that run the same script "
+	  "or module), or origin: the interpreter, libc, the kernel, the "
+	  "standard library, your own code, each package of site-packages "
+	  "with its Python and its C, other libraries. gil: for the lock of "
+	  "each interpreter, who waits for it, who holds it meanwhile and who "
+	  "hands it to whom (record --off-cpu). opcode: the interpreter's "
+	  "instructions, and which hot ones are not specialised (record "
+	  "--opcodes); --function limits them to a function",
+	  0 },
+	{ "sort", 's', "self|total", 0, "order of the table (default self)", 0 },
+	{ "children", OPTION_CHILDREN, NULL, 0,
+	  "like --sort total: time in a function and everything that it "
+	  "calls",
+	  0 },
+	{ "limit", 'n', "ROWS", 0, "rows of the table, 0 for all (default 20)", 0 },
+	{ "lines", OPTION_LINES, NULL, 0, "one row or node per line, not per function", 0 },
+	{ "tree", OPTION_TREE, NULL, 0, "print the call tree", 0 },
+	{ "callers", OPTION_CALLERS, "NAME", 0,
+	  "print who calls the functions NAME (as for --function), as a tree from there to the root; lock, io, sleep: "
+	  "who waits for that",
+	  0 },
+	{ "kernel", OPTION_KERNEL, NULL, 0,
+	  "with --tree and --callers: also the kernel's functions below a wait", 0 },
+	{ "unit", OPTION_UNIT, "time|samples", 0,
+	  "print the time that samples stand for (default) or their "
+	  "number",
+	  0 },
+	{ "stats", OPTION_STATS, NULL, 0,
+	  "also how every interrupt of the recording ended: complete, truncated or lost, and why",
+	  0 },
+	{ "no-pager", OPTION_NO_PAGER, 0, 0, PAGER_HELP, 0 },
+	{ "color", OPTION_COLOR, "always|never|auto", OPTION_ARG_OPTIONAL,
+	  "auto (the default): on a terminal, unless NO_COLOR is set", 0 },
+	{ "min-percent", OPTION_MIN_PERCENT, "SHARE", 0,
+	  "leave out rows with a smaller share of the samples (default 1 "
+	  "with --tree and --callers, else 0)",
+	  0 },
+	{ 0 }
+};
+
+const char *report_by_name(unsigned i)
+{
+	return i < BY_CNT ? by_names[i] : NULL;
+}
+
+static enum report_by parse_by(const char *arg, struct argp_state *state)
+{
+	for (int i = 0; i < BY_CNT; i++) {
+		if (*arg && !strncmp(by_names[i], arg, strlen(arg)))
+			return (enum report_by)i;
+	}
+	arguments_refuse(
+		state,
+		"--by is function, line, thread, process, program, origin, gil or opcode, not \"%s\"",
+		arg);
+	return BY_FUNCTION;
+}
+
+static void parse_color(struct report_options *o, const char *arg, struct argp_state *state)
+{
+	if (strcmp(arg, "always") && strcmp(arg, "never") && strcmp(arg, "auto"))
+		arguments_refuse(state, "--color is always, never or auto, not \"%s\"", arg);
+	if (strcmp(arg, "auto"))
+		o->summary.color = !strcmp(arg, "always");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct report_options *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->input;
+		return 0;
+	case 's':
+		if (strcmp(arg, "self") && strcmp(arg, "total"))
+			arguments_refuse(state, "--sort is self or total, not \"%s\"", arg);
+		o->summary.sort = strcmp(arg, "self") ? SUMMARY_TOTAL : SUMMARY_SELF;
+		return 0;
+	case 'n':
+		o->summary.limit = arguments_count(arg, "--limit", state);
+		return 0;
+	case OPTION_BY:
+		o->by = parse_by(arg, state);
+		o->by_given = true;
+		return 0;
+	case OPTION_CHILDREN:
+		o->summary.sort = SUMMARY_TOTAL;
+		return 0;
+	case OPTION_TREE:
+		o->tree = true;
+		return 0;
+	case OPTION_KERNEL:
+		o->summary.wait_kernel = true;
+		return 0;
+	case OPTION_LINES:
+		o->summary.lines = true;
+		return 0;
+	case OPTION_CALLERS:
+		o->callers = arg;
+		return 0;
+	case OPTION_UNIT:
+		if (strcmp(arg, "time") && strcmp(arg, "samples"))
+			arguments_refuse(state, "--unit is time or samples, not \"%s\"", arg);
+		o->summary.samples = !strcmp(arg, "samples");
+		return 0;
+	case OPTION_STATS:
+		o->summary.stats = true;
+		return 0;
+	case OPTION_NO_PAGER:
+		o->no_pager = true;
+		return 0;
+	case OPTION_COLOR:
+		parse_color(o, arg ? arg : "always", state);
+		return 0;
+	case OPTION_MIN_PERCENT:
+		o->summary.min_percent = arguments_percent(arg, "--min-percent", state);
+		o->min_given = true;
+		return 0;
+	case ARGP_KEY_END:
+		if ((o->tree || o->callers) && o->by > BY_LINE)
+			arguments_refuse(state,
+					 "--tree and --callers need --by function or --by line");
+		if (o->tree && o->callers)
+			arguments_refuse(state,
+					 "--tree goes from the root, --callers to it: choose one");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp parser = {
+	.options = option_table,
+	.parser = parse_option,
+	.args_doc = "[FILE]",
+	.doc = "Print the hottest functions of a capture, or of folded stacks of any tool."
+	       "\vExamples:\n"
+	       "  krait report                              the hottest of perf.data\n"
+	       "  krait report --by line -n 40 other.data\n"
+	       "  krait report --by program                 which program uses the CPU\n"
+	       "  krait report --by origin                  numpy, libc, kernel, your code\n"
+	       "  krait report --by opcode --function total instructions, of record --opcodes\n"
+	       "  krait report --tree --min-percent 2 --comm worker out.data\n"
+	       "  krait report --callers Cart.total         who calls it, and for how much\n"
+	       "  krait report --callers lock               who waits for a lock, and where\n"
+	       "  krait report --children --function Cart.total    what it calls\n"
+	       "  krait record -p PID -f folded -o - | krait report -\n",
+	.children = input_children,
+};
+
+/* Without special requests, the programs come first, and whose code it is follows. */
+static int print_overview(const struct report_options *o, const struct counts *c)
+{
+	struct summary_options summary = o->summary;
+	int err = o->by_given ? 0 : program_table(stdout, c, &o->summary);
+
+	summary.origins = o->by_given ? 0 : ORIGIN_ROWS;
+	return err ? err : summary_table(stdout, c, &summary);
+}
+
+static int print_event(const struct report_options *o, const struct counts *c)
+{
+	if (o->callers)
+		return callers_tree(stdout, c, o->callers, &o->summary);
+	if (o->tree)
+		return call_tree(stdout, c, &o->summary);
+	if (o->by == BY_OPCODE)
+		return opcode_table(stdout, c, o->input.filter.function, &o->summary);
+	if (o->by == BY_ORIGIN)
+		return origin_table(stdout, c, &o->summary);
+	if (o->by >= BY_THREAD)
+		return thread_table(stdout, c, &o->summary,
+				    o->by == BY_THREAD	? ROWS_THREADS :
+				    o->by == BY_PROCESS ? ROWS_PROCESSES :
+							  ROWS_PROGRAMS);
+	return print_overview(o, c);
+}
+
+/* Prints a section for each event that has samples. */
+static int print_report(const struct report_options *o, struct input *in)
+{
+	unsigned cnt = in->profile->event_cnt, printed = 0, found = 0;
+	int err = 0;
+
+	if (in->wall) {
+		printf("# event %s\n", EVENT_WALL);
+		return print_event(o, input__shown(in));
+	}
+	for (unsigned i = 0; i < cnt && !err; i++) {
+		const struct counts *c = profile__counts(in->profile, i);
+
+		if (cnt > 1 && !c->samples)
+			continue;
+		if (in->stats.events > 1)
+			printf("%s# event %s\n", printed++ ? "\n" : "", c->event.name);
+		err = print_event(o, c);
+		found += err != -ENOENT;
+		err = err == -ENOENT ? 0 : err;
+	}
+	return err ? err : found ? 0 : -ENOENT;
+}
+
+static void take_sample(void *ctx, const struct profile *p, const struct profile_sample *s)
+{
+	struct report_options *o = ctx;
+
+	if (!o->gil_err)
+		o->gil_err = gil_table__add(o->gil, p, s);
+}
+
+static int print_gil(struct report_options *o, const struct input *in)
+{
+	int err = o->gil_err;
+
+	if (!err)
+		err = gil_table__print(o->gil, stdout, in->profile, &o->summary);
+	return err;
+}
+
+/* Did the programs mostly wait, and nothing of that was recorded? */
+static bool is_idle(const struct input *in)
+{
+	return in->stats.is_krait && in->profile->event_cnt == 1 && !in->stats.filtered &&
+	       report_is_idle(input__shown(in));
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct report_options o = { 0 };
+	struct pager pager;
+	struct input in;
+	int err, code;
+
+	summary_options_init(&o.summary, stdout);
+	if (arguments_parse(&parser, argc, argv, 0, &o))
+		return EXIT_CODE_USAGE;
+	if ((o.tree || o.callers) && !o.min_given)
+		o.summary.min_percent = TREE_MIN_PERCENT;
+	if (o.by == BY_LINE)
+		o.summary.lines = true;
+	o.input.filter.sources |= o.summary.lines;
+	if (o.by == BY_GIL && !(o.gil = gil_table__new()))
+		return EXIT_CODE_OUTPUT;
+	code = input__load(&in, &o.input, NULL, o.gil ? take_sample : NULL, &o);
+	if (code == EXIT_CODE_OK) {
+		pager_start(&pager, !o.no_pager);
+		o.summary.can_leave_kernel = in.is_capture;
+		err = o.gil ? print_gil(&o, &in) : print_report(&o, &in);
+		pager_end(&pager);
+		/* A reader such as head that has seen enough is no error. */
+		if (err == -ENOENT) {
+			log_error(NULL, "no function \"%s\" in the samples%s%s%s", o.callers,
+				  pattern_is_glob(o.callers) ? "" : " (a pattern such as *.",
+				  pattern_is_glob(o.callers) ? "" : o.callers,
+				  pattern_is_glob(o.callers) ? "" : " may help)");
+			code = EXIT_CODE_EMPTY;
+		} else if (err == -ENODATA && o.by == BY_OPCODE) {
+			log_error(
+				NULL,
+				"no sample has an opcode; record them with krait record --opcodes");
+			code = EXIT_CODE_EMPTY;
+		} else if (err == -ENODATA) {
+			log_error(NULL,
+				  "no sample says which interpreter's lock it belongs to; record "
+				  "that with krait record --off-cpu");
+			code = EXIT_CODE_EMPTY;
+		} else {
+			code = printed("report", err);
+		}
+		if (!o.gil && is_idle(&in))
+			log_info(
+				NULL,
+				"the programs hardly used a CPU; krait record --wall also shows what they wait for");
+		if (in.stats.max_depth > PERF_MAX_STACK)
+			log_info(NULL,
+				 "stacks are up to %u frames deep; perf shows them whole "
+				 "with --max-stack %u",
+				 in.stats.max_depth, in.stats.max_depth);
+	}
+	gil_table__free(o.gil);
+	input__free(&in);
+	return code;
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "kernel/sampler/perf_events.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "kernel/sampler/sampler.h"
+#include "base/data/cleanup.h"
+#include "base/system/clock.h"
+#include "base/system/error.h"
+#include "base/system/grids.h"
+#include "base/text/log.h"
+#include "kernel/sampler/cpus.h"
+#include "base/system/privileges.h"
+
+struct cpu_event {
+	int cpu;
+	unsigned index; /* of the event in the configuration */
+	unsigned grid, grids; /* number of the timer, and of all that divide the event */
+	struct bpf_link *link;
+	int fd; /* owned by the link */
+	struct grid timer; /* of a clock; times are CLOCK_MONOTONIC */
+};
+
+struct perf_events {
+	struct sampler_config config;
+	const struct bpf_program *program;
+	int cnt;
+	struct cpu_event *list;
+	char online[CPU_LIST_MAX]; /* the list last acted on */
+	/* ticks due on CPUs that went offline, and before changes of the period */
+	__u64 gone_ticks[KRAIT_MAX_EVENTS];
+	__u64 random; /* never 0 */
+	__u64 frequency; /* current rate of clocks; 0: the configured one */
+};
+
+long perf_events_max_rate(void)
+{
+	cleanup_fclose FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+	long rate = 0;
+
+	if (!f || fscanf(f, "%ld", &rate) != 1)
+		return 0;
+	return rate;
+}
+
+static int explain_open(struct error *err, const struct event_spec *event, int errnum)
+{
+	long limit = perf_events_max_rate();
+
+	switch (errnum) {
+	case EPERM:
+	case EACCES:
+		return error_set(err, errnum, EXIT_CODE_PERMISSION,
+				 "perf_event_open: %s: sampling all CPUs needs root or "
+				 "CAP_PERFMON%s",
+				 strerror(errnum), error_sudo());
+	case EINVAL:
+		if (event->frequency && limit && event->frequency > (__u64)limit)
+			return error_set(err, errnum, EXIT_CODE_USAGE,
+					 "%llu Hz is above this kernel's limit of %ld (raise it "
+					 "with: sysctl kernel.perf_event_max_sample_rate=%llu)",
+					 event->frequency, limit, event->frequency);
+		break;
+	case ENOENT:
+	case EOPNOTSUPP:
+	case ENODEV:
+		return error_set(err, errnum, EXIT_CODE_KERNEL,
+				 "this machine has no event %s (%s); cpu-clock always works",
+				 event->name, strerror(errnum));
+	case EMFILE:
+		return error_set(
+			err, errnum, EXIT_CODE_PERMISSION,
+			"too few file descriptors for one per event and CPU (raise: ulimit -n)");
+	}
+	return error_set(err, errnum, EXIT_CODE_KERNEL, "perf_event_open for %s: %s", event->name,
+			 strerror(errnum));
+}
+
+/*
+ * Ticks of a clock that hit an idle CPU are nobody's. They would run the program for nothing; and
+ * since the kernel counts an event's ticks between two of the scheduler's, which an idle CPU has
+ * stopped, they would throttle the event, and whoever wakes up on that CPU has no ticks at first
+ * (__perf_event_account_interrupt(), kernel/events/core.c). If switches are followed, some of them
+ * belong to the thread that the CPU is about to run: bpf/wait/switch_cpu.h.
+ */
+static bool leaves_out_idle(const struct sampler_config *config, const struct event_spec *event)
+{
+	for (unsigned i = 0; i < config->event_cnt; i++) {
+		if (event_is_off_cpu(&config->events[i]))
+			return false;
+	}
+	return event_is_clock(event);
+}
+
+/* Sets how often the event interrupts. The kernel limits only rates, so periods are limited here. */
+static int set_rate(struct perf_event_attr *attr, const struct event_spec *event, unsigned grid)
+{
+	const unsigned grids = grids_of(event);
+	const long limit = grids > 1 ? perf_events_max_rate() : 0;
+
+	if (limit && event->frequency > (__u64)limit)
+		return -EINVAL;
+	attr->freq = grids == 1 && event->frequency;
+	if (grids > 1)
+		attr->sample_period = grids_period_ns(NS_PER_SEC / event->frequency, grids, grid);
+	else if (event->frequency)
+		attr->sample_freq = event->frequency;
+	else
+		attr->sample_period = event->period;
+	return 0;
+}
+
+static int open_one(const struct sampler_config *config, unsigned index, unsigned grid, int cpu)
+{
+	const struct event_spec *event = &config->events[index];
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = event->type,
+		.config = event->config,
+		.exclude_user = event->exclude_user,
+		.exclude_kernel = event->exclude_kernel,
+		.exclude_hv = event->exclude_kernel,
+		.exclude_idle = leaves_out_idle(config, event),
+		.precise_ip = event->precise,
+		.wakeup_events = index, /* read by event_index(), bpf/kernel_task.h */
+	};
+	cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_SYS_ADMIN);
+	int fd = set_rate(&attr, event, grid);
+
+	if (fd)
+		return fd;
+	fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static __u64 mean_period_ns(const struct cpu_event *e, __u64 frequency)
+{
+	return grids_period_ns(NS_PER_SEC / frequency, e->grids, e->grid);
+}
+
+static int attach_one(struct perf_events *events, unsigned index, unsigned grid, int cpu,
+		      struct error *err)
+{
+	const struct event_spec *event = &events->config.events[index];
+	cleanup_close int fd = open_one(&events->config, index, grid, cpu);
+	struct cpu_event *new;
+
+	if (fd == -ENODEV && event->type == PERF_TYPE_SOFTWARE)
+		return 0; /* the CPU went offline meanwhile */
+	if (fd < 0)
+		return explain_open(err, event, -fd);
+	new = realloc(events->list, (events->cnt + 1) * sizeof(*new));
+	if (!new)
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	events->list = new;
+	new += events->cnt;
+	new->cpu = cpu;
+	new->index = index;
+	new->grid = grid;
+	new->grids = grids_of(event);
+	new->link = bpf_program__attach_perf_event(events->program, fd);
+	if (!new->link)
+		return error_set(err, errno, EXIT_CODE_KERNEL,
+				 "cannot attach the BPF program to %s on CPU %d: %s", event->name,
+				 cpu, strerror(errno));
+	new->fd = take_fd(&fd); /* the link closes it */
+	new->timer = (struct grid){ .mean_ns = event->frequency ?
+						       mean_period_ns(new, event->frequency) :
+						       event->period,
+				    .started_ns = clock_monotonic_ns() };
+	new->timer.period_ns = new->timer.mean_ns;
+	events->cnt++;
+	return 0;
+}
+
+static bool has_event(const struct perf_events *events, unsigned index, unsigned grid, int cpu)
+{
+	for (int i = 0; i < events->cnt; i++) {
+		const struct cpu_event *e = &events->list[i];
+
+		if (e->cpu == cpu && e->index == index && e->grid == grid)
+			return true;
+	}
+	return false;
+}
+
+static bool has_cpu(const int *cpus, int cnt, int cpu)
+{
+	for (int i = 0; i < cnt; i++) {
+		if (cpus[i] == cpu)
+			return true;
+	}
+	return false;
+}
+
+__u64 perf_events__ticks(const struct perf_events *events, unsigned index, __u64 until_ns)
+{
+	__u64 ticks = events->gone_ticks[index];
+
+	for (int i = 0; i < events->cnt; i++) {
+		if (events->list[i].index == index)
+			ticks += grid_ticks(&events->list[i].timer, until_ns);
+	}
+	return ticks;
+}
+
+/* Events are not restored when a CPU comes back online. */
+static void drop_gone(struct perf_events *events, const int *cpus, int cnt)
+{
+	for (int i = events->cnt - 1; i >= 0; i--) {
+		if (has_cpu(cpus, cnt, events->list[i].cpu))
+			continue;
+		events->gone_ticks[events->list[i].index] +=
+			grid_ticks(&events->list[i].timer, clock_monotonic_ns());
+		bpf_link__destroy(events->list[i].link);
+		events->list[i] = events->list[--events->cnt];
+	}
+}
+
+static int attach_on(struct perf_events *events, unsigned index, int cpu, struct error *err)
+{
+	const struct event_spec *event = &events->config.events[index];
+
+	if (event_is_off_cpu(event) || event_is_tasks(event))
+		return 0;
+	for (unsigned grid = 0; grid < grids_of(event); grid++) {
+		if (!has_event(events, index, grid, cpu) &&
+		    attach_one(events, index, grid, cpu, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int attach_all(struct perf_events *events, const int *cpus, int cnt, struct error *err)
+{
+	for (int i = 0; i < cnt; i++) {
+		for (unsigned k = 0; k < events->config.event_cnt; k++) {
+			if (attach_on(events, k, cpus[i], err))
+				return -1;
+		}
+	}
+	return 0;
+}
+
+struct perf_events *perf_events__new(const struct sampler_config *config,
+				     const struct bpf_program *program, struct error *err)
+{
+	cleanup_free int *cpus = calloc(CPUS_MAX, sizeof(*cpus));
+	struct perf_events *events = calloc(1, sizeof(*events));
+	int cnt = cpus && events ? cpus_online(events->online, cpus, CPUS_MAX) : -ENOMEM;
+
+	if (cnt <= 0) {
+		error_set(err, cnt ? -cnt : ENOENT, EXIT_CODE_KERNEL,
+			  "cannot tell which CPUs are online (" CPUS_ONLINE ")");
+		free(events);
+		return NULL;
+	}
+	events->config = *config;
+	events->program = program;
+	events->random = clock_monotonic_ns() | 1;
+	if (attach_all(events, cpus, cnt, err)) {
+		perf_events__free(events);
+		return NULL;
+	}
+	return events;
+}
+
+void perf_events__follow_cpus(struct perf_events *events)
+{
+	cleanup_free int *cpus = NULL;
+	char online[CPU_LIST_MAX];
+	struct error err;
+	int cnt;
+
+	if (cpus_read_online(online) || !strcmp(online, events->online))
+		return;
+	cpus = calloc(CPUS_MAX, sizeof(*cpus));
+	cnt = cpus ? cpus_online(events->online, cpus, CPUS_MAX) : -ENOMEM;
+	if (cnt <= 0)
+		return;
+	log_debug("perf_events", "CPUs online: %s", events->online);
+	drop_gone(events, cpus, cnt);
+	if (attach_all(events, cpus, cnt, &err))
+		log_warn("perf_events",
+			 "a CPU brought online during the recording is not sampled: %s", err.text);
+	if (events->frequency)
+		perf_events__set_rate(events, events->frequency);
+}
+
+/* xorshift64 (Marsaglia). */
+static __u64 draw(struct perf_events *events)
+{
+	events->random ^= events->random << 13;
+	events->random ^= events->random >> 7;
+	events->random ^= events->random << 17;
+	return events->random;
+}
+
+static bool has_rate(const struct perf_events *events, const struct cpu_event *e)
+{
+	const struct event_spec *event = &events->config.events[e->index];
+
+	return event->frequency && event_is_clock(event);
+}
+
+/* The ticks due until now had the old period. */
+static bool set_period(struct perf_events *events, struct cpu_event *e, __u64 now_ns,
+		       __u64 period_ns)
+{
+	if (ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period_ns))
+		return false;
+	events->gone_ticks[e->index] += grid_ticks(&e->timer, now_ns);
+	return true;
+}
+
+void perf_events__set_rate(struct perf_events *events, __u64 frequency)
+{
+	const __u64 now_ns = clock_monotonic_ns();
+
+	events->frequency = frequency;
+	for (int i = 0; i < events->cnt; i++) {
+		struct cpu_event *e = &events->list[i];
+		const __u64 ns = mean_period_ns(e, frequency);
+
+		if (has_rate(events, e) && e->timer.mean_ns != ns &&
+		    set_period(events, e, now_ns, ns))
+			e->timer = (struct grid){ .mean_ns = ns,
+						  .period_ns = ns,
+						  .started_ns = now_ns };
+	}
+}
+
+void perf_events__wander(struct perf_events *events)
+{
+	const unsigned range = events->config.jitter ? GRIDS_JITTER : GRIDS_WANDER;
+	const __u64 now_ns = clock_monotonic_ns();
+
+	for (int i = 0; i < events->cnt; i++) {
+		struct cpu_event *e = &events->list[i];
+		__u64 ns;
+
+		if (!has_rate(events, e) || (e->grids == 1 && !events->config.jitter) ||
+		    !grid_is_due(&e->timer, now_ns, range))
+			continue;
+		ns = grid_next_ns(&e->timer, now_ns, range, (__u32)draw(events));
+		if (set_period(events, e, now_ns, ns))
+			grid_change(&e->timer, now_ns, ns);
+	}
+}
+
+void perf_events__free(struct perf_events *events)
+{
+	if (!events)
+		return;
+	for (int i = 0; i < events->cnt; i++)
+		bpf_link__destroy(events->list[i].link);
+	free(events->list);
+	free(events);
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "kernel/sampler/programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "krait.skel.h"
+#include "bpf/native/rows.h"
+#include "kernel/sampler/kernel_btf.h"
+#include "kernel/sampler/probe.h"
+#include "kernel/sampler/sampler.h"
+#include "process/proc/cgroup.h"
+#include "base/data/cleanup.h"
+#include "base/system/clock.h"
+#include "base/system/error.h"
+#include "base/system/grids.h"
+#include "base/text/log.h"
+#include "base/system/privileges.h"
+
+/*
+ * Ring buffer: at 997 Hz and 1,000 frames a CPU writes 24 MB/s, and user space drains every 50 ms,
+ * so 4 MiB per CPU has room for three missed turns. The kernel demands a power of two.
+ */
+#define RING_BYTES_PER_CPU (4UL << 20)
+#define RING_BYTES_MAX (256UL << 20)
+/* Last lines of a verifier's log that -v shows: they contain the reason. */
+#define VERIFIER_LINES 40
+
+/*
+ * The verifier's reason for refusing a program. libbpf's callback has no context, but runs in the
+ * thread that loads: so each thread has its own.
+ */
+static _Thread_local char verifier_says[160];
+
+/* A log ends with the reason and a line of statistics. */
+static void note_verifier(const char *line)
+{
+	if (*line && strncmp(line, "processed ", 10) && strncmp(line, "--", 2) &&
+	    strncmp(line, "libbpf: ", 8))
+		snprintf(verifier_says, sizeof(verifier_says), "%s", line);
+}
+
+static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	cleanup_free char *text = NULL;
+	char *rest, *line;
+	bool is_log;
+	int left = 0;
+
+	/* At that level libbpf prints a line for each relocation of each program. */
+	if (level == LIBBPF_DEBUG || vasprintf(&text, fmt, ap) < 0)
+		return 0;
+	is_log = strstr(text, "BEGIN PROG LOAD LOG");
+	for (const char *c = text; *c; c++)
+		left += *c == '\n';
+	/* libbpf's warnings only repeat our own error in expert terms. */
+	for (rest = text; (line = strsep(&rest, "\n")); left--) {
+		if (is_log)
+			note_verifier(line);
+		if (*line && left <= VERIFIER_LINES)
+			log_debug("libbpf", "%s", line);
+	}
+	return 0;
+}
+
+/* Opens them with the excerpt of the kernel's types, which libbpf reads on loading. NULL: no excerpt. */
+static struct krait_bpf *open_with_types(int types_fd)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts);
+	struct krait_bpf *skel = NULL;
+	char path[64];
+	int err = -EBADF;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", types_fd);
+	opts.btf_custom_path = path;
+	if (types_fd >= 0)
+		skel = krait_bpf__open_opts(&opts);
+	if (skel)
+		err = kernel_btf_write(bpf_object__btf(skel->obj), KERNEL_BTF, types_fd);
+	if (!err)
+		return skel;
+	log_debug("sampler", "no excerpt of the kernel's types: %s", strerror(-err));
+	krait_bpf__destroy(skel);
+	return NULL;
+}
+
+struct krait_bpf *programs_open(int *ret_types_fd)
+{
+	struct krait_bpf *skel;
+
+	libbpf_set_print(print_libbpf);
+	*ret_types_fd = memfd_create("krait-types", MFD_CLOEXEC);
+	skel = open_with_types(*ret_types_fd);
+	return skel ? skel : krait_bpf__open();
+}
+
+/* ---- settings --------------------------------------------------------------------------------- */
+
+static size_t ring_bytes(const struct sampler_config *config)
+{
+	size_t want = config->ring_bytes, bytes = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (!want)
+		want = RING_BYTES_PER_CPU * (size_t)libbpf_num_possible_cpus();
+	while (bytes < want && bytes < RING_BYTES_MAX)
+		bytes *= 2;
+	return bytes;
+}
+
+/* A bit for each event whose every tick calls the program: a clock that skips none. */
+static __u32 clock_events(const struct sampler_config *config)
+{
+	__u32 bits = 0;
+
+	for (unsigned i = 0; i < config->event_cnt; i++) {
+		const struct event_spec *e = &config->events[i];
+
+		if (event_is_clock(e) && !e->exclude_user && !e->exclude_kernel)
+			bits |= 1U << i;
+	}
+	return bits;
+}
+
+/* The period of the first of them; 0: there is none. */
+static __u64 clock_period_ns(const struct sampler_config *config)
+{
+	__u32 bits = clock_events(config);
+	const struct event_spec *e = bits ? &config->events[__builtin_ctz(bits)] : NULL;
+
+	if (!e)
+		return 0;
+	return e->frequency ? NS_PER_SEC / e->frequency : e->period;
+}
+
+bool programs_want_clocks(const struct sampler_config *config)
+{
+	return clock_events(config) && !config->only_looks;
+}
+
+struct bpf_program *programs_configure(struct krait_bpf *skel, const struct sampler_config *config,
+				       bool has_switches, const struct features *features)
+{
+	struct bpf_program *program = features->bpf_loop ? skel->progs.sample_loop :
+							   skel->progs.sample_bounded;
+	int cpus = libbpf_num_possible_cpus(), err = 0;
+	size_t bytes = ring_bytes(config);
+
+	err |= bpf_program__set_autoload(skel->progs.sample_loop,
+					 features->bpf_loop && !config->only_looks);
+	err |= bpf_program__set_autoload(skel->progs.sample_bounded,
+					 !features->bpf_loop && !config->only_looks);
+	err |= bpf_program__set_autoload(skel->progs.runtime_begin, features->cookies);
+	err |= bpf_program__set_autoload(skel->progs.process_mmap,
+					 config->native || config->tasks || config->greenlets);
+	err |= bpf_map__set_max_entries(skel->maps.scratch,
+					has_switches ? cpus * CONTEXT_CNT : cpus);
+	err |= bpf_map__set_max_entries(skel->maps.unwind_cache, cpus * UNWIND_CACHE_SIZE);
+	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
+	err |= bpf_map__set_max_entries(skel->maps.task_layouts,
+					config->tasks ? KRAIT_MAX_PROCS : 1);
+	err |= bpf_map__set_max_entries(skel->maps.greenlet_places,
+					config->greenlets ? KRAIT_MAX_PROCS : 1);
+	skel->rodata->cpu_cnt = cpus;
+	skel->rodata->wakeup_bytes = bytes / 4;
+	skel->rodata->ring_bytes_max = bytes;
+	skel->rodata->sample_bytes_max = bytes - bytes / 16;
+	skel->rodata->clock_events = clock_events(config);
+	for (unsigned i = 0; i < config->event_cnt; i++) {
+		const struct event_spec *e = &config->events[i];
+
+		skel->rodata->grids_period_ns[i] = grids_of(e) > 1 ? NS_PER_SEC / e->frequency : 0;
+	}
+	skel->rodata->want_clocks = programs_want_clocks(config);
+	skel->rodata->make_up_ticks = config->whole_time;
+	skel->rodata->whole_period_ns = clock_period_ns(config);
+	skel->rodata->note_ticks = has_switches;
+	skel->rodata->want_states = config->states || has_switches;
+	skel->rodata->jitter_period_ns = config->jitter ? NS_PER_SEC / config->events[0].frequency :
+							  0;
+	skel->rodata->audit_every = config->audit_every;
+	skel->rodata->follow_all = config->follow_all;
+	skel->rodata->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
+	skel->rodata->several_events = config->event_cnt - has_switches > 1;
+	skel->rodata->want_native = config->native;
+	skel->rodata->want_kernel = config->kernel;
+	skel->rodata->want_tasks = config->tasks;
+	skel->rodata->want_task_names = config->task_names;
+	skel->rodata->want_greenlets = config->greenlets;
+	skel->rodata->want_opcodes = config->opcodes;
+	skel->rodata->measure_time = config->measure;
+	skel->rodata->has_task_regs = features->task_regs;
+	skel->rodata->user_cnt = (__u32)config->user_cnt;
+	for (size_t i = 0; i < config->user_cnt && i < KRAIT_MAX_USERS; i++)
+		skel->rodata->users[i] = config->users[i];
+	return err ? NULL : program;
+}
+
+/* ---- loading and attaching -------------------------------------------------------------------- */
+
+/* With maps of the usual size, on two CPUs. */
+#define USUAL_MIB 64
+
+/* The kernel charges programs and maps to krait's control group, which may allow less. */
+int programs_no_memory(struct error *err)
+{
+	cleanup_close int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+	char text[16384] = "", group[256] = "";
+	unsigned long long bytes = 0;
+
+	if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
+		bytes = cgroup_memory_limit(text, "/sys/fs/cgroup", group, sizeof(group));
+	if (bytes && bytes >> 20 < 4 * USUAL_MIB)
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL,
+				 "krait's control group %s may use only %llu MiB of memory, too "
+				 "little for krait's BPF programs and maps, which need about %d: "
+				 "raise that limit (MemoryMax=, docker run --memory)",
+				 group, bytes >> 20, USUAL_MIB);
+	return error_set(err, ENOMEM, EXIT_CODE_KERNEL,
+			 "the kernel has no memory for krait's BPF programs and maps, which need "
+			 "about %d MiB: end something else, or choose a smaller --ring-size",
+			 USUAL_MIB);
+}
+
+int programs_load(struct krait_bpf *skel, struct error *err)
+{
+	int result;
+
+	verifier_says[0] = '\0';
+	result = krait_bpf__load(skel);
+	if (result && verifier_says[0])
+		return error_set(
+			err, -result, EXIT_CODE_KERNEL,
+			"this kernel's verifier refuses krait's BPF programs: %s (-v shows "
+			"all of it; please report it)",
+			verifier_says);
+	if (result == -ENOMEM)
+		return programs_no_memory(err);
+	if (result == -EPERM || result == -EACCES)
+		return error_set(err, -result, EXIT_CODE_PERMISSION,
+				 "the kernel refuses to load BPF programs: %s (see -v)",
+				 strerror(-result));
+	if (result)
+		return error_set(err, -result, EXIT_CODE_KERNEL,
+				 "the kernel rejects krait's BPF programs: %s (see -v)",
+				 strerror(-result));
+	return 0;
+}
+
+/*
+ * Debian's kernels demand more rights than for a program (perf_events.c). Without this probe krait
+ * looks at mappings from time to time.
+ */
+static struct bpf_link *attach_kprobe(struct bpf_program *program)
+{
+	cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_SYS_ADMIN);
+
+	return bpf_program__attach(program);
+}
+
+int programs_attach(struct krait_bpf *skel, bool mappings, struct error *err)
+{
+	skel->links.process_exec = bpf_program__attach(skel->progs.process_exec);
+	skel->links.process_fork = bpf_program__attach(skel->progs.process_fork);
+	skel->links.process_exit = bpf_program__attach(skel->progs.process_exit);
+	if (mappings)
+		skel->links.process_mmap = attach_kprobe(skel->progs.process_mmap);
+	if (mappings && !skel->links.process_mmap)
+		log_debug("sampler", "mappings are not reported: %s", strerror(errno));
+	if (skel->links.process_exec && skel->links.process_fork && skel->links.process_exit)
+		return 0;
+	return error_set(err, errno, EXIT_CODE_KERNEL, "cannot follow process events: %s",
+			 strerror(errno));
+}
+
+const char *programs_compiler(void)
+{
+	return KRAIT_BPF_COMPILER;
+}
+
+/* ---- their code ------------------------------------------------------------------------------- */
+
+/* A program has at most 256 functions, BPF_MAX_SUBPROGS in the kernel's bpf_verifier.h. */
+#define FUNCTIONS_MAX 256
+
+void programs_code(const struct krait_bpf *skel, void (*fn)(void *ctx, __u64 start, __u32 size),
+		   void *ctx)
+{
+	__u64 starts[FUNCTIONS_MAX] = { 0 };
+	__u32 sizes[FUNCTIONS_MAX] = { 0 };
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, skel->obj) {
+		struct bpf_prog_info info = {
+			.nr_jited_ksyms = FUNCTIONS_MAX,
+			.jited_ksyms = (uintptr_t)starts,
+			.nr_jited_func_lens = FUNCTIONS_MAX,
+			.jited_func_lens = (uintptr_t)sizes,
+		};
+		__u32 size = sizeof(info);
+		int fd = bpf_program__fd(program);
+
+		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) ||
+		    info.nr_jited_ksyms != info.nr_jited_func_lens)
+			continue;
+		for (__u32 i = 0; i < info.nr_jited_ksyms && i < FUNCTIONS_MAX; i++)
+			if (starts[i])
+				fn(ctx, starts[i], sizes[i]);
+	}
+}

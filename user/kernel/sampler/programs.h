@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * programs.h - krait's BPF programs: opens, configures and loads them, attaches them to process
+ * events, and explains why a kernel refuses them.
+ */
+#ifndef KRAIT_KERNEL_SAMPLER_PROGRAMS_H
+#define KRAIT_KERNEL_SAMPLER_PROGRAMS_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+struct bpf_program;
+struct error;
+struct features;
+struct krait_bpf;
+struct sampler_config;
+
+/*
+ * The caller destroys the skeleton. *ret_types_fd: the caller closes it after loading; -1: none.
+ * NULL with errno.
+ */
+struct krait_bpf *programs_open(int *ret_types_fd) __attribute__((warn_unused_result, nonnull));
+
+/*
+ * Chooses which programs are loaded, sets their constants and the sizes of their maps. Returns the
+ * program for perf events, or NULL and errno.
+ */
+struct bpf_program *programs_configure(struct krait_bpf *skel, const struct sampler_config *config,
+				       bool has_switches, const struct features *features)
+	__attribute__((warn_unused_result, nonnull));
+
+/* Can the clocks of threads be compared with samples: does each tick of some event become one? */
+bool programs_want_clocks(const struct sampler_config *config) __attribute__((nonnull));
+
+/* Returns 0, or an error that says what to do. */
+int programs_load(struct krait_bpf *skel, struct error *err)
+	__attribute__((warn_unused_result, nonnull));
+
+/* The error if the kernel has no memory for them or their maps. Returns it. */
+int programs_no_memory(struct error *err) __attribute__((nonnull));
+
+/*
+ * Process events come from here on; mappings: those, too, if this kernel allows it. Returns 0, or a
+ * negative result with *err filled.
+ */
+int programs_attach(struct krait_bpf *skel, bool mappings, struct error *err)
+	__attribute__((warn_unused_result, nonnull));
+
+/* What has compiled them, as that compiler calls itself. */
+const char *programs_compiler(void);
+
+/*
+ * Where the kernel has put the code of krait's programs: once for each of their functions. Never, if
+ * it interprets them, or hides its addresses from us.
+ */
+void programs_code(const struct krait_bpf *skel, void (*fn)(void *ctx, __u64 start, __u32 size),
+		   void *ctx) __attribute__((nonnull));
+
+#endif /* KRAIT_KERNEL_SAMPLER_PROGRAMS_H */

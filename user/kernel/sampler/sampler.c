@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "kernel/sampler/sampler.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "krait.skel.h"
+#include "bpf/native/rows.h"
+#include "kernel/maps/anchors.h"
+#include "kernel/maps/known_files.h"
+#include "kernel/maps/layouts.h"
+#include "kernel/maps/owner_books.h"
+#include "kernel/maps/plain_files.h"
+#include "kernel/sampler/perf_events.h"
+#include "kernel/sampler/probe.h"
+#include "kernel/maps/procs.h"
+#include "kernel/sampler/programs.h"
+#include "kernel/sampler/queue.h"
+#include "kernel/sampler/reader.h"
+#include "kernel/sampler/record.h"
+#include "kernel/sampler/ring.h"
+#include "kernel/maps/slots.h"
+#include "kernel/maps/looks.h"
+#include "kernel/sampler/switches.h"
+#include "kernel/sampler/totals.h"
+#include "kernel/maps/unwind_maps.h"
+#include "kernel/maps/uprobes.h"
+#include "bpf/wait/switch.h"
+#include "base/data/cleanup.h"
+#include "base/system/clock.h"
+
+/*
+ * What may wait outside the ring while names are read or a disk is slow; allocated on demand.
+ * Enough for most of a second of the worst that one CPU can write.
+ */
+#define QUEUE_BYTES (64UL << 20)
+/* Rows for native stacks: 4 bytes each, so enough for 40 of the largest libraries. */
+#define UNWIND_BYTES (64ULL << 20)
+/* Records between two readings of the clock. */
+#define DRAIN_RECORDS 32
+
+struct sampler {
+	struct sampler_config config;
+	struct sampler_handler handler;
+	struct krait_bpf *skel;
+	struct bpf_program *program;
+	struct perf_events *events;
+	struct ring *ring;
+	struct queue *queue;
+	struct reader *reader; /* NULL before the start */
+	struct slots *slots;
+	struct anchors *anchors;
+	struct owner_books *books;
+	struct procs procs;
+	__u64 ticks_asked[KRAIT_MAX_EVENTS];
+	struct uprobes uprobes;
+	struct unwind_maps *unwind; /* NULL: no native stacks */
+	struct layouts *layouts;
+	struct known_files *known_files;
+	struct plain_files *plain_files;
+	struct switches *switches; /* NULL: time off the CPU is not wanted */
+	struct bpf_link *looks; /* NULL: nobody looks at threads */
+	struct bpf_link *clocks; /* NULL: nobody compares clocks, or the kernel cannot */
+};
+
+static int load(struct sampler *s, struct error *err)
+{
+	cleanup_close int types_fd = -1;
+	struct features features;
+	int result = probe_features(&features, err);
+
+	if (result)
+		return result;
+	s->skel = programs_open(&types_fd);
+	if (s->skel && switches_wanted(&s->config)) {
+		s->switches = switches__new(s->skel, &s->config, features.bpf_loop, err);
+		if (!s->switches)
+			return -1;
+	}
+	if (s->skel && (s->switches || s->config.looks) && looks_prepare(s->skel))
+		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s",
+				 strerror(errno));
+	if (s->skel && programs_want_clocks(&s->config) && looks_prepare_clocks(s->skel))
+		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s",
+				 strerror(errno));
+	if (s->skel)
+		s->program = programs_configure(s->skel, &s->config, s->switches, &features);
+	if (!s->program)
+		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s",
+				 strerror(errno));
+	return programs_load(s->skel, err);
+}
+
+/* The second cursor is for the placer of anchors: see reader.h. */
+static int prepare_records(struct sampler *s)
+{
+	struct bpf_map *map = s->skel->maps.ring;
+
+	s->ring = ring__new(bpf_map__fd(map), bpf_map__max_entries(map), s->books,
+			    s->config.anchor_worth);
+	s->queue = queue__new(QUEUE_BYTES, s->config.anchors ? 2 : 1);
+	return s->ring && s->queue ? 0 : -1;
+}
+
+static int prepare_unwinding(struct sampler *s)
+{
+	const struct unwind_map_fds fds = {
+		.slabs = bpf_map__fd(s->skel->maps.unwind_slabs),
+		.files = bpf_map__fd(s->skel->maps.unwind_files),
+		.spaces = bpf_map__fd(s->skel->maps.unwind_spaces),
+		.control = bpf_map__fd(s->skel->maps.unwind_control),
+	};
+
+	s->unwind = unwind_maps__new(&fds, s->config.unwind_bytes ? s->config.unwind_bytes :
+								    UNWIND_BYTES);
+	return s->unwind ? 0 : -1;
+}
+
+static int prepare(struct sampler *s, struct error *err)
+{
+	int result = load(s, err);
+
+	if (result)
+		return result;
+	s->slots = slots__new(bpf_map__fd(s->skel->maps.threads));
+	s->books = owner_books_map(bpf_map__fd(s->skel->maps.owners));
+	s->procs = (struct procs){ bpf_map__fd(s->skel->maps.procs), s->books };
+	s->anchors = anchors__new(bpf_map__fd(s->skel->maps.anchors));
+	if (bpf_program__autoload(s->skel->progs.runtime_begin))
+		s->uprobes.program = s->skel->progs.runtime_begin;
+	s->uprobes.entries_fd = bpf_map__fd(s->skel->maps.entries);
+	s->layouts = layouts__new(bpf_map__fd(s->skel->maps.layouts));
+	if (s->layouts)
+		s->known_files = known_files__new(bpf_map__fd(s->skel->maps.binaries), &s->uprobes,
+						  s->layouts);
+	s->plain_files = plain_files__new(bpf_map__fd(s->skel->maps.plain));
+	if (s->config.native && prepare_unwinding(s))
+		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot set up native stacks: %s",
+				 strerror(errno));
+	if (!s->slots || !s->anchors || !s->books || !s->known_files || !s->plain_files ||
+	    prepare_records(s))
+		return errno == ENOMEM ?
+			       programs_no_memory(err) :
+			       error_set(err, errno, EXIT_CODE_KERNEL,
+					 "cannot set up the ring buffer: %s", strerror(errno));
+	/* Process events come from here on, before anything is tracked, so none is missed. */
+	return programs_attach(s->skel, s->config.native || s->config.tasks, err);
+}
+
+struct sampler *sampler__new(const struct sampler_config *config,
+			     const struct sampler_handler *handler, struct error *err)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+		return NULL;
+	}
+	s->config = *config;
+	s->handler = *handler;
+	if (prepare(s, err)) {
+		sampler__free(s);
+		return NULL;
+	}
+	return s;
+}
+
+/* Interrupts end first, then process events, then the memory that both use. */
+void sampler__free(struct sampler *s)
+{
+	if (!s)
+		return;
+	perf_events__free(s->events);
+	bpf_link__destroy(s->looks);
+	bpf_link__destroy(s->clocks);
+	switches__free(s->switches);
+	known_files__free(s->known_files);
+	plain_files__free(s->plain_files);
+	layouts__free(s->layouts);
+	unwind_maps__free(s->unwind);
+	reader__free(s->reader);
+	queue__free(s->queue);
+	ring__free(s->ring);
+	owner_books_unmap(s->books);
+	krait_bpf__destroy(s->skel);
+	slots__free(s->slots);
+	anchors__free(s->anchors);
+	free(s);
+}
+
+int sampler__start(struct sampler *s, struct error *err)
+{
+	s->reader = reader__new(s->ring, s->queue);
+	if (!s->reader)
+		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot start a thread: %s",
+				 strerror(errno));
+	if (s->switches && switches__start(s->switches, err))
+		return -1;
+	if (s->switches || s->config.looks) {
+		s->looks = looks_attach(s->skel, err);
+		if (!s->looks)
+			return -1;
+	}
+	if (s->config.only_looks)
+		return 0;
+	s->events = perf_events__new(&s->config, s->program, err);
+	if (!s->events)
+		return -1;
+	if (programs_want_clocks(&s->config))
+		s->clocks = looks_attach_clocks(s->skel);
+	s->skel->data->clocks_from_ns = clock_monotonic_ns();
+	return 0;
+}
+
+void sampler__read_clocks(const struct sampler *s)
+{
+	if (s->clocks)
+		looks_take_clocks(s->clocks);
+}
+
+void sampler__end(struct sampler *s)
+{
+	__u64 now_ns = clock_monotonic_ns(), end_ns = s->skel->data->end_ns;
+
+	/* All waits end at the same moment, whichever program is detached first. */
+	if (s->switches && now_ns < end_ns)
+		s->skel->data->end_ns = end_ns = now_ns;
+	for (unsigned i = 0; s->events && i < s->config.event_cnt; i++)
+		s->ticks_asked[i] =
+			perf_events__ticks(s->events, i, end_ns < now_ns ? end_ns : now_ns);
+	perf_events__free(s->events);
+	s->events = NULL;
+}
+
+void sampler__stop(struct sampler *s)
+{
+	sampler__end(s);
+	if (s->switches)
+		switches__stop(s->switches);
+	if (s->reader)
+		reader__finish(s->reader);
+}
+
+void sampler__move(struct sampler *s)
+{
+	if (s->reader)
+		reader__move(s->reader);
+}
+
+bool sampler__has_moved(const struct sampler *s)
+{
+	return !s->reader || reader__has_moved(s->reader);
+}
+
+int sampler__switches_cost(const struct sampler *s, struct switches_cost *ret)
+{
+	*ret = (struct switches_cost){ 0 };
+	return s->switches ? switches__cost(s->switches, ret) : 0;
+}
+
+void sampler__end_at(struct sampler *s, __u64 end_ns)
+{
+	s->skel->data->end_ns = end_ns;
+}
+
+void sampler__follow_cpus(struct sampler *s)
+{
+	if (!s->events)
+		return;
+	perf_events__follow_cpus(s->events);
+	perf_events__wander(s->events);
+}
+
+void sampler__set_rate(struct sampler *s, __u64 frequency)
+{
+	if (!s->events || !frequency || s->config.jitter)
+		return;
+	perf_events__set_rate(s->events, frequency);
+	s->skel->data->clock_period_ns = NS_PER_SEC / frequency;
+}
+
+void sampler__set_detail(struct sampler *s, __u32 frames_max, bool natives, __u64 wait_ns)
+{
+	if (wait_ns)
+		s->skel->data->switch_shortest = switch_threshold_shift(wait_ns);
+	s->skel->data->frames_max = frames_max;
+	s->skel->data->natives_on = natives;
+}
+
+void sampler__hush(struct sampler *s, bool on)
+{
+	s->skel->bss->hushed = on;
+	if (s->reader)
+		reader__hush(s->reader, on);
+}
+
+int sampler__fd(const struct sampler *s)
+{
+	return queue__fd(s->queue, CURSOR_MAIN);
+}
+
+bool sampler__arm(struct sampler *s)
+{
+	return queue__arm(s->queue, CURSOR_MAIN);
+}
+
+void sampler__disarm(struct sampler *s)
+{
+	queue__disarm(s->queue, CURSOR_MAIN);
+}
+
+bool sampler__drain(struct sampler *s, __u64 until_ns)
+{
+	unsigned cnt = 0;
+	const void *data;
+	size_t size;
+
+	while ((data = queue__peek(s->queue, CURSOR_MAIN, &size))) {
+		if (s->handler.raw)
+			s->handler.raw(s->handler.ctx, data, size);
+		record_dispatch(&s->handler, data, size);
+		queue__pop(s->queue, CURSOR_MAIN);
+		if (++cnt % DRAIN_RECORDS == 0 && clock_monotonic_ns() >= until_ns)
+			return true;
+	}
+	return false;
+}
+
+bool sampler__is_drained(struct sampler *s)
+{
+	return queue__is_over(s->queue, CURSOR_MAIN);
+}
+
+struct queue *sampler__queue(struct sampler *s)
+{
+	return s->queue;
+}
+
+int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info)
+{
+	struct proc_info full = *info;
+
+	/* Interrupts of other processes do not count. */
+	if (!(info->flags & PROC_PYTHON))
+		return -EINVAL;
+	full.since_ns = full.sampled_ns = clock_monotonic_ns();
+	return procs_enter(&s->procs, pid, &full);
+}
+
+int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns, unsigned owner)
+{
+	struct proc_info info;
+
+	/* What the kernel has found out meanwhile is better. */
+	if (procs_find(&s->procs, pid, &info) && same_start(info.start_ns, start_ns))
+		return 0;
+	info = (struct proc_info){ .start_ns = start_ns, .owner = owner };
+	return procs_enter(&s->procs, pid, &info);
+}
+
+void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ns)
+{
+	procs_delete(&s->procs, pid, start_ns);
+	sampler__set_space(s, pid, start_ns, 0);
+}
+
+void sampler__code(const struct sampler *s, void (*fn)(void *ctx, __u64 start, __u32 size),
+		   void *ctx)
+{
+	programs_code(s->skel, fn, ctx);
+}
+
+bool sampler__reports_mappings(const struct sampler *s)
+{
+	return s->skel->links.process_mmap;
+}
+
+__u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns)
+{
+	struct proc_info info;
+
+	if (!procs_find(&s->procs, pid, &info) || !same_start(info.start_ns, start_ns))
+		return 0;
+	return info.dropped;
+}
+
+struct layouts *sampler__layouts(struct sampler *s)
+{
+	return s->layouts;
+}
+
+struct known_files *sampler__known_files(struct sampler *s)
+{
+	return s->known_files;
+}
+
+struct plain_files *sampler__plain_files(struct sampler *s)
+{
+	return s->plain_files;
+}
+
+unsigned sampler__owner(const struct sampler *s, __u32 uid)
+{
+	return owner_of(&s->books->table, uid);
+}
+
+unsigned sampler__find_owner(const struct sampler *s, __u32 uid)
+{
+	return owner_find(&s->books->table, uid);
+}
+
+void sampler__release_owners(struct sampler *s, owner_holds_fn holds, void *ctx)
+{
+	owner_books_release(s->books, holds, ctx);
+}
+
+const struct owner_books *sampler__owner_books(const struct sampler *s)
+{
+	return s->books;
+}
+
+void sampler__bound_owner(struct sampler *s, unsigned owner, bool closed, __u32 frames_max)
+{
+	struct owner_use *use = &s->books->use[owner % OWNER_CNT];
+
+	__atomic_store_n(&use->codes_closed, closed, __ATOMIC_RELAXED);
+	__atomic_store_n(&use->frames_max, frames_max, __ATOMIC_RELAXED);
+}
+
+struct unwind_tables *sampler__unwind_tables(struct sampler *s)
+{
+	return s->unwind ? unwind_maps__tables(s->unwind) : NULL;
+}
+
+int sampler__set_space(struct sampler *s, pid_t pid, __u64 start_ns, __u32 space)
+{
+	const struct unwind_proc proc = { .start_ns = start_ns, .space = space };
+	int fd = bpf_map__fd(s->skel->maps.unwind_procs);
+
+	if (!space)
+		return bpf_map_delete_elem(fd, &pid) ? -errno : 0;
+	return bpf_map_update_elem(fd, &pid, &proc, BPF_ANY) ? -errno : 0;
+}
+
+int sampler__set_tasks(struct sampler *s, pid_t pid, const struct task_layout *layout)
+{
+	int fd = bpf_map__fd(s->skel->maps.task_layouts);
+
+	if (!layout)
+		return bpf_map_delete_elem(fd, &pid) ? -errno : 0;
+	if (bpf_map_update_elem(fd, &pid, layout, BPF_ANY))
+		return -errno;
+	/* Only after the entry, and never 0 again: threads remember what they found at that value. */
+	__atomic_store_n(&s->skel->bss->tasks_known, s->skel->bss->tasks_known + 1 ?: 1,
+			 __ATOMIC_RELEASE);
+	return 0;
+}
+
+int sampler__set_greenlets(struct sampler *s, pid_t pid, const struct greenlet_place *place)
+{
+	int fd = bpf_map__fd(s->skel->maps.greenlet_places);
+
+	if (!place)
+		return bpf_map_delete_elem(fd, &pid) ? -errno : 0;
+	s->skel->bss->greenlets_known = 1;
+	return bpf_map_update_elem(fd, &pid, place, BPF_ANY) ? -errno : 0;
+}
+
+int sampler__add_thread(struct sampler *s, const struct record_sample *record, __u32 *slot)
+{
+	return slots__add(s->slots, record->owner, (pid_t)record->tid, record->thread_start_ns,
+			  slot);
+}
+
+__u64 sampler__slots_refused(const struct sampler *s, unsigned owner)
+{
+	return slots__refused(s->slots, owner);
+}
+
+void sampler__remove_thread(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns)
+{
+	slots__remove(s->slots, slot, tid, start_ns);
+}
+
+struct anchors *sampler__anchors(const struct sampler *s)
+{
+	return s->anchors;
+}
+
+int sampler__tie_anchor(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor)
+{
+	return slots__set_anchor(s->slots, slot, tid, start_ns, anchor);
+}
+
+long sampler__look_at_threads(const struct sampler *s, struct thread_look **ret)
+{
+	*ret = NULL;
+	return s->looks ? looks_take(s->looks, ret) : 0;
+}
+
+int sampler__counter(const struct sampler *s, __u32 counter, __u64 *ret)
+{
+	return totals_counter(bpf_map__fd(s->skel->maps.counters), counter, ret);
+}
+
+int sampler__ticks(const struct sampler *s, unsigned event, struct sampler_ticks *ret)
+{
+	*ret = (struct sampler_ticks){ .asked = s->ticks_asked[event] };
+	if (!(s->skel->rodata->clock_events >> event & 1)) {
+		ret->asked = 0;
+		return 0;
+	}
+	return totals_ticks(bpf_map__fd(s->skel->maps.event_counts), event, ret);
+}
+
+int sampler__event_counts(const struct sampler *s, unsigned event, struct event_counts *ret)
+{
+	return totals_events(bpf_map__fd(s->skel->maps.event_counts), event, ret);
+}

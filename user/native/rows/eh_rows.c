@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "native/rows/eh_rows.h"
+
+#include <dwarf.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "native/rows/cfi.h"
+#include "native/rows/code_rows.h"
+#include "native/rows/eh_frame.h"
+#include "native/rows/row_table.h"
+
+static int compare(const void *a, const void *b)
+{
+	const struct eh_entry *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+static void sort(struct eh_frame *f)
+{
+	for (__u32 i = 1; i < f->entry_cnt; i++) {
+		if (f->entries[i].start < f->entries[i - 1].start) {
+			qsort(f->entries, f->entry_cnt, sizeof(*f->entries), compare);
+			return;
+		}
+	}
+}
+
+/* Makes one function's rows, starting at offset from. */
+static void put_function(struct eh_frame *f, const struct eh_entry *e, __u64 from,
+			 struct row_table *t)
+{
+	const struct cfi_common *common = &f->commons[e->common];
+	struct cfi_cursor c = { .pos = e->code, .end = e->code + e->code_size };
+	struct cfi_machine m;
+	struct unwind_rule rule;
+	enum cfi_step step;
+
+	cfi_begin(&m, common, e->start, &f->budget);
+	do {
+		__u64 begin = m.pc;
+		struct cfi_state held;
+
+		/* The state changes at the next step of pc, and holds from here to there. */
+		step = cfi_run(&m, &c);
+		held = m.state;
+		if (step == CFI_BAD || m.pc < begin) {
+			row_table_put_none(t, begin > from ? begin : from);
+			return;
+		}
+		if (step == CFI_ADVANCED && m.pc <= from)
+			continue;
+		rule = cfi_rule(&held, common->signal);
+		row_table_put(t, begin > from ? begin : from, &rule);
+	} while (step == CFI_ADVANCED && m.pc < e->end);
+}
+
+/* Code without an entry, from..to: makes rows from the code itself. */
+static void put_hole(const struct eh_holes *holes, __u64 from, __u64 to, struct row_table *t)
+{
+	__u64 start, end, len;
+
+	for (__u64 at = from; at < to && !holes->next(holes->ctx, at, &start, &end); at = end) {
+		const __u8 *code;
+
+		if (start < at)
+			start = at;
+		if (end > to)
+			end = to;
+		if (start >= end)
+			return;
+		if (!code_rows_fit(start, end - start))
+			continue;
+		code = holes->read(holes->ctx, start, end - start, &len);
+		if (code)
+			code_rows(code, len, start, t);
+	}
+}
+
+/*
+ * In glibc the code after the system call of clone() and clone3() has no entry. The caller passes
+ * there, and so does the new thread, which has no caller, before the entry that says so
+ * (sysdeps/unix/sysv/linux/x86_64/clone.S, clone3.S). false: this is something else.
+ */
+static bool put_clone(const struct eh_holes *holes, __u64 from, const struct eh_entry *next,
+		      struct row_table *t)
+{
+#ifdef __x86_64__
+	static const __u8 syscall_test_jl[] = { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c };
+	static const __u8 je_ret[] = { 0x74, 0x01, 0xc3 };
+	/* reg: holds the system call's result. */
+	const struct unwind_rule rule = { .cfa = UNWIND_CFA_CLONE,
+					  .reg = 0,
+					  .off = 8,
+					  .ra = UNWIND_RA_CFA,
+					  .ra_off = -8,
+					  .fp = UNWIND_FP_SAME };
+	/* Including the target of jl. */
+	const __u64 size = sizeof(syscall_test_jl) + 1 + sizeof(je_ret);
+	const __u8 *code;
+	__u64 len;
+
+	if (next->start - from != size || next->code_size < 2 ||
+	    next->code[0] != DW_CFA_undefined || next->code[1] != CFI_REG_RA)
+		return false;
+	code = holes->read(holes->ctx, from, size, &len);
+	if (!code || len != size || memcmp(code, syscall_test_jl, sizeof(syscall_test_jl)) ||
+	    memcmp(code + size - sizeof(je_ret), je_ret, sizeof(je_ret)))
+		return false;
+	row_table_put(t, from, &rule);
+	return true;
+#else
+	return false;
+#endif
+}
+
+static void put_all(struct eh_frame *f, const struct eh_holes *holes, struct row_table *t)
+{
+	__u64 end = 0;
+
+	for (__u32 i = 0; i < f->entry_cnt && !t->err; i++) {
+		const struct eh_entry *e = &f->entries[i];
+
+		if (e->end <= end)
+			continue;
+		if (e->start > end) {
+			if (t->rule_cnt)
+				row_table_put_none(t, end);
+			if (!put_clone(holes, end, e, t))
+				put_hole(holes, end, e->start, t);
+			if (t->rule_cnt)
+				row_table_put_none(t, e->start);
+		}
+		put_function(f, e, e->start > end ? e->start : end, t);
+		end = e->end;
+	}
+	if (t->rule_cnt)
+		row_table_put_none(t, end);
+	put_hole(holes, end, ~0ULL, t);
+}
+
+int eh_rows(struct eh_frame *f, const struct eh_holes *holes, struct row_table *ret)
+{
+	sort(f);
+	put_all(f, holes, ret);
+	return row_table_end(ret);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "process/probe/probe_threads.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "process/memory/frozen.h"
+#include "process/memory/page_cache.h"
+#include "process/probe/probe_list.h"
+#include "process/proc/proc.h"
+#include "process/probe/proc_thread.h"
+#include "process/memory/remote.h"
+#include "process/probe/stack_copies.h"
+#include "process/probe/thread_stacks.h"
+#include "base/data/cleanup.h"
+#include "base/system/clock.h"
+#include "base/data/vec.h"
+
+/* How often to look at one thread until it is found at rest. */
+#define TRIES 3
+/* Threads of a process to consider; the kernel's own limit is higher. */
+#define TIDS_MAX 65536U
+
+/* After this long a list ends, unless the process stands still: nobody waits for one much longer. */
+#define LIST_NS NS_PER_SEC
+
+/* Longest pause of a process, if it is to be paused. */
+#define PAUSE_NS (10 * NS_PER_SEC)
+
+struct list {
+	int dir, mem;
+	const struct probe_threads_ask *ask;
+	bool nested; /* the process is in a pid namespace of its own */
+	pid_t *tids;
+	__u32 tid_cnt, tid_cap;
+	const struct frozen *frozen; /* NULL: nothing is stopped */
+	struct memory memory;
+	struct page_cache *cache; /* only in the child, while the process stands still */
+	struct thread_stacks *stacks;
+};
+
+static int read_memory(void *ctx, __u64 addr, void *buf, size_t len)
+{
+	const struct list *l = ctx;
+
+	return remote_read_fd(l->mem, addr, buf, len);
+}
+
+static int compare_tids(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int find_tids(struct list *l)
+{
+	int fd = openat(l->dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *task = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	int err = 0;
+
+	if (!task) {
+		err = errno == ENOENT ? -ESRCH : -errno;
+		cleanup_close_(&fd);
+		return err;
+	}
+	while (!err && (e = readdir(task)) && l->tid_cnt < TIDS_MAX) {
+		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
+
+		if (tid <= 0 || tid < l->ask->first_tid ||
+		    (l->ask->only_tid && tid != l->ask->only_tid))
+			continue;
+		err = vec_reserve(l->tids, l->tid_cap, l->tid_cnt + 1);
+		if (!err)
+			l->tids[l->tid_cnt++] = tid;
+	}
+	closedir(task);
+	if (l->tid_cnt)
+		qsort(l->tids, l->tid_cnt, sizeof(*l->tids), compare_tids);
+	return err;
+}
+
+/* Looks once. True: nothing moved. */
+static bool look(struct list *l, struct probe_thread *t, const struct thread_list_entry *state)
+{
+	__u64 runs;
+
+	t->flags &= (__u16)~PROBE_THREAD_RUNS;
+	proc_thread_times(l->dir, t);
+	if (!proc_thread_syscall(l->dir, t)) {
+		t->flags |= PROBE_THREAD_RUNS;
+		return false;
+	}
+	proc_thread_file(l->dir, t);
+	proc_thread_frozen(l->dir, t);
+	/*
+	 * A thread that was stopped in a system call shows which; any other was on a CPU, or waited
+	 * for one.
+	 */
+	if (t->flags & PROBE_THREAD_PAUSED && t->syscall < 0)
+		t->flags |= PROBE_THREAD_RUNS;
+	if (state)
+		thread_stacks__walk(l->stacks, t, state);
+	runs = t->runs;
+	proc_thread_times(l->dir, t);
+	return runs && runs == t->runs;
+}
+
+/* Fills the next element. Returns 0, or -ESRCH: it has ended. */
+static int add_thread(struct list *l, pid_t tid)
+{
+	struct thread_stacks *s = l->stacks;
+	struct probe_thread *t = &s->threads[s->head.thread_cnt];
+	const struct thread_stacks_mark mark = thread_stacks__mark(s);
+	const struct thread_list_entry *state;
+	bool held = false;
+
+	*t = (struct probe_thread){ .tid = tid, .ns_tid = tid, .syscall = -1 };
+	if (l->nested)
+		proc_thread_ns_tid(l->dir, t);
+	if (l->frozen && frozen__has_stopped(l->frozen, tid))
+		t->flags |= PROBE_THREAD_PAUSED;
+	state = thread_stacks__state_of(s, t);
+	while (!held && t->tries++ < TRIES) {
+		thread_stacks__back(s, mark);
+		held = look(l, t, state);
+	}
+	if (!held)
+		thread_stacks__back(s, mark);
+	if (!held && state && l->ask->locals && l->ask->moving &&
+	    thread_stacks__walk_moving(s, t, state))
+		t->flags |= PROBE_THREAD_MOVING;
+	if (proc_thread_stat(l->dir, t)) {
+		thread_stacks__back(s, mark);
+		return -ESRCH;
+	}
+	/* What it did before we stopped it. */
+	if (t->flags & PROBE_THREAD_PAUSED && t->state == 't')
+		t->state = t->flags & PROBE_THREAD_RUNS ? 'R' : 'S';
+	if (held)
+		t->flags |= PROBE_THREAD_HELD;
+	if (state && (held || t->flags & PROBE_THREAD_MOVING))
+		thread_stacks__keep(s, t);
+	if (l->ask->stacks && t->flags & PROBE_THREAD_PAUSED)
+		stack_copies_take(&s->stacks, l->mem, frozen__find(l->frozen, tid), t);
+	s->head.thread_cnt++;
+	return 0;
+}
+
+static bool is_nested(const struct list *l)
+{
+	char status[4096];
+	const char *pid;
+
+	if (proc_read(l->dir, "status", status, sizeof(status)) <= 0)
+		return false;
+	pid = proc_line_of(status, "Pid:");
+	return pid && proc_ns_pid(status) && strtol(pid, NULL, 10) != proc_ns_pid(status);
+}
+
+/* If there is no memory for all, there are none. */
+static void finish_stacks(struct thread_stacks *s)
+{
+	for (__u32 i = 0; s->stacks.failed && i < s->head.thread_cnt; i++)
+		s->threads[i].stack_at = s->threads[i].stack_len = 0;
+	s->head.stacks_len = s->stacks.failed ? 0 : (__u32)s->stacks.len;
+}
+
+/* Must it end before that thread? One thread is always listed, so the next list gets further. */
+static bool is_over(const struct list *l)
+{
+	const struct probe_threads_head *head = &l->stacks->head;
+
+	return thread_stacks__is_full(l->stacks) ||
+	       (!l->frozen && head->thread_cnt && clock_monotonic_ns() >= head->time_ns + LIST_NS);
+}
+
+static int fill(struct list *l)
+{
+	int err = find_tids(l);
+
+	if (err)
+		return err;
+	l->nested = is_nested(l);
+	l->stacks->head.time_ns = clock_monotonic_ns();
+	thread_stacks__begin(l->stacks);
+	for (__u32 i = 0; i < l->tid_cnt; i++) {
+		if (is_over(l)) {
+			l->stacks->head.next_tid = l->tids[i];
+			break;
+		}
+		if (add_thread(l, l->tids[i]))
+			continue; /* it has ended */
+	}
+	finish_stacks(l->stacks);
+	return 0;
+}
+
+static int write_part(void *ctx, const void *data, size_t len)
+{
+	return probe_list_write(*(const int *)ctx, data, len);
+}
+
+static int write_list(const struct list *l, int fd)
+{
+	return thread_stacks__write(l->stacks, write_part, &fd);
+}
+
+/* Runs in a child, while the process stands still. */
+struct pause {
+	struct list *list;
+	int fd;
+};
+
+static int fill_frozen(const void *ctx, const struct frozen *f, void *shared)
+{
+	const struct pause *p = ctx;
+	int err;
+
+	p->list->frozen = f;
+	/* Nothing moves: what was read once stays true. */
+	p->list->cache = page_cache__new(&p->list->memory);
+	if (p->list->cache)
+		p->list->stacks->memory = *page_cache__memory(p->list->cache);
+	err = fill(p->list);
+	return err ? err : write_list(p->list, p->fd);
+}
+
+static int fill_paused(struct list *l, int fd, void (*on_wait)(void *ctx), void *wait_ctx)
+{
+	const struct pause pause = { .list = l, .fd = fd };
+	char none = 0;
+	const struct frozen_call call = { .dir = l->dir,
+					  .fn = fill_frozen,
+					  .ctx = &pause,
+					  .shared = &none,
+					  .size = sizeof(none),
+					  .limit_ns = PAUSE_NS,
+					  .registers = l->ask->stacks,
+					  .on_wait = on_wait,
+					  .wait_ctx = wait_ctx };
+	__u64 pause_ns;
+	int err = frozen_run(&call, &pause_ns);
+
+	/* The length of the pause is known only afterwards. */
+	if (!err && pwrite(fd, &pause_ns, sizeof(pause_ns),
+			   offsetof(struct probe_threads_head, pause_ns)) != sizeof(pause_ns))
+		err = -EIO;
+	return err;
+}
+
+int probe_threads_list(int dir, int mem, const struct probe_threads_ask *ask,
+		       void (*on_wait)(void *ctx), void *wait_ctx)
+{
+	cleanup_close int fd = memfd_create("krait-threads", MFD_CLOEXEC);
+	struct list l = { .dir = dir, .mem = mem, .ask = ask };
+	int result = fd < 0 ? -errno : 0;
+
+	l.memory = (struct memory){ .read = read_memory, .ctx = &l };
+	l.stacks = thread_stacks__new(ask, &l.memory);
+	if (!l.stacks)
+		return -ENOMEM;
+	if (!result && ask->pause) {
+		result = fill_paused(&l, fd, on_wait, wait_ctx);
+	} else if (!result) {
+		result = fill(&l);
+		if (!result)
+			result = write_list(&l, fd);
+	}
+	free(l.tids);
+	thread_stacks__free(l.stacks);
+	return result ? result : take_fd(&fd);
+}

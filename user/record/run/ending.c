@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ending.c - ends a recording: takes in all that is left, closes the books, and ends the command.
+ */
+#include <poll.h>
+#include <signal.h>
+
+#include "record/follow/processes.h"
+#include "record/anchors/anchor_thread.h"
+#include "record/run/child.h"
+#include "record/samples/collector.h"
+#include "record/run/last_symbols.h"
+#include "record/run/open_waits.h"
+#include "record/run/parts.h"
+#include "base/system/clock.h"
+#include "base/text/log.h"
+
+/* How long the command has to end after Ctrl-C or our own signal. */
+#define CHILD_GRACE_MS 2000
+/* The ring's reader wakes us once it has moved the last records. */
+#define DRAIN_REST_MS 100
+/* At the end, before open waits are read: how long records may keep krait, and between two looks. */
+#define TAKE_IN_NS NS_PER_SEC
+#define TAKE_IN_REST_MS 2
+/* How long to wait for the last names of threads: a prober reads some thousand a second. */
+#define THREAD_NAMES_MS 200
+/* How long to ask for native names that no sample waits for (late_names.h). */
+#define NAMES_NS (10 * NS_PER_SEC)
+
+static void drain_rest(struct session *s)
+{
+	struct pollfd fd = { .fd = sampler__fd(s->sampler), .events = POLLIN };
+
+	while (!sampler__is_drained(s->sampler)) {
+		if (sampler__arm(s->sampler))
+			poll(&fd, 1, DRAIN_REST_MS);
+		sampler__disarm(s->sampler);
+		sampler__drain(s->sampler, ~0ULL);
+	}
+}
+
+/* Takes in all records that are in the ring now, unless they keep coming. */
+static void take_in(struct session *s)
+{
+	__u64 until_ns = clock_monotonic_ns() + TAKE_IN_NS;
+	bool has_moved;
+
+	sampler__move(s->sampler);
+	do {
+		has_moved = sampler__has_moved(s->sampler);
+		sampler__drain(s->sampler, until_ns);
+		if (!has_moved)
+			poll(NULL, 0, TAKE_IN_REST_MS);
+	} while (!has_moved && clock_monotonic_ns() < until_ns);
+}
+
+/*
+ * Takes the waits that last beyond the end, before the kernel side stops: it takes those of threads
+ * that come back meanwhile.
+ */
+static void take_open_waits(struct session *s)
+{
+	const struct sampler_config *config = &s->config->sampler;
+
+	for (unsigned i = 0; i < config->event_cnt; i++) {
+		if (!event_is_off_cpu(&config->events[i]))
+			continue;
+		take_in(s);
+		s->open_waits = open_waits_collect(s->collector, s->processes, s->sampler,
+						   s->unwinding, i, config->events[i].period,
+						   s->stopped_ns);
+	}
+}
+
+void session_finish(struct session *s)
+{
+	struct profile *p = collector__profile(s->collector);
+	__u64 dropped;
+
+	s->stopped_ns = clock_monotonic_ns();
+	if (s->end_ns && s->end_ns < s->stopped_ns)
+		s->stopped_ns = s->end_ns;
+	sampler__read_clocks(s->sampler);
+	sampler__end(s->sampler);
+	take_open_waits(s);
+	sampler__stop(s->sampler);
+	drain_rest(s);
+	if (s->anchors)
+		anchor_thread__finish(s->anchors);
+	if (sampler__counter(s->sampler, COUNTER_EVENTS_DROPPED, &dropped) ||
+	    sampler__counter(s->sampler, COUNTER_THREAD_STEPS, &s->thread_steps) ||
+	    sampler__counter(s->sampler, COUNTER_CODE_REPLACED, &s->codes_replaced) ||
+	    sampler__counter(s->sampler, COUNTER_WAITS_REFUSED, &s->waits_refused) ||
+	    sampler__counter(s->sampler, COUNTER_WAITS_MISSED_NS, &s->waits_missed_ns) ||
+	    sampler__switches_cost(s->sampler, &s->switches_cost))
+		return;
+	if (!s->unwanted)
+		processes__finish_names(s->processes, THREAD_NAMES_MS);
+	if (!s->unwanted)
+		last_symbols_await(s->collector, &s->signals);
+	collector__name(s->collector, clock_monotonic_ns() + NAMES_NS);
+	processes__close_books(s->processes);
+	for (unsigned i = 0; i < p->event_cnt; i++) {
+		struct counts *c = profile__counts(p, i);
+		struct accounts *a = &c->accounts;
+		struct event_counts counts;
+
+		c->from_ns = s->started_ns;
+		c->to_ns = s->started_ns + session_length_ns(s);
+		if (sampler__event_counts(s->sampler, i, &counts))
+			return;
+		a->interrupts = counts.interrupts - a->unwanted + collector__parts(s->collector, i);
+		if (event_is_off_cpu(&c->event))
+			a->interrupts += s->open_waits;
+		if (event_is_tasks(&c->event) && s->census)
+			a->interrupts += census__stats(s->census)->samples;
+		a->reasons[REASON_RING_FULL] += counts.ring_full;
+		a->reasons[REASON_NESTED] += counts.nested;
+		/* This concerns processes, not perf events, so it goes into all accounts. */
+		a->events_dropped = dropped;
+		session_note_ticks(s, i, a);
+	}
+}
+
+/*
+ * Ends the command that we launched to record it, so that it is not left behind. If the profile
+ * cannot be written, that is no reason to end somebody's work.
+ */
+static void stop_child(struct session *s)
+{
+	if (!s->child || child__ended(s->child, 0))
+		return;
+	if (!s->unwanted && !s->from_terminal) {
+		s->stopped_child = true;
+		if (child__stop(s->child, s->signal ? s->signal : SIGTERM, CHILD_GRACE_MS))
+			return;
+	}
+	log_warn(NULL, "%s goes on as process %d", s->config->command[0], child__pid(s->child));
+}
+
+void session__close(struct session *s)
+{
+	/* The command got the signal, too, and will return its exit code. */
+	if (s->from_terminal && s->child)
+		child__ended(s->child, CHILD_GRACE_MS);
+	session_finish(s);
+	stop_child(s);
+}

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "record/samples/collector.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/sampler/record.h"
+#include "kernel/sampler/sampler.h"
+#include "profile/frames.h"
+#include "process/space/space.h"
+#include "profile/losses.h"
+#include "profile/marks.h"
+#include "base/text/mentions.h"
+#include "record/samples/admission.h"
+#include "record/anchors/anchor_thread.h"
+#include "record/samples/counting.h"
+#include "record/samples/interpreters.h"
+#include "record/follow/processes.h"
+#include "record/samples/own.h"
+#include "record/samples/stack_nodes.h"
+#include "record/samples/thread_node.h"
+#include "bpf/share.h"
+#include "record/stack/stacks.h"
+#include "base/text/printable.h"
+
+struct collector {
+	struct collector_config config;
+	struct profile *profile;
+	struct stacks *stacks;
+	struct processes *processes;
+	struct sampler *sampler;
+	struct anchor_thread *anchors; /* NULL: none */
+	struct losses losses;
+	struct mentions ended; /* threads that the filter left out */
+	__u64 no_room[OWNER_CNT]; /* samples without room, by owner */
+	struct counting counting;
+	int clock; /* counting_clock() */
+	__u64 clock_period_ns;
+	struct stack_nodes nodes; /* includes the native part, which the collector owns */
+};
+
+/* Ticks that a thread must have had before its clock gets an entry without a sample. */
+#define CLOCK_WORTH 16
+
+static struct profile *new_profile(const struct collector_config *config)
+{
+	struct profile *p = profile__new();
+
+	for (unsigned i = 0; p && i < config->event_cnt; i++) {
+		if (profile__set_event(p, i, &config->events[i])) {
+			profile__free(p);
+			p = NULL;
+		}
+	}
+	return p;
+}
+
+struct collector *collector__new(const struct collector_config *config, struct native_files *files)
+{
+	struct collector *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->config = *config;
+	c->profile = new_profile(config);
+	c->nodes.naming.profile = c->profile;
+	c->counting = (struct counting){ .config = &c->config, .profile = c->profile };
+	c->clock = counting_clock(&c->config, &c->clock_period_ns);
+	c->nodes.async = config->async;
+	c->stacks = stacks__new();
+	if (c->profile && (config->natives.native || config->natives.kernel))
+		c->nodes.natives = native_part__new(&config->natives, files, c->profile->dict);
+	if (c->profile && c->stacks &&
+	    (c->nodes.natives || !(config->natives.native || config->natives.kernel)))
+		return c;
+	collector__free(c);
+	return NULL;
+}
+
+void collector__free(struct collector *c)
+{
+	if (!c)
+		return;
+	native_part__free(c->nodes.natives);
+	stack_nodes_free(&c->nodes);
+	profile__free(c->profile);
+	stacks__free(c->stacks);
+	free(c);
+}
+
+void collector__keep_places(struct collector *c, struct native_places *places)
+{
+	if (c->nodes.natives)
+		native_part__keep_places(c->nodes.natives, places);
+}
+
+void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler,
+			struct anchor_thread *anchors, struct unwinding *unwinding)
+{
+	c->processes = processes;
+	c->nodes.naming.processes = processes;
+	c->sampler = sampler;
+	c->anchors = anchors;
+	if (c->nodes.natives)
+		native_part__connect(c->nodes.natives, unwinding);
+}
+
+/*
+ * The node at which a complete or truncated sample counts; 0 if it is lost after all, with *reason
+ * set.
+ */
+static __u32 sample_node(struct collector *c, struct thread *t, const struct record_sample *record,
+			 enum reason *reason, bool *ret_collects)
+{
+	__u32 root = thread_node(c->profile->dict, c->config.label, t, record);
+	struct process *p = t->process;
+	struct stack *stack;
+	int err;
+
+	if (mark_of(record->reason))
+		return root ? stack_nodes_foreign(&c->nodes, p, root, record) : 0;
+	err = stacks__merge(c->stacks, &t->own->stack, record, record__frames(record), &stack);
+	if (err) {
+		*reason = err == -ESTALE ? REASON_NO_CACHE : REASON_BAD_RECORD;
+		if (c->anchors)
+			anchor_thread__reset(c->anchors, record);
+		return 0;
+	}
+	return root ? stack_nodes_of(&c->nodes, p, root, record, *reason, stack, ret_collects) : 0;
+}
+
+/* By its id, or by its name in the program or in the kernel. t: NULL if out of memory. */
+static bool is_wanted_thread(struct collector *c, struct thread *t,
+			     const struct record_sample *record)
+{
+	const struct thread_filter *f = &c->config.thread;
+	char comm[THREAD_NAME_MAX];
+
+	if (thread_filter_is_empty(f))
+		return true;
+	printable_into(comm, sizeof(comm), record->comm);
+	if (thread_filter_wants(f, (int)record->pid, (int)record->tid, comm))
+		return true;
+	if (!t)
+		return false;
+	memcpy(t->own->comm, record->comm, sizeof(t->own->comm));
+	if (!thread_filter_has_names(f))
+		return false;
+	name_watch_await(c->processes, t);
+	return *t->given && thread_filter_wants(f, (int)record->pid, (int)record->tid, t->given);
+}
+
+/*
+ * Counts samples that the profile does not take: the process is unknown or not wanted. p: NULL if
+ * unknown.
+ */
+static bool is_others(struct collector *c, const struct process *p,
+		      const struct record_sample *record)
+{
+	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
+
+	accounts->reasons[REASON_NO_PROCESS] += !p;
+	accounts->unwanted += p && p->state == PROCESS_UNWANTED;
+	return !p || p->state == PROCESS_UNWANTED;
+}
+
+/* The same for threads. */
+static bool is_unwanted(struct collector *c, struct thread *t, const struct record_sample *record)
+{
+	if (is_wanted_thread(c, t, record))
+		return false;
+	profile__counts(c->profile, record->event)->accounts.unwanted++;
+	if (t)
+		t->own->unwanted++;
+	return true;
+}
+
+/* Counts samples whose stack the kernel has lost. */
+static bool is_lost(struct collector *c, struct process *p, const struct record_sample *record)
+{
+	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
+
+	if (reason_outcome(record->reason) != OUTCOME_LOST)
+		return false;
+	counting_lost(&c->counting, record, record->reason);
+	accounts->reasons[record->reason]++;
+	p->own->reasons[record->reason]++;
+	return true;
+}
+
+/*
+ * Counts the CPU time that came with the record, whatever becomes of the record. t: NULL if out of
+ * memory.
+ */
+static void put_unsampled(struct collector *c, struct thread *t, const struct record_sample *record)
+{
+	__u32 node = 0;
+
+	if (!counting_unsampled_ns(record))
+		return;
+	if (t) {
+		dict__begin(c->profile->dict, record->owner);
+		node = thread_node(c->profile->dict, c->config.label, t, record);
+	}
+	if (!node)
+		c->no_room[record->owner]++;
+	counting_put_unsampled(&c->counting, t, record, node);
+}
+
+/*
+ * Puts the sample into the profile. Returns its node, or 0 if it is lost after all, with *reason
+ * set.
+ */
+static __u32 take_sample(struct collector *c, struct thread *t, const struct record_sample *record,
+			 enum reason *reason, bool *ret_collects)
+{
+	__u32 node;
+
+	/* An exiting thread needs no slot any more, and might not return it. */
+	if (!(record->flags & SAMPLE_HAS_SLOT) && record->reason != REASON_EXITING)
+		sampler__add_thread(c->sampler, record, &t->slot);
+	if (*reason == REASON_PYTHON && interpreters_has_callers(t, record))
+		*reason = REASON_INTERPRETER;
+	dict__begin(c->profile->dict, record->owner);
+	node = sample_node(c, t, record, reason, ret_collects);
+	if (!node && reason_outcome(*reason) != OUTCOME_LOST) {
+		*reason = REASON_NO_ROOM;
+		c->no_room[record->owner]++;
+	}
+	return node;
+}
+
+/* Ticks of the thread, whatever becomes of the record. */
+static void note_ticks(struct collector *c, struct thread *t, const struct record_sample *record)
+{
+	const struct wait_facts *facts;
+	__u64 ns;
+	__u32 cnt;
+
+	facts = record__section(record, SECTION_WAIT, &cnt);
+	ns = cnt ? counting_unsampled_ns(record) + facts->ticks_ns : 0;
+	if (ns)
+		thread_clock_tick(&t->own->clock, record->time_ns, c->clock_period_ns,
+				  ns / (c->clock_period_ns ? c->clock_period_ns : 1));
+	else if (record->event == c->clock)
+		thread_clock_tick(&t->own->clock, record->time_ns, record->period,
+				  1 + record->missed);
+}
+
+/* The thread that the clock is of; NULL: nobody's, or not worth an entry. */
+static struct thread *clocked_thread(struct collector *c, const struct record_clock *record)
+{
+	struct threads *threads = processes__threads(c->processes);
+	struct thread *t = threads__peek(threads, (pid_t)record->tid, record->thread_start_ns);
+	struct process *p;
+
+	/* A thread whose whole life is sampled needs no entry before its first sample, unless it has none. */
+	if (t || threads__is_full(threads) ||
+	    (record->flags & CLOCK_WHOLE ? record->cpu_ns < CLOCK_WORTH * c->clock_period_ns :
+					   record->flags & CLOCK_LAST))
+		return t;
+	p = processes__find(c->processes, (pid_t)record->pid);
+	if (!p || !same_start(p->start_ns, record->start_ns) || p->state != PROCESS_TRACKED)
+		return NULL;
+	return threads__add(threads, p, (pid_t)record->tid, record->thread_start_ns);
+}
+
+void collector__clock(struct collector *c, const struct record_clock *record)
+{
+	struct accounts *accounts;
+	struct record_sample head = {
+		.owner = record->owner,
+		.time_ns = record->time_ns - record->late_ns,
+		.thread_start_ns = record->thread_start_ns,
+		.period = c->clock_period_ns,
+		.pid = record->pid,
+		.tid = record->tid,
+	};
+	struct thread *t;
+	__u64 cnt, over_ns;
+
+	t = c->clock < 0 ? NULL : clocked_thread(c, record);
+	if (!t || t->process->state != PROCESS_TRACKED)
+		return;
+	head.event = (__u8)c->clock;
+	head.ids = *t->own->comm ? t->own->ids : t->process->own->ids;
+	memcpy(head.comm, *t->own->comm ? t->own->comm : record->comm, sizeof(head.comm));
+	if (!is_wanted_thread(c, t, &head))
+		return;
+	accounts = &profile__counts(c->profile, head.event)->accounts;
+	over_ns = t->own->clock.over_ns;
+	cnt = thread_clock_read(&t->own->clock, record, c->clock_period_ns);
+	accounts->over_ns += t->own->clock.over_ns - over_ns;
+	if (!cnt)
+		return;
+	dict__begin(c->profile->dict, record->owner);
+	counting_put_not_sampled(&c->counting, t, &head,
+				 thread_node(c->profile->dict, c->config.label, t, &head), cnt);
+}
+
+void collector__sample(struct collector *c, const struct record_sample *record)
+{
+	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
+	struct threads *threads = processes__threads(c->processes);
+	struct thread *t = threads__find(threads, (pid_t)record->tid, record->thread_start_ns);
+	struct process *p = t ? t->process : processes__of_record(c->processes, record);
+	enum reason reason = record->reason;
+	bool collects = false;
+	__u32 node = 0;
+
+	if (is_others(c, p, record))
+		return;
+	if (!t)
+		t = threads__add(threads, p, (pid_t)record->tid, record->thread_start_ns);
+	processes__charge(c->processes, p, record->owner);
+	if (t)
+		name_watch_sampled(c->processes, t, record);
+	if (is_unwanted(c, t, record))
+		return;
+	if (t)
+		note_ticks(c, t, record);
+	put_unsampled(c, t, record);
+	if (is_lost(c, p, record))
+		return;
+	if (!p->own->offered)
+		admission_offer(c->anchors, p);
+	if (t)
+		node = take_sample(c, t, record, &reason, &collects);
+	else
+		reason = REASON_NO_ROOM;
+	if (t && record->tstate_addr)
+		t->own->tstate_addr = record->tstate_addr;
+	if (node && !counting_put(&c->counting, t, record, node, collects)) {
+		accounts->unwanted++;
+		return;
+	}
+	if (!node)
+		counting_lost(&c->counting, record, reason);
+	accounts->reasons[reason]++;
+	p->own->reasons[reason]++;
+}
+
+static struct thread *main_thread(struct collector *c, const struct record_sample *record)
+{
+	struct threads *threads = processes__threads(c->processes);
+	struct thread *t = threads__find(threads, (pid_t)record->tid, record->thread_start_ns);
+	struct process *p = t ? t->process : processes__find(c->processes, (pid_t)record->pid);
+
+	if (!t && p)
+		t = threads__add(threads, p, (pid_t)record->tid, record->thread_start_ns);
+	return t;
+}
+
+__u32 collector__task_node(struct collector *c, struct record_sample *record)
+{
+	struct thread *t = main_thread(c, record);
+	__u32 root;
+
+	if (!t)
+		return 0;
+	if (!*record->comm)
+		memcpy(record->comm, *t->own->comm ? t->own->comm : t->process->info.comm,
+		       sizeof(record->comm));
+	if (is_others(c, t->process, record) || is_unwanted(c, t, record) ||
+	    is_lost(c, t->process, record))
+		return 0;
+	dict__begin(c->profile->dict, record->owner);
+	root = thread_node(c->profile->dict, c->config.label, t, record);
+	return root ? stack_nodes_suspended(&c->nodes, t->process, root, record) : 0;
+}
+
+unsigned collector__put_tasks(struct collector *c, const struct record_sample *record, __u32 node)
+{
+	struct thread *t = main_thread(c, record);
+	unsigned cnt = t ? counting_put(&c->counting, t, record, node, false) : 0;
+
+	profile__counts(c->profile, record->event)->accounts.reasons[REASON_PYTHON] += cnt;
+	return cnt;
+}
+
+/* The record is unreadable, so the sample cannot be attributed to an event. */
+void collector__bad_record(struct collector *c)
+{
+	profile__counts(c->profile, 0)->accounts.reasons[REASON_BAD_RECORD]++;
+}
+
+void collector__thread_renamed(struct collector *c, struct thread *thread)
+{
+	thread_node_rename(c->profile->dict, thread);
+}
+
+static void note_unwanted(struct mentions *u, const struct thread *t)
+{
+	char name[THREAD_NAME_MAX];
+
+	thread_name(t, name);
+	mentions_add(u, t->tid, name, t->own->unwanted);
+}
+
+static void note_unwanted_of(void *ctx, const struct process *p)
+{
+	const struct thread *t;
+
+	TAILQ_FOREACH(t, &p->threads, of_process)
+	note_unwanted(ctx, t);
+}
+
+struct mentions collector__unwanted(const struct collector *c)
+{
+	struct mentions u = c->ended;
+
+	processes__each(c->processes, note_unwanted_of, &u);
+	return u;
+}
+
+void collector__thread_gone(struct collector *c, struct thread *thread)
+{
+	note_unwanted(&c->ended, thread);
+	stacks__forget(c->stacks, &thread->own->stack);
+}
+
+void collector__process_gone(struct collector *c, struct process *process)
+{
+	struct process_own *own = process->own;
+
+	if (c->nodes.natives)
+		native_part__process_gone(c->nodes.natives, process);
+	own->reasons[REASON_RING_FULL] +=
+		process->exited ? process->dropped :
+				  sampler__dropped(c->sampler, process->pid, process->start_ns);
+	losses_add(&c->losses, process->pid, process->info.comm, own->reasons);
+	memset(own->reasons, 0, sizeof(own->reasons));
+	free(own->gils);
+	own->gils = NULL;
+	own->gil_cnt = own->gil_cap = 0;
+}
+
+void collector__name(struct collector *c, __u64 until_ns)
+{
+	if (c->nodes.natives)
+		native_part__name(c->nodes.natives, until_ns);
+}
+
+unsigned collector__fetching(const struct collector *c)
+{
+	return c->nodes.natives ? native_part__fetching(c->nodes.natives) : 0;
+}
+
+void collector__stop_fetching(struct collector *c)
+{
+	if (c->nodes.natives)
+		native_part__stop_fetching(c->nodes.natives);
+}
+
+bool collector__names_later(const struct collector *c)
+{
+	return c->config.natives.addresses && c->config.natives.late_names;
+}
+
+__u64 collector__unnamed(const struct collector *c)
+{
+	return c->nodes.natives ? native_part__unnamed(c->nodes.natives) : 0;
+}
+
+const struct stacks_stats *collector__stacks_stats(const struct collector *c)
+{
+	return stacks__stats(c->stacks);
+}
+
+const struct native_part_stats *collector__native_stats(const struct collector *c)
+{
+	static const struct native_part_stats none;
+
+	return c->nodes.natives ? native_part__stats(c->nodes.natives) : &none;
+}
+
+void collector__task_chains(const struct collector *c, __u64 *ret_all, __u64 *ret_cut,
+			    __u64 *ret_late)
+{
+	*ret_all = c->nodes.task_chains;
+	*ret_cut = c->nodes.task_chains_cut;
+	*ret_late = c->nodes.task_chains_late;
+}
+
+const struct greenlets_stats *collector__greenlets(const struct collector *c)
+{
+	return &c->nodes.greenlets;
+}
+
+__u64 collector__no_room(const struct collector *c, unsigned owner)
+{
+	return c->no_room[owner];
+}
+
+const struct losses *collector__losses(const struct collector *c)
+{
+	return &c->losses;
+}
+
+struct profile *collector__profile(struct collector *c)
+{
+	return c->profile;
+}
+
+__u64 collector__parts(const struct collector *c, unsigned event)
+{
+	return event < KRAIT_MAX_EVENTS ? c->counting.parts[event] : 0;
+}
+
+__u64 collector__waits_lost_ns(const struct collector *c)
+{
+	return c->counting.waits_lost_ns;
+}
+
+__u64 collector__unsampled_lost_ns(const struct collector *c)
+{
+	return c->counting.unsampled_lost_ns;
+}
+
+__u64 collector__first_sample_ns(const struct collector *c)
+{
+	return c->counting.first_sample_ns;
+}

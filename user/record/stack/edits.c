@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "record/stack/edits.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "python/code/symbolizer.h"
+#include "base/data/hash.h"
+
+/* Appends from's items first .. end - 1. */
+static void copy(struct items *to, const struct items *from, __u32 first, __u32 end)
+{
+	if (end > first)
+		memcpy(&to->list[to->cnt], &from->list[first], (end - first) * sizeof(*to->list));
+	to->cnt += end - first;
+}
+
+static int begin(struct items *to, __u32 room)
+{
+	to->cnt = 0;
+	return items_reserve(to, room);
+}
+
+/* ---- greenlets -------------------------------------------------------------------------------- */
+
+static bool is_greenlet(const struct frame *part)
+{
+	return !part->code_addr;
+}
+
+int edit_parents(const struct items *from, const struct frame *parts, __u32 part_cnt,
+		 struct items *to, bool *ret_cut)
+{
+	__u32 notes = 0;
+
+	if (begin(to, from->cnt + part_cnt + 3))
+		return -ENOMEM;
+	for (__u32 i = 0; i < part_cnt; i++)
+		if (is_greenlet(&parts[i]))
+			notes |= parts[i].fingerprint;
+	*ret_cut = notes;
+	if (notes & TASK_TORN)
+		items_add_mark(to, ITEM_GREENLETS_TORN, 0);
+	if (notes & TASK_LIMIT)
+		items_add_mark(to, ITEM_GREENLETS_LIMIT, 0);
+	if (notes & TASK_FRAMES)
+		items_add_mark(to, ITEM_GREENLETS_FRAMES, 0);
+	for (__u32 i = part_cnt; i-- > 0;)
+		if (!is_greenlet(&parts[i]))
+			items_add_frame(to, &parts[i], i | ITEM_PARENT);
+	copy(to, from, 0, from->cnt);
+	return 0;
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------ */
+
+static bool is_task(const struct frame *part)
+{
+	return !part->code_addr;
+}
+
+/* The end of the parts that belong to the task at parts[at] and its frames. */
+static __u32 task_end(const struct tasks *t, __u32 at)
+{
+	__u32 end = at + 1;
+
+	while (end < t->cnt && !is_task(&t->parts[end]))
+		end++;
+	return end;
+}
+
+/* The part with the task's own coroutine, after its name; the task's end: it has none. */
+static __u32 coroutine_of(const struct tasks *t, __u32 task)
+{
+	__u32 end = task_end(t, task), at = task + 1;
+
+	while (at < end && task_part_is_name(&t->parts[at]))
+		at++;
+	return at;
+}
+
+/* A cyclic chain has the same tasks several times: finds where the first repetition begins. */
+static __u32 find_cycle(const struct tasks *t)
+{
+	for (__u32 i = 1; i < t->cnt; i++) {
+		if (!is_task(&t->parts[i]))
+			continue;
+		for (__u32 j = 0; j < i; j++)
+			if (is_task(&t->parts[j]) &&
+			    t->parts[j].frame_addr == t->parts[i].frame_addr)
+				return i;
+	}
+	return t->cnt;
+}
+
+/* The outermost of the tasks that create each other, or the running one. */
+static __u32 find_outermost(const struct tasks *t)
+{
+	__u32 at = 0;
+
+	while (t->parts[at].fingerprint & TASK_EAGER && task_end(t, at) < t->cycle_at)
+		at = task_end(t, at);
+	return at;
+}
+
+static bool has_tasks(const struct tasks *t)
+{
+	return t->cnt && is_task(&t->parts[0]);
+}
+
+/* The item of a coroutine that is on the stack; from->cnt: it is not, or there is none. */
+static __u32 find_coroutine(const struct items *from, const struct tasks *t, __u32 task)
+{
+	__u32 own = coroutine_of(t, task);
+
+	for (__u32 i = from->cnt; own < task_end(t, task) && i-- > 0;)
+		if (from->list[i].kind == ITEM_PYTHON &&
+		    from->list[i].frame.frame_addr == t->parts[own].frame_addr)
+			return i;
+	return from->cnt;
+}
+
+__u32 tasks_find(struct tasks *t, const struct items *from)
+{
+	t->coroutine = from->cnt;
+	if (t->mode == ASYNC_OFF || (!has_tasks(t) && !t->late))
+		return 0;
+	if (!has_tasks(t))
+		return from->cnt;
+	t->cycle_at = find_cycle(t);
+	t->outermost = find_outermost(t);
+	t->coroutine = find_coroutine(from, t, t->outermost);
+	return t->coroutine;
+}
+
+static bool is_loop(const struct item *item)
+{
+	return item->kind == ITEM_PYTHON && item->roles & CODE_LOOP;
+}
+
+/* The number of items up to the loop's last one. */
+static __u32 end_of_loop(const struct items *from)
+{
+	__u32 i = from->cnt;
+
+	while (i && !is_loop(&from->list[i - 1]))
+		i--;
+	return i;
+}
+
+/* The next Python frame that is shown; from->cnt: there is none. */
+static __u32 next_python(const struct items *from, __u32 i)
+{
+	while (i < from->cnt && from->list[i].kind != ITEM_PYTHON)
+		i++;
+	return i;
+}
+
+/* What to make of a sample's tasks. */
+struct plan {
+	const struct tasks *t;
+	__u32 at; /* items before the chain */
+	__u32 skip; /* leading parts that are the thread's own frames */
+	bool unknown; /* who creates the running task: a mark comes instead of the chain */
+};
+
+static struct plan plan_of(const struct items *from, const struct tasks *t)
+{
+	struct plan p = { .t = t, .at = t->coroutine };
+	__u32 next;
+
+	if (p.at < from->cnt) {
+		p.skip = task_end(t, t->outermost) - 1;
+		return p;
+	}
+	p.at = end_of_loop(from);
+	/* Is there a function of the program after the loop, and not one that a task's C code calls? */
+	next = next_python(from, p.at);
+	p.unknown = p.at && !t->outermost && !(t->parts[0].fingerprint & TASK_NO_COROUTINE) &&
+		    next < from->cnt && !(from->list[next].roles & CODE_ASYNCIO);
+	return p;
+}
+
+static void put_name(const struct plan *p, __u32 at, struct items *to)
+{
+	__u32 end = coroutine_of(p->t, at);
+	struct item *item;
+
+	if (end == at + 1)
+		return;
+	item = items_add(to, ITEM_TASK, at);
+	for (__u32 i = at + 1; i < end && i - at <= TASK_NAME_PARTS; i++) {
+		const struct frame *part = &p->t->parts[i];
+		__u64 words[3];
+
+		memcpy(words, part, sizeof(words));
+		for (size_t k = 0; k < 3; k++)
+			item->frame.code_addr = hash_step(item->frame.code_addr, words[k]);
+	}
+}
+
+static void put_task(const struct plan *p, __u32 at, struct items *to)
+{
+	const struct frame *task = &p->t->parts[at];
+
+	/* Marks before the frames of a task, whose awaiters come before. */
+	if (task->fingerprint & (TASK_TORN | TASK_LIMIT))
+		items_add_mark(
+			to, task->fingerprint & TASK_TORN ? ITEM_TASKS_TORN : ITEM_TASKS_LIMIT, 0);
+	if (task->instr_off > 1)
+		items_add_mark(to, ITEM_TASK_WAITERS, (__u32)task->instr_off);
+	put_name(p, at, to);
+	if (task->fingerprint & TASK_NO_COROUTINE)
+		items_add_mark(to, ITEM_TASK_FOREIGN, 0);
+	if (at < p->skip)
+		return;
+	for (__u32 i = coroutine_of(p->t, at); i < task_end(p->t, at); i++)
+		items_add_frame(to, &p->t->parts[i], ITEM_NO_FRAME);
+	if (task->fingerprint & TASK_FRAMES)
+		items_add_mark(to, ITEM_TASK_FRAMES, 0);
+}
+
+static void put_chain(const struct plan *p, struct items *to)
+{
+	if (p->unknown) {
+		items_add_mark(to, ITEM_TASKS_TORN, 0);
+		return;
+	}
+	if (p->t->cycle_at < p->t->cnt)
+		items_add_mark(to, ITEM_TASKS_CYCLE, 0);
+	for (__u32 i = p->t->cycle_at; i-- > p->t->outermost;)
+		if (is_task(&p->t->parts[i]))
+			put_task(p, i, to);
+}
+
+/* If the frame is the coroutine of a task that another one creates: that task's name. */
+static void put_created(const struct plan *p, const struct item *item, struct items *to)
+{
+	for (__u32 i = 0; i < p->t->outermost; i = task_end(p->t, i)) {
+		__u32 own = coroutine_of(p->t, i);
+
+		if (own < task_end(p->t, i) &&
+		    p->t->parts[own].frame_addr == item->frame.frame_addr) {
+			put_name(p, i, to);
+			return;
+		}
+	}
+}
+
+/* The items before the chain: without the loop's frames, and what these call in C. */
+static void put_before(const struct plan *p, const struct items *from, struct items *to)
+{
+	bool folding = false;
+
+	for (__u32 i = 0; i < p->at; i++) {
+		const struct item *item = &from->list[i];
+
+		if (item->kind == ITEM_PYTHON)
+			folding = p->t->mode == ASYNC_TASKS && is_loop(item);
+		if (folding && item->kind > ITEM_PYTHON)
+			continue;
+		if (item->kind == ITEM_PYTHON)
+			put_created(p, item, to);
+		copy(to, from, i, i + 1);
+		if (folding)
+			to->list[to->cnt - 1].kind = ITEM_HIDDEN;
+	}
+}
+
+static bool is_cut(const struct plan *p)
+{
+	for (__u32 i = 0; i < p->t->cnt; i++)
+		if (is_task(&p->t->parts[i]) &&
+		    p->t->parts[i].fingerprint & (TASK_TORN | TASK_LIMIT | TASK_FRAMES))
+			return true;
+	return p->unknown;
+}
+
+/* The most that a part becomes: a task's marks before and after, and its name. */
+#define PART_ITEMS 5
+
+int edit_tasks(const struct items *from, const struct tasks *t, struct items *to,
+	       struct tasks_notes *ret)
+{
+	__u32 at = end_of_loop(from);
+	struct plan p;
+
+	*ret = (struct tasks_notes){ .chain = has_tasks(t) };
+	if (begin(to, 2 * from->cnt + PART_ITEMS * (t->cnt + 1)))
+		return -ENOMEM;
+	if (!ret->chain) {
+		ret->late = t->late && at && next_python(from, at) < from->cnt;
+		copy(to, from, 0, at);
+		if (ret->late)
+			items_add_mark(to, ITEM_TASKS_LATE, 0);
+		copy(to, from, at, from->cnt);
+		return 0;
+	}
+	p = plan_of(from, t);
+	ret->cut = is_cut(&p);
+	put_before(&p, from, to);
+	put_chain(&p, to);
+	for (__u32 i = p.at; i < from->cnt; i++) {
+		if (from->list[i].kind == ITEM_PYTHON)
+			put_created(&p, &from->list[i], to);
+		copy(to, from, i, i + 1);
+	}
+	return 0;
+}
+
+int edit_suspended(const struct frame *parts, __u32 cnt, struct items *to)
+{
+	struct tasks t = { .parts = parts, .cnt = cnt, .mode = ASYNC_TASKS };
+	const struct plan p = { .t = &t };
+
+	if (begin(to, PART_ITEMS * (cnt + 1)))
+		return -ENOMEM;
+	t.cycle_at = find_cycle(&t);
+	put_chain(&p, to);
+	return 0;
+}
+
+void task_name(const struct frame *parts, __u32 cnt, __u32 at, char *text)
+{
+	const struct tasks t = { .parts = parts, .cnt = cnt };
+	__u32 end = coroutine_of(&t, at);
+
+	memset(text, 0, TASK_TEXT_SIZE);
+	if (end > at + 1 && parts[at + 1].code_addr == TASK_NAME_NUMBER)
+		snprintf(text, TASK_TEXT_SIZE, "Task-%llu", parts[at + 1].frame_addr);
+	for (__u32 i = at + 1; i < end && i - at <= TASK_NAME_PARTS; i++)
+		if (parts[i].code_addr == TASK_NAME_TEXT)
+			memcpy(text + (i - at - 1) * TASK_NAME_PART, &parts[i].frame_addr,
+			       TASK_NAME_PART);
+}
+
+/* ---- marks ------------------------------------------------------------------------------------ */
+
+int edit_collecting(const struct items *from, __u64 frame_addr, struct items *to, bool *ret_found)
+{
+	__u32 i = from->cnt;
+
+	for (; i > 0; i--) {
+		const struct item *item = &from->list[i - 1];
+
+		if (item->kind <= ITEM_PYTHON && item->index != ITEM_NO_FRAME &&
+		    (frame_addr ? item->frame.frame_addr == frame_addr : item->frame.code_addr))
+			break;
+	}
+	*ret_found = i;
+	if (!i)
+		return 0;
+	if (begin(to, from->cnt + 1))
+		return -ENOMEM;
+	copy(to, from, 0, i);
+	items_add_mark(to, ITEM_GC, 0);
+	copy(to, from, i, from->cnt);
+	return 0;
+}
+
+int edit_root_mark(const struct items *from, enum item_mark mark, __u32 number, struct items *to)
+{
+	if (begin(to, from->cnt + 1))
+		return -ENOMEM;
+	items_add_mark(to, mark, number);
+	copy(to, from, 0, from->cnt);
+	return 0;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * items.h - a sample as a list of what is to be shown, root first: made of the merged stack
+ * (stacks.h) and its native frames (join.h), changed by editors (edits.h), then named once.
+ *
+ * What was named is kept with the thread: the next list keeps the nodes of all items, from the root
+ * on, that say the same (named_same()).
+ */
+#ifndef KRAIT_RECORD_STACK_ITEMS_H
+#define KRAIT_RECORD_STACK_ITEMS_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "bpf/abi.h"
+
+enum item_kind {
+	ITEM_HIDDEN, /* a Python frame that is not shown: an entry frame, or one that was left out */
+	ITEM_PYTHON,
+	ITEM_NATIVE,
+	ITEM_KERNEL,
+	ITEM_MARK, /* krait's own remark */
+	ITEM_TASK, /* the name of an asyncio task */
+};
+
+/* Remarks; profile/marks.h has their texts. */
+enum item_mark {
+	ITEM_NO_PYTHON,
+	ITEM_REASON, /* why there is no Python frame; number: enum reason */
+	ITEM_TRUNCATED, /* the root is missing; number: enum reason */
+	ITEM_GC,
+	/* In native code. */
+	ITEM_OWN,
+	ITEM_NATIVE_TRUNCATED,
+	ITEM_NATIVE_DEPTH,
+	ITEM_NATIVE_UNKNOWN,
+	ITEM_GREENLETS_TORN,
+	ITEM_GREENLETS_LIMIT,
+	ITEM_GREENLETS_FRAMES,
+	ITEM_GREENLETS_LATE,
+	ITEM_GREENLETS_UNKNOWN,
+	ITEM_TASKS_TORN,
+	ITEM_TASKS_LIMIT,
+	ITEM_TASKS_LATE,
+	ITEM_TASKS_CYCLE,
+	ITEM_TASK_FOREIGN,
+	ITEM_TASK_FRAMES,
+	ITEM_TASK_WAITERS, /* number: how many */
+};
+
+/* Of an item that is no frame of the merged stack. */
+#define ITEM_NO_FRAME (~0U)
+/* Added to the index of a frame of a greenlet's parents. */
+#define ITEM_PARENT (1U << 31)
+
+struct item {
+	/*
+	 * A Python frame: as it is, code_addr 0 for an entry frame.
+	 * Native and kernel code: its address as code_addr; a fingerprint that is not 0 for a caller.
+	 * A mark: enum item_mark as code_addr, and a number as its fingerprint.
+	 * The name of a task: a hash of it as code_addr.
+	 */
+	struct frame frame;
+	/* In the merged stack, the native frames, the kernel's, or the parts of tasks. */
+	__u32 index;
+	__u8 kind; /* enum item_kind */
+	__u8 roles; /* enum code_role (python/code/symbolizer.h), of Python frames whose roles are wanted */
+};
+
+struct items {
+	struct item *list;
+	__u32 cnt, cap;
+};
+
+/* Room for that many; what is there stays. Returns 0 or -ENOMEM. */
+int items_reserve(struct items *s, __u32 cnt) __attribute__((warn_unused_result, nonnull));
+void items_free(struct items *s) __attribute__((nonnull));
+
+/* The rest is for callers that have reserved room. */
+static inline struct item *items_add(struct items *s, enum item_kind kind, __u32 index)
+{
+	struct item *item = &s->list[s->cnt++];
+
+	*item = (struct item){ .kind = (__u8)kind, .index = index };
+	return item;
+}
+
+static inline void items_add_frame(struct items *s, const struct frame *frame, __u32 index)
+{
+	struct item *item = &s->list[s->cnt++];
+
+	item->frame = *frame;
+	item->index = index;
+	item->kind = frame->code_addr ? ITEM_PYTHON : ITEM_HIDDEN;
+	item->roles = 0;
+}
+
+static inline void items_add_mark(struct items *s, enum item_mark mark, __u32 number)
+{
+	struct item *item = items_add(s, ITEM_MARK, ITEM_NO_FRAME);
+
+	item->frame.code_addr = mark;
+	item->frame.fingerprint = number;
+}
+
+/* ---- what was named --------------------------------------------------------------------------- */
+
+/* What names depend on besides the items; all zero: nothing was named. */
+struct named_under {
+	__u64 root_tag; /* of the node that the list hangs on, in the dictionary */
+	__u64 digest; /* of the mappings that native addresses belong to */
+	/* Whose addresses of code objects mean the same. */
+	__u64 code_generation, interp_addr;
+};
+
+struct named_item {
+	__u64 address, detail;
+	__u32 kind;
+	__u32 node; /* in the dictionary */
+};
+
+/* The list that was named last for a thread; all zero initially. */
+struct named {
+	struct named_item *list;
+	__u32 cnt; /* up to the first name that may change */
+	__u32 cap;
+	struct named_under under;
+};
+
+static inline struct named_item named_of(const struct item *item)
+{
+	struct named_item n = { .address = item->frame.code_addr, .kind = item->kind };
+
+	/* Where in the code, the opcode there, and the fingerprint. */
+	memcpy(&n.detail, (const char *)&item->frame + 16, sizeof(n.detail));
+	return n;
+}
+
+/*
+ * How many items, from the root on, keep their nodes. from: so many are known to, and not looked at
+ * (only under the same). Frames of the merged stack before number alive run the same code objects as
+ * in the last list, whatever the generation.
+ */
+__u32 named_same(const struct named *n, const struct named_under *under, const struct items *now,
+		 __u32 from, __u32 alive) __attribute__((nonnull));
+/* Room for that many items. Returns 0 or -ENOMEM. */
+int named_reserve(struct named *n, __u32 cnt) __attribute__((warn_unused_result, nonnull));
+
+#endif /* KRAIT_RECORD_STACK_ITEMS_H */
