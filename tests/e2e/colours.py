@@ -35,6 +35,12 @@ def distance(a, b, matrix):
     return sum((x - y) ** 2 for x, y in zip(lab(seen(a, matrix)), lab(seen(b, matrix)))) ** 0.5
 
 
+def contrast(a, b):
+    """Of two colours, as WCAG defines it."""
+    low, high = sorted(sum(w * v for w, v in zip((0.2126, 0.7152, 0.0722), (linear(int(c[i:i + 2], 16)) for i in (1, 3, 5)))) for c in (a, b))
+    return (high + 0.05) / (low + 0.05)
+
+
 def nearest(colors, matrix):
     """Returns (distance, one, another) for the closest two of the named colours."""
     return min((distance(colors[a], colors[b], matrix), a, b) for a, b in itertools.combinations(colors, 2))

@@ -112,7 +112,8 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		const matched = isMatch(node);
 
 		context.globalAlpha = scene.matches && !matched ? 0.45 : node < scene.zoom ? 0.6 : 1;
-		context.fillStyle = !matched && isMark(node) ? theme.hatch : colorOf(node);
+		const wait = !root && !matched && !scene.tree.other && colours.isWait(f);
+		context.fillStyle = !matched && !wait && isMark(node) ? theme.hatch : colorOf(node);
 		context.fillRect(x, y, w - Math.min(1, w * 0.25), ROW - 1);
 		if (w >= 6 && theme.over[f.category] && !matched && !root) {
 			context.fillStyle = theme.over[f.category];
@@ -124,7 +125,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		if (w < 4 * labels.charWidth())
 			return;
 		context.globalAlpha = Math.max(context.globalAlpha, 0.75);
-		context.fillStyle = matched ? theme.back : theme.text;
+		context.fillStyle = matched ? theme.back : wait ? colours.inkOn(f) : theme.text;
 		labels.draw(f, root ? scene.rootLabel : scene.labelOf(f), root ? '' : scene.whereOf(f), Math.max(x, 0) + PAD, y + ROW / 2, Math.min(x + w, width));
 	}
 
@@ -292,7 +293,8 @@ const KraitCanvas = (canvas, stage, spacer) => {
 	const readTheme = () => { theme = colours.readTheme(); };
 
 	readTheme();
-	return { readTheme, resize, forPaper, cutUp, layout, draw, nodeAt, reveal, boxOf, legendFill: colours.legendFill, fillOfChange: points => colours.ofChange(points)[0], colorOf, NARROW, ROW,
+	return { readTheme, resize, forPaper, cutUp, layout, draw, nodeAt, reveal, boxOf, legendFill: colours.legendFill, fillOf: colours.chipFill,
+		inkOf: f => colours.isWait(f) ? colours.inkOn(f) : '', fillOfChange: points => colours.ofChange(points)[0], colorOf, NARROW, ROW,
 		setScene: next => { scene = next; }, width: () => width, overflows: () => levels() * ROW > stage.clientHeight, patterns: () => Object.keys(theme.over).filter(k => theme.over[k]).sort(),
 		levels };
 };

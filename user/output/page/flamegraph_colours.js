@@ -7,6 +7,8 @@
 const KraitColours = context => {
 	'use strict';
 
+	/* What a thread waits for, as in the lanes. */
+	const WAIT = /^\[(gil|lock|io|sleep|runnable|fault|stopped|waiting|stop-the-world|critical-section)[:\]]/;
 	const KINDS = ['own', 'package', 'stdlib', 'unknown', 'native', 'kernel'];
 	/* By frame, and by CSS colour: [six digits, the pixel as stored in memory]. */
 	const ofFrame = new Map(), ofText = new Map();
@@ -22,6 +24,7 @@ const KraitColours = context => {
 			muted: value('--muted'), focus: value('--focus'), match: value('--match'),
 			grey: value('--box-grey'), mark: value('--box-mark'), line: value('--line'),
 			mono: value('--mono'), changed: parseFloat(value('--changed')), kinds: {},
+			state: name => value(`--state-${name}`),
 		};
 		for (const kind of KINDS)
 			theme.kinds[kind] = value(`--${kind}`).split(' ').map(Number);
@@ -98,7 +101,7 @@ const KraitColours = context => {
 		if (f.category === 'task')
 			return theme.grey;
 		if (f.category === 'mark')
-			return theme.mark;
+			return isWait(f) ? theme.state(WAIT.exec(f.name)[1]) : theme.mark;
 		const [light, chroma, hue] = theme.kinds[f.category];
 		return `oklch(${light + hash(f.name) % 5 - 2}% ${chroma} ${hue + hash(f.module) % 17 - 8})`;
 	}
@@ -109,6 +112,16 @@ const KraitColours = context => {
 		if (!paint)
 			ofFrame.set(f, paint = paintOf(textOf(f)));
 		return paint;
+	}
+
+	const isWait = f => f.category === 'mark' && WAIT.test(f.name);
+
+	/* The one of the two that is easier to read on a wait's colour. */
+	function inkOn(f) {
+		const channel = v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+		const [r, g, b] = [1, 3, 5].map(at => channel(parseInt(ofKind(f)[0].slice(at, at + 2), 16) / 255));
+
+		return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? '#1b1712' : '#f8f5ee';
 	}
 
 	/* By how many points a share changed: red has grown, blue has shrunk, grey is unchanged. */
@@ -126,5 +139,8 @@ const KraitColours = context => {
 		return paintOf(`oklch(${light}% ${chroma} ${hue})`)[0];
 	}
 
-	return { readTheme, paintOf, ofKind, ofChange, legendFill };
+	/* A chip beside a name: the kind's colour, or the wait's. */
+	const chipFill = f => f.category === 'task' ? theme.grey : isWait(f) ? ofKind(f)[0] : legendFill(f.category);
+
+	return { readTheme, paintOf, ofKind, ofChange, legendFill, chipFill, isWait, inkOn };
 };

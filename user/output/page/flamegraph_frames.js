@@ -80,14 +80,25 @@ const KraitFrames = (() => {
 	 * The last shown frame is not in the data: it stands for everything too narrow to draw.
 	 * options: roots "merged", "program", "process" or "thread"; lines true for one box per
 	 * line; compared true: a function is the same regardless of its file's folder and its first
-	 * line.
+	 * line; only: "python" or "own", the code that has boxes, what it calls counts for it.
 	 */
+	const WITHOUT = { python: '[no Python]', own: '[none of my code]' };
+
+	/* Own code is what lies neither in a package nor in the standard library. Marks stay: they stand for waits. */
+	function isWanted(f, only) {
+		if (!WITHOUT[only] || f.kind === PROCESS || f.kind === THREAD)
+			return true;
+		if (f.kind === MARK)
+			return !f.hides;
+		return f.kind === PYTHON && (only === 'python' || f.category === 'own' || f.category === 'unknown');
+	}
+
 	function merge(frames, options) {
 		const merged = [], byKey = new Map(), map = new Int32Array(frames.length);
 
 		frames.forEach((f, i) => {
 			if ((f.kind === PROCESS && options.roots === 'merged') ||
-			    (f.kind === THREAD && options.roots !== 'thread')) {
+			    (f.kind === THREAD && options.roots !== 'thread') || !isWanted(f, options.only)) {
 				map[i] = -1;
 				return;
 			}
@@ -104,20 +115,22 @@ const KraitFrames = (() => {
 			}
 			map[i] = id;
 		});
+		/* What is below no box is the root's. */
+		merged[0].name = WITHOUT[options.only] || merged[0].name;
 		merged.push({ kind: MARK, file: '', category: 'mark', module: '', name: '[too narrow to draw]', firstLine: -1, line: -1, pid: -1, tid: -1,
 			path: '', id: merged.length });
 		/* levels: the ones left out. */
-		return { merged, map, levels: options.roots === 'program' ? 'process' : options.roots };
+		return { merged, map, levels: `${options.roots === 'program' ? 'process' : options.roots} ${options.only}` };
 	}
 
 	/* Each variant is computed once: the data never changes. */
 	function merger(frames, compared) {
 		const known = new Map();
 
-		return (roots, lines) => {
-			const key = `${roots} ${lines}`;
+		return (roots, lines, only) => {
+			const key = `${roots} ${lines} ${only}`;
 			if (!known.has(key))
-				known.set(key, merge(frames, { roots, lines, compared }));
+				known.set(key, merge(frames, { roots, lines, compared, only }));
 			return known.get(key);
 		};
 	}

@@ -63,6 +63,12 @@ const KraitKeys = app => {
 		app.rebuild();
 	}
 
+	/* All code, Python, my own. */
+	function nextCode() {
+		$('only').selectedIndex = ($('only').selectedIndex + 1) % $('only').options.length;
+		app.rebuild();
+	}
+
 	function flip() {
 		state.flame = !state.flame;
 		$('flip').setAttribute('aria-pressed', String(state.flame));
@@ -71,7 +77,9 @@ const KraitKeys = app => {
 	}
 
 	function escape() {
-		if (state.zoom)
+		if ($('more').open)
+			$('more').open = false;
+		else if (state.zoom)
 			scene.zoomTo(0);
 		else if ($('search').value || state.test)
 			search.clear();
@@ -109,7 +117,7 @@ const KraitKeys = app => {
 	};
 	const anywhere = {
 		'/': startSearch, Escape: escape, i: flip, t: app.toggleTable, '?': openHelp,
-		b: () => app.toggleView('bottom-up'), m: app.measures.next, s: app.toSource, r: foldRecursion,
+		p: nextCode, b: () => app.toggleView('bottom-up'), m: app.measures.next, s: app.toSource, r: foldRecursion,
 		n: () => search.next(1), N: () => search.next(-1),
 	};
 
@@ -178,6 +186,7 @@ const KraitKeys = app => {
 	stage.addEventListener('focus', () => { state.focused = true; scene.redraw(); });
 	stage.addEventListener('blur', () => { state.focused = false; scene.redraw(); });
 	document.addEventListener('keydown', onKey);
+	document.addEventListener('click', event => { $('more').open = $('more').open && $('more').contains(event.target); });
 	$('flip').addEventListener('click', flip);
 	$('help-button').addEventListener('click', openHelp);
 	$('reset').addEventListener('click', () => { scene.zoomTo(0); stage.focus(); });

@@ -9,10 +9,8 @@ const KraitLanes = (data, strip, onChange) => {
 
 	const $ = id => document.getElementById(id);
 	const { number, duration, percent, element } = KraitText;
-	const ROW = 18, MAX_LANES = 60, MIN_DRAG = 3;
-	const names = { python: 'Python', native: 'native, without the GIL', cpu: 'on a CPU', gil: 'waits for the GIL', lock: 'waits for a lock',
-		io: 'input, output', sleep: 'asleep', runnable: 'could run', fault: 'waits for memory', stopped: 'stopped', waiting: 'waiting',
-		'stop-the-world': 'world stopped', 'critical-section': 'waits for an object', '': 'samples' };
+	const { ROW, MAX_LANES } = KraitLanes, MIN_DRAG = 3;
+	const names = KraitText.STATES;
 	const canvas = $('strip-canvas'), context = canvas.getContext('2d'), box = $('strip-box');
 	const states = [...new Set(strip.strip.codes.map(c => c[0]))].sort((a, b) => order(a) - order(b));
 	const stateOf = strip.strip.codes.map(c => states.indexOf(c[0]));
@@ -178,6 +176,7 @@ const KraitLanes = (data, strip, onChange) => {
 			const item = element('li'), color = element('i');
 			color.style.background = fills[i];
 			item.append(color, `${names[s]} ${percent(sums[i], all)}`);
+			item.hidden = sums[i] < KraitText.LEGEND_LEAST * all;
 			return item;
 		}));
 	}
@@ -296,10 +295,8 @@ const KraitLanes = (data, strip, onChange) => {
 	}
 
 	function start() {
-		const several = key => new Set(strip.lanes.map(l => l[key])).size > 1;
-
-		$('lanes').value = several('program') && new Set(strip.lanes.map(l => l.pid)).size > 20 ? 'program' :
-			several('pid') && strip.lanes.length > 20 ? 'process' : 'thread';
+		$('lanes').value = KraitLanes.kindOf(strip.lanes);
+		$('lane-names').style.minHeight = '';
 		$('strip').hidden = false;
 		if (strip.strip.width)
 			$('strip-note').textContent = `${number.format(strip.strip.samples)} samples are shown in steps of ` +
@@ -327,4 +324,23 @@ const KraitLanes = (data, strip, onChange) => {
 	start();
 	return { selection, picture, setRange, toggleLane, clear, toText, fromText, groups: () => groups,
 		redraw: () => { showStates(); draw(); } };
+};
+
+KraitLanes.ROW = 18;
+KraitLanes.MAX_LANES = 60;
+
+/* What the lanes stand for at first. */
+KraitLanes.kindOf = lanes => {
+	const cntOf = key => new Set(lanes.map(l => l[key])).size;
+
+	return cntOf('program') > 1 && cntOf('pid') > 20 ? 'program' : cntOf('pid') > 1 && lanes.length > 20 ? 'process' : 'thread';
+};
+
+/* The samples come a moment after the boxes: their room is kept, so that nothing moves below a pointer. */
+KraitLanes.keepRoom = data => {
+	const lanes = data.strip.lanes.map(([pid, tid, , program]) => ({ pid, tid, program })), kind = KraitLanes.kindOf(lanes);
+	const cnt = new Set(lanes.map(l => kind === 'thread' ? `${l.pid}.${l.tid}` : kind === 'process' ? l.pid : l.program)).size;
+
+	document.getElementById('strip').hidden = false;
+	document.getElementById('lane-names').style.minHeight = `${KraitLanes.ROW * Math.min(cnt, KraitLanes.MAX_LANES)}px`;
 };

@@ -38,7 +38,7 @@ const KraitMeasures = app => {
 	}
 
 	function showLegend() {
-		KraitText.showLegend(state.base, view.legendFill, view.fillOfChange);
+		KraitText.showLegend(state.base, view.legendFill, view.fillOfChange, view.fillOf);
 	}
 
 	/* Before and after if two recordings are compared; otherwise the times of one. */
@@ -73,8 +73,34 @@ const KraitMeasures = app => {
 			roots.value = processes > MANY ? 'program' : 'process';
 	}
 
+	/* From so many calls of a function on one stack, its recursion is folded at first. */
+	const RECURSIVE = 10;
+
+	function isRecursive() {
+		const ids = new Map(), stride = 3, { nodes } = app.data, path = [];
+		const idOf = frames.map(f => {
+			const key = `${f.name}\0${f.file}\0${f.firstLine}`;
+			if (!ids.has(key))
+				ids.set(key, ids.size);
+			return ids.get(key);
+		});
+		const calls = new Int32Array(ids.size);
+
+		for (let i = stride; i < nodes.length; i += stride) {
+			while (path.length >= nodes[i])
+				calls[path.pop()]--;
+			const id = idOf[nodes[i + 1]];
+			path.push(id);
+			if (++calls[id] > RECURSIVE && frames[nodes[i + 1]].kind === KraitFrames.PYTHON)
+				return true;
+		}
+		return false;
+	}
+
 	function start() {
 		setUpRoots();
+		if (isRecursive())
+			$('recursion').value = 'folded';
 		$('lines').value = meta.lines ? 'line' : 'function';
 		KraitText.setUnit(meta.unit, meta.unitNs);
 		if (!meta.compared)

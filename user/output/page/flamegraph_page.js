@@ -29,7 +29,9 @@
 		reshape();
 	});
 
-	let selectedLast = '', preparing = 0, own = null /* selves of the selection */;
+	/* From this width on the graph has room beside the table, and the page opens with both. */
+	const WIDE = 1200;
+	let selectedLast = '', preparing = 0, started = false, own = null /* selves of the selection */;
 
 	/* ---- views ---- */
 
@@ -45,7 +47,7 @@
 		const part = selected();
 
 		selectedLast = '';
-		stacks.choose({ roots: $('roots').value, lines: $('lines').value === 'line', folded: $('recursion').value === 'folded',
+		stacks.choose({ roots: $('roots').value, lines: $('lines').value === 'line', folded: $('recursion').value === 'folded', only: $('only').value,
 			measure: $('measure').value });
 		if (part)
 			stacks.refill(part);
@@ -115,7 +117,7 @@
 		$('source').hidden = !on;
 		$('graph').hidden = on;
 		$('depths').classList.toggle('unused', on);
-		for (const id of ['flip', 'reset', 'roots', 'lines', 'recursion', 'search', 'legend'])
+		for (const id of ['flip', 'reset', 'roots', 'lines', 'recursion', 'only', 'search', 'legend'])
 			$(id).closest('label, #finder, button, #legend').classList.toggle('unused', on);
 		if (on)
 			showSource();
@@ -169,7 +171,7 @@
 	/* ---- the table ---- */
 
 	function showTable() {
-		if (!$('panel').hidden && state.tree)
+		if (!$('panel').hidden && started)
 			KraitTable.show(state, scene.afterPicture);
 	}
 
@@ -227,6 +229,7 @@
 		view.readTheme();
 		app.callers.readTheme();
 		measures.showLegend();
+		showTable();
 		scene.relayout();
 		if (app.lanes)
 			app.lanes.redraw();
@@ -279,8 +282,10 @@
 	function setUpStrip() {
 		if (!data.strip)
 			return null;
-		if (data.strip.data)
+		if (data.strip.data) {
+			KraitLanes.keepRoom(data);
 			return openStrip();
+		}
 		$('strip').hidden = false;
 		$('strip-head').textContent = `${number.format(data.strip.samples)} samples in too many different stacks: ` +
 			'they are not here in the order of time; krait convert --time makes a page of a part of them.';
@@ -292,7 +297,7 @@
 
 		on('view', 'change', changeView);
 		on('take', 'change', take);
-		for (const id of ['roots', 'lines', 'recursion'])
+		for (const id of ['roots', 'lines', 'recursion', 'only'])
 			on(id, 'change', () => rebuild());
 		on('search', 'input', search.search);
 		on('next', 'click', () => search.next(1));
@@ -321,13 +326,20 @@
 		KraitTheme(onColors, onPaper);
 		view.readTheme();
 		app.callers.readTheme();
+		state.fillOf = view.fillOf;
 		measures.start();
 		app.source = KraitSource(data, frames, callersOfLine);
 		if (meta.view === 'source') {
 			$('view').value = 'source';
 			app.source.want(meta.file, meta.line);
+		} else if (innerWidth >= WIDE) {
+			$('panel').hidden = false;
+			$('table-button').setAttribute('aria-expanded', 'true');
 		}
 		rebuild();
+		/* Boxes are drawn first. */
+		started = true;
+		scene.afterPicture(showTable);
 		KraitText.showHeader(meta, accounts, state.base.total[0]);
 		measures.showTotal();
 		measures.showLegend();

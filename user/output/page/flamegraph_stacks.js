@@ -163,7 +163,7 @@ const KraitStacks = (() => {
 		 */
 		function choose(options) {
 			const opposite = data.before && { before: 'after', after: 'before' }[options.measure];
-			const ways = merge(options.roots, options.lines);
+			const ways = merge(options.roots, options.lines, options.only);
 
 			if (!whole || measure !== options.measure)
 				whole = selfOf(data, measure = options.measure);

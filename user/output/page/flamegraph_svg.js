@@ -14,7 +14,7 @@ const KraitSvg = (() => {
 		.replace(/\p{Cs}/gu, '\ufffd').replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
 
 	const rect = (x, y, w, h, fill) => `<rect x="${x.toFixed(2)}" y="${y}" width="${Math.max(0.2, w).toFixed(2)}" height="${h}" fill="${fill}"/>`;
-	const label = (x, y, text) => `<text x="${x.toFixed(2)}" y="${y}">${xml(text)}</text>`;
+	const label = (x, y, text, ink) => `<text x="${x.toFixed(2)}" y="${y}"${ink ? ` fill="${ink}"` : ''}>${xml(text)}</text>`;
 	const cut = (text, most) => text.length > most ? text.slice(0, Math.max(0, most - 1)) + '…' : text;
 
 	/* The page's patterns (flamegraph_colours.js). */
@@ -65,12 +65,13 @@ const KraitSvg = (() => {
 		out.push(lanes ? '</g>\n' : '');
 		function box(i, x, w) {
 			const f = tree.frames[tree.frame[i]], name = i ? nameOf(f) : state.rootLabel, where = i ? whereOf(f) : '';
-			const y = top + tree.depth[i] * ROW, room = Math.floor((w - 8) / CHAR), isOver = i && w >= 6 && !tree.other && PATTERNS.includes(f.category);
+			const y = top + tree.depth[i] * ROW, room = Math.floor((w - 8) / CHAR), ink = i && !tree.other ? view.inkOf(f) : '';
+			const isOver = i && w >= 6 && !tree.other && !ink && PATTERNS.includes(f.category);
 			out.push(`<g><title>${xml(`${name} ${where}\n${KraitText.counted(tree.total[i])}`)}</title>`, rect(x, y, w - 0.5, ROW - 1, view.colorOf(i)),
 				isOver ? rect(x, y, w - 0.5, ROW - 1, `url(#krait-${f.category})`) : '',
 				/* Callers in C are hidden: the box has a torn edge there. */
 				tree.edge[i] ? `<path d="M${x.toFixed(2)} ${y + 1}h${w.toFixed(2)}" stroke="#ffffff" stroke-width="3" stroke-dasharray="4 4"/>` : '',
-				room > 2 ? label(x + 4, y + 14, cut(name, room)) : '', '</g>\n');
+				room > 2 ? label(x + 4, y + 14, cut(name, room), ink) : '', '</g>\n');
 		}
 		for (let i = tree.parent[zoom]; i >= 0; i = tree.parent[i])
 			box(i, 0, WIDTH);
@@ -83,8 +84,8 @@ const KraitSvg = (() => {
 			box(i, (tree.start[i] - tree.start[zoom]) * scale, w);
 			i++;
 		}
-		legend(KraitText.legendOf(state.base).map(({ category, points, text }) => ({ text,
-			fill: category ? view.legendFill(category) : view.fillOfChange(points), pattern: PATTERNS.includes(category) ? category : '' })), high - 17, out);
+		legend(KraitText.legendOf(state.base).map(({ category, wait, points, text }) => ({ text,
+			fill: wait ? view.fillOf(wait) : category ? view.legendFill(category) : view.fillOfChange(points), pattern: PATTERNS.includes(category) ? category : '' })), high - 17, out);
 		out.push('</svg>\n');
 		return out;
 	}

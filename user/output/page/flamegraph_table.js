@@ -83,7 +83,9 @@ const KraitTable = (() => {
 		name.type = 'button';
 		name.append(...parts(row.f));
 		name.setAttribute('aria-pressed', String(row.f === state.chosen));
-		what.append(name, element('span', 'file', whereOf(row.f)));
+		const chip = element('i', `chip ${row.f.category}`);
+		chip.style.backgroundColor = state.fillOf(row.f);
+		what.append(chip, name, element('span', 'file', whereOf(row.f)));
 		cell.append(what);
 		cell.title = `${nameOf(row.f)}\n${row.f.file}`;
 		line.classList.toggle('chosen', state.chosen === row.f);

@@ -192,6 +192,14 @@ const KraitText = (() => {
 	 */
 	const isWait = f => f.kind === M.MARK && /^\[(gil|lock|io|sleep|runnable|fault|stopped|waiting|stop-the-world|critical-section)[:\]]/.test(f.name);
 
+	const waitOf = f => f.name.match(/^\[([a-z-]+)/)[1];
+	/* In the order of the lanes. */
+	const STATES = { python: 'Python', native: 'native, without the GIL', cpu: 'on a CPU', gil: 'waits for the GIL', lock: 'waits for a lock',
+		io: 'input, output', sleep: 'asleep', runnable: 'could run', fault: 'waits for memory', stopped: 'stopped', waiting: 'waiting',
+		'stop-the-world': 'world stopped', 'critical-section': 'waits for an object', '': 'samples' };
+	/* Of smaller ones the legend says nothing. */
+	const LEGEND_LEAST = 0.005;
+
 	/*
 	 * Legend of the colours: the change, or the origin of the code in which samples end, with
 	 * its share of all stacks.
@@ -210,25 +218,33 @@ const KraitText = (() => {
 			selves[frame[i]] += self[i];
 			drawn[frame[i]] |= i > 0;
 		}
-		let waits = 0;
+		const waits = new Map();
 		/* A box that is never a leaf has a colour as well. */
 		tree.frames.forEach(({ category }, i) => {
 			sums[category] = (sums[category] || 0) + selves[i];
 			seen[category] = seen[category] || drawn[i];
-			waits += isWait(tree.frames[i]) ? selves[i] : 0;
+			if (!isWait(tree.frames[i]) || !selves[i])
+				return;
+			const what = waitOf(tree.frames[i]), wait = waits.get(what) || { frame: tree.frames[i], sum: 0 };
+			wait.sum += selves[i];
+			sums.mark -= selves[i];
+			waits.set(what, wait);
 		});
-		const markers = [[waits, 'waiting'], [(sums.mark || 0) - waits, names.mark]].filter(([sum], i) => sum > 0 || (i && !waits))
-			.map(([sum, name]) => `${name} ${percent(sum, total[0])}`).join(', ');
-		return Object.keys(names).filter(category => seen[category]).map(category => ({ category,
-			text: category === 'mark' ? markers : `${names[category]} ${percent(sums[category], total[0])}`,
-			title: category === 'mark' ? `${waits ? 'Waits, and what' : 'What'} krait says in place of code; point at one to read what it means` :
-				'Share of samples in functions of this kind themselves' }));
+		/* Rounding must not leave a part of nothing. */
+		seen.mark = seen.mark && (!waits.size || sums.mark > total[0] * 1e-9);
+		return [
+			...Object.keys(names).filter(category => seen[category]).map(category => ({ category, text: `${names[category]} ${percent(sums[category], total[0])}`,
+				title: category === 'mark' ? 'What krait says in place of code; point at one to read what it means' :
+					'Share of samples in functions of this kind themselves' })),
+			...[...waits].sort((a, b) => b[1].sum - a[1].sum).filter(([, { sum }]) => sum >= LEGEND_LEAST * total[0]).map(([what, { frame: wait, sum }]) => ({
+				category: 'wait', wait, text: `${STATES[what] || what} ${percent(sum, total[0])}`, title: 'Share of the time in which threads waited so' })),
+		];
 	}
 
-	function showLegend(tree, fillOf, fillOfChange) {
-		$('legend').replaceChildren(...legendOf(tree).map(({ category, points: change, text, title = '' }) => {
+	function showLegend(tree, fillOf, fillOfChange, chipOf) {
+		$('legend').replaceChildren(...legendOf(tree).map(({ category, wait, points: change, text, title = '' }) => {
 			const item = element('li'), color = element('i', category);
-			color.style.backgroundColor = category ? fillOf(category) : fillOfChange(change);
+			color.style.backgroundColor = wait ? chipOf(wait) : category ? fillOf(category) : fillOfChange(change);
 			item.title = title;
 			item.append(color, text);
 			return item;
@@ -246,5 +262,5 @@ const KraitText = (() => {
 	}
 
 	return { number, samples, counted, points, amount, amountTitle, setUnit, setMeanings, percent, nameOf, taskParts, whereOf, element, describe, fill, showHeader,
-		duration, showTotal, showLength, legendOf, showLegend };
+		duration, STATES, LEGEND_LEAST, showTotal, showLength, legendOf, showLegend };
 })();
