@@ -219,6 +219,9 @@ def check_pages(tap):
             seen += len(options)
             unknown += [(os.path.basename(page), command, o) for o in options
                         if not re.search(r"(?<![\w-])%s(?![\w-])" % re.escape(o), text) and o != "--log-inputs"]
+    with open("README.md", encoding="utf-8") as f:
+        words = len(f.read().split())
+    tap.ok(words <= 1200, "usage: README is read to its end", words)
     tap.ok(seen > 100 and not unknown, "usage: the pages of the manual show options that there are", seen, unknown)
 
 

@@ -3,7 +3,7 @@
  * error.h - why a stage failed: one sentence for the user, and the exit code.
  *
  * The stage that knows the cause writes it; main prints it once. The codes are krait's documented
- * contract (README, "Exit codes").
+ * contract (docs/RECORDING.md, "Exit codes").
  */
 #ifndef KRAIT_BASE_SYSTEM_ERROR_H
 #define KRAIT_BASE_SYSTEM_ERROR_H
