@@ -9,6 +9,7 @@ import pty
 import re
 import resource
 import select
+import shlex
 import shutil
 import signal
 import stat
@@ -192,7 +193,7 @@ def check_reader(tap, target):
     """A reader that has seen enough ends a recording that streams to it."""
     start = time.monotonic()
     with h.working():
-        done = subprocess.run("%s record -q -p %d -d 60s -f script -o - | head -1" % (h.KRAIT, target.pid),
+        done = subprocess.run("%s record -q -p %d -d 60s -f script -o - | head -1" % (shlex.quote(h.KRAIT), target.pid),
                               shell=True, capture_output=True, timeout=h.PATIENCE_SECS, check=False)
     tap.ok(time.monotonic() - start < 20, "a gone reader ends the recording", done.stderr)
 
@@ -208,18 +209,18 @@ def check_limits(tap, target):
     folder = scratch()
     path = os.path.join(folder, "c.folded")
     with h.Target([sys.executable, "-c", NAPS]) as naps:
-        done = subprocess.run("exec %s record -F 9973 -p %d -d 600ms -o %s >&-" % (h.KRAIT, naps.pid, path), shell=True,
+        done = subprocess.run("exec %s record -F 9973 -p %d -d 600ms -o %s >&-" % (shlex.quote(h.KRAIT), naps.pid, path), shell=True,
                               capture_output=True, encoding="utf-8", check=False)
     tap.ok(done.returncode in (0, 1), "a closed stdout: that it mostly waits is not wanted either", done.returncode, done.stderr)
     args = ["record", "-p", str(target.pid), *moment(), "-o", path]
     with h.working():
-        done = subprocess.run("exec %s %s >&-" % (h.KRAIT, " ".join(args)), shell=True,
+        done = subprocess.run("exec %s %s >&-" % (shlex.quote(h.KRAIT), " ".join(args)), shell=True,
                               capture_output=True, encoding="utf-8", check=False)
     tap.ok(done.returncode in (0, 1) and "Self" not in content(path).decode(),
            "a closed stdout: the summary is not in the output file", done.returncode,
            content(path)[:200], done.stderr)
     with h.working():
-        done = subprocess.run("exec %s record -q -p %d -d 300ms -f folded -o - >&-" % (h.KRAIT, target.pid),
+        done = subprocess.run("exec %s record -q -p %d -d 300ms -f folded -o - >&-" % (shlex.quote(h.KRAIT), target.pid),
                               shell=True, capture_output=True, encoding="utf-8", check=False)
     tap.ok(done.returncode == 7 and "Bad file descriptor" in done.stderr,
            "a closed stdout that is the output is an error", done.returncode, done.stderr)

@@ -11,6 +11,8 @@
  * KRAIT_OUTPUTS: a folder for the test's stdout and stderr, in NAME.log (its path, with dots for slashes), and for
  * times.tsv, with a line per test: elapsed seconds, CPU seconds of it and everything it started, and its path.
  *
+ * KRAIT_HUSH: what the test says on stderr goes to that file only.
+ *
  * Exits as the command does; 124 after a timeout. In C, because hundreds of tests are run in this way.
  */
 #include <errno.h>

@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -28,7 +30,7 @@ static void write_all(int fd, const char *data, size_t size)
 	}
 }
 
-/* Copies all that comes to both; does not return. */
+/* Copies all that comes to both, or to the file alone (to: -1); does not return. */
 static void copy_to_both(int from, int to, int file)
 {
 	char data[1 << 16];
@@ -39,16 +41,18 @@ static void copy_to_both(int from, int to, int file)
 	while ((size = read(from, data, sizeof(data))) > 0 || (size < 0 && errno == EINTR)) {
 		if (size < 0)
 			continue;
-		write_all(to, data, (size_t)size);
+		if (to >= 0)
+			write_all(to, data, (size_t)size);
 		write_all(file, data, (size_t)size);
 	}
 	_exit(0);
 }
 
 /*
- * Copies what is written to fd into the file, in a process that is not our child: it ends when nobody has fd any more.
+ * Copies what is written to fd into the file (alone: nowhere else), in a process that is not our child: it ends when nobody has
+ * fd any more.
  */
-static void keep(int fd, const char *path)
+static void keep(int fd, const char *path, bool alone)
 {
 	int ends[2], file;
 	pid_t pid;
@@ -62,7 +66,7 @@ static void keep(int fd, const char *path)
 		close(ends[1]);
 		close(fd == STDOUT_FILENO ? STDERR_FILENO : STDOUT_FILENO);
 		file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-		copy_to_both(ends[0], fd, file);
+		copy_to_both(ends[0], alone ? -1 : fd, file);
 	}
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
@@ -88,8 +92,8 @@ void outputs_keep(const char *folder, const char *test)
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return;
-	keep(STDOUT_FILENO, path);
-	keep(STDERR_FILENO, path);
+	keep(STDOUT_FILENO, path, false);
+	keep(STDERR_FILENO, path, getenv("KRAIT_HUSH") != NULL);
 }
 
 static double seconds_of(struct timeval t)
