@@ -2,23 +2,109 @@
 #include "agent/serve/server_serve.h"
 
 #include <errno.h>
+#include <microhttpd.h>
 #include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
+#include <sys/resource.h>
 
 #include "agent/serve/callers.h"
 #include "agent/serve/connections.h"
 #include "agent/serve/httpd_library.h"
 #include "agent/serve/listen.h"
-#include "agent/serve/response.h"
 #include "agent/serve/serve_protocol.h"
+#include "agent/serve/server.h"
 #include "base/data/cleanup.h"
 #include "base/system/clock.h"
 #include "base/worker/channel.h"
 #include "base/worker/sandbox.h"
+
+/* ---- response --------------------------------------------------------------------------------- */
+
+/*
+ * The server's answers, with the headers common to all.
+ *
+ * Must hold: a body from another process is never longer than SERVER_BODY_MAX.
+ */
+
+struct httpd_library;
+
+/* data: malloc'ed; the response takes it over. */
+static struct MHD_Response *make_response(const struct httpd_library *h, void *data, size_t len,
+					  const char *type)
+{
+	struct MHD_Response *r = h->create_response_from_buffer(len, data, MHD_RESPMEM_MUST_FREE);
+
+	if (!r) {
+		free(data);
+		return NULL;
+	}
+	h->add_response_header(r, "Content-Type", type);
+	/* A browser must respect the declared type, and store nothing. */
+	h->add_response_header(r, "X-Content-Type-Options", "nosniff");
+	h->add_response_header(r, "Cache-Control", "no-store");
+	return r;
+}
+
+/* allow: the methods, for a request with another one; otherwise NULL. */
+static enum MHD_Result send_text(const struct httpd_library *h, struct MHD_Connection *c,
+				 unsigned status, const char *text, const char *allow)
+{
+	char *copy = strdup(text);
+	struct MHD_Response *r =
+		copy ? make_response(h, copy, strlen(copy), "text/plain; charset=utf-8") : NULL;
+	enum MHD_Result result = MHD_NO;
+
+	if (!r)
+		return MHD_NO;
+	if (status == MHD_HTTP_UNAUTHORIZED)
+		h->add_response_header(r, "WWW-Authenticate", "Basic realm=\"krait\"");
+	if (allow)
+		h->add_response_header(r, "Allow", allow);
+	result = h->queue_response(c, status, r);
+	h->destroy_response(r);
+	return result;
+}
+
+/* With a body of the server's own: plain text. */
+static enum MHD_Result response_send(const struct httpd_library *h, struct MHD_Connection *c,
+				     unsigned status, const char *text)
+{
+	return send_text(h, c, status, text, NULL);
+}
+
+/* For a method other than POST, or if !post, other than GET and HEAD. */
+static enum MHD_Result response_refuse_method(const struct httpd_library *h,
+					      struct MHD_Connection *c, bool post)
+{
+	return send_text(h, c, MHD_HTTP_METHOD_NOT_ALLOWED,
+			 post ? "this changes what krait does: only POST is answered\n" :
+				"only GET and HEAD are answered\n",
+			 post ? "POST" : "GET, HEAD");
+}
+
+/* The first len bytes of a file. NULL: it is shorter, or out of memory. */
+static struct MHD_Response *response_of_file(const struct httpd_library *h, int fd, size_t len,
+					     const char *type)
+{
+	cleanup_free char *data = len <= SERVER_BODY_MAX ? malloc(len + 1) : NULL;
+	size_t have = 0;
+
+	while (data && have < len) {
+		ssize_t n = pread(fd, data + have, len - have, (off_t)have);
+
+		if (n <= 0)
+			return NULL;
+		have += (size_t)n;
+	}
+	return data ? make_response(h, take_ptr(&data), len, type) : NULL;
+}
+
+/* ---- server serve ----------------------------------------------------------------------------- */
 
 /* Memory per connection; and the longest silence. */
 #define CONNECTION_MEMORY 16384U

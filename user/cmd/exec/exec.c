@@ -2,32 +2,215 @@
 /*
  * exec.c - krait exec: makes a process run Python code (PEP 768) and reports the outcome.
  */
+#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <linux/types.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
+#include <sys/types.h>
 
+#include "base/data/cleanup.h"
+#include "base/files/sudo_user.h"
+#include "base/system/clock.h"
+#include "base/system/error.h"
+#include "base/system/privileges.h"
+#include "base/text/log.h"
+#include "base/text/printable.h"
+#include "base/text/stream.h"
+#include "cmd/common/arguments.h"
 #include "cmd/common/commands.h"
-#include "cmd/exec/exec_options.h"
-#include "cmd/exec/exec_print.h"
 #include "cmd/common/printed.h"
 #include "look/exec/injector.h"
 #include "look/exec/report.h"
-#include "record/run/signals.h"
 #include "process/probe/identified.h"
 #include "process/probe/prober.h"
-#include "base/data/cleanup.h"
-#include "base/system/clock.h"
-#include "base/system/error.h"
-#include "base/text/log.h"
-#include "base/system/privileges.h"
-#include "base/text/stream.h"
-#include "base/files/sudo_user.h"
+#include "record/run/signals.h"
+
+/* ---- exec print ------------------------------------------------------------------------------- */
+
+/*
+ * Prints what a script in another process writes, as it comes. The bytes are
+ * untrusted and are made printable for a terminal.
+ */
+
+/* A line is buffered until it ends or reaches this length. */
+#define EXEC_LINE_MAX 8192
+
+struct exec_print {
+	FILE *out;
+	bool terminal;
+	size_t len;
+	char line[EXEC_LINE_MAX + 1];
+};
+
+static void exec_print_init(struct exec_print *p, FILE *out)
+{
+	p->out = out;
+	p->terminal = isatty(fileno(out));
+	p->len = 0;
+}
+
+/* Tabs stay: people print tables with them. */
+static void put_line(struct exec_print *p)
+{
+	char *at = p->line, *end = p->line + p->len;
+
+	*end = '\0';
+	while (at <= end) {
+		size_t len = strcspn(at, "\t");
+		char *shown;
+
+		at[len] = '\0';
+		shown = printable(at);
+		fputs(shown ? shown : "?", p->out);
+		free(shown);
+		at += len + 1;
+		if (at <= end)
+			fputc('\t', p->out);
+	}
+	p->len = 0;
+}
+
+static void exec_print_text(struct exec_print *p, const char *text, size_t len)
+{
+	if (!p->terminal) {
+		fwrite(text, 1, len, p->out);
+		return;
+	}
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '\n' || p->len == EXEC_LINE_MAX) {
+			put_line(p);
+			fputc('\n', p->out);
+		}
+		if (text[i] != '\n')
+			p->line[p->len++] = text[i] ? text[i] : '?';
+	}
+	fflush(p->out);
+}
+
+/* Prints an unfinished last line. */
+static void exec_print_flush(struct exec_print *p)
+{
+	if (p->len)
+		put_line(p);
+}
+
+/* ---- exec options ----------------------------------------------------------------------------- */
+
+/* The command line of krait exec as a struct. */
+
+struct exec_options {
+	pid_t pid, tid; /* tid 0: the main thread */
+	const char *script; /* file name; "-": standard input; NULL: code is given */
+	const char *code;
+	bool capture;
+	__u64 timeout_ns;
+};
+
+#define TIMEOUT_NS (10 * NS_PER_SEC)
+
+static const struct argp_option option_table[] = {
+	{ "pid", 'p', "PID", 0, "this process; -p may be left out", 0 },
+	{ NULL, 'c', "CODE", 0, "run this instead of a file", 0 },
+	{ "thread", 't', "TID", 0,
+	  "the thread that runs the code, in any interpreter (default: "
+	  "the main interpreter's main thread)",
+	  0 },
+	{ "timeout", 'T', "TIME", 0, "wait so long for the code to end (default 10s)", 0 },
+	{ "capture", 'C', NULL, 0, "print the code's output here instead of in the process", 0 },
+	{ 0 },
+};
+
+static void take_argument(struct exec_options *o, const char *arg, struct argp_state *state)
+{
+	if (!o->pid)
+		o->pid = arguments_id(arg, "PID", state);
+	else if (!o->script)
+		o->script = arg;
+	else
+		arguments_refuse(state, "only one PID and one SCRIPT");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct exec_options *o = state->input;
+
+	switch (key) {
+	case 'p':
+		if (o->pid)
+			arguments_refuse(state, "only one PID and one SCRIPT");
+		o->pid = arguments_id(arg, "PID", state);
+		return 0;
+	case 'c':
+		o->code = arg;
+		return 0;
+	case 't':
+		o->tid = arguments_id(arg, "--thread", state);
+		return 0;
+	case 'T':
+		arguments_time(&o->timeout_ns, arg, state);
+		return 0;
+	case 'C':
+		o->capture = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		take_argument(o, arg, state);
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->pid)
+			arguments_refuse(state, "no process: name its PID");
+		if (!o->script == !o->code)
+			arguments_refuse(state, "nothing to run: name a SCRIPT, or use -c CODE");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp parser = {
+	.options = option_table,
+	.parser = parse_option,
+	.args_doc = "PID SCRIPT\nPID -c CODE",
+	.doc = "Run Python code inside a process with CPython 3.14 or later, "
+	       "at the next point where its thread can be interrupted (PEP "
+	       "768, as sys.remote_exec() does).\v"
+	       "The code runs in the process, as its user, in a namespace of its own (__name__ is "
+	       "\"__main__\"; import what you need). krait says whether it ran, and what it raised; "
+	       "the process goes on either way. SCRIPT may be - for the standard input.\n\n"
+	       "A waiting thread runs nothing until it comes back to Python. "
+	       "If that takes longer than --timeout, or on Ctrl-C, krait "
+	       "withdraws the request; code that has already started goes on, "
+	       "and krait says so. krait briefly stops all threads to write "
+	       "the request; a waiting system call may return EINTR, as under "
+	       "any debugger. If krait cannot ask a process it leaves it as it "
+	       "is and says why.\n\n"
+	       "The exit code is 0 if the code ran, 1 if it raised, 8 if it "
+	       "did not start or end in time, 3 if krait cannot ask the "
+	       "process, 4 if that takes more rights.\n\n"
+	       "Examples:\n"
+	       "  sudo krait exec 4242 inspect.py\n"
+	       "  sudo krait exec 4242 --capture -c 'import gc; print(len(gc.get_objects()))'\n"
+	       "  sudo krait exec 4242 --thread 4250 -c 'import gc; gc.collect()'\n",
+};
+
+/* Invalid options end krait with the usage message. *o must be all zero. */
+static void exec_options_parse(struct exec_options *o, int argc, char **argv)
+{
+	o->timeout_ns = TIMEOUT_NS;
+	if (arguments_parse(&parser, argc, argv, 0, o))
+		exit(EXIT_CODE_USAGE);
+}
+
+/* ---- exec ------------------------------------------------------------------------------------- */
 
 /* From the moment a request is taken to the first word of the script's wrapper. */
 #define TAKEN_UP_NS NS_PER_SEC

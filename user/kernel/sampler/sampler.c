@@ -1,37 +1,108 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "kernel/sampler/sampler.h"
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/types.h>
 
-#include "krait.skel.h"
+#include "bpf/abi.h"
 #include "bpf/native/rows.h"
+#include "bpf/wait/switch.h"
+#include "base/data/cleanup.h"
+#include "base/system/clock.h"
 #include "kernel/maps/anchors.h"
 #include "kernel/maps/known_files.h"
 #include "kernel/maps/layouts.h"
+#include "kernel/maps/looks.h"
 #include "kernel/maps/owner_books.h"
 #include "kernel/maps/plain_files.h"
+#include "kernel/maps/procs.h"
+#include "kernel/maps/slots.h"
+#include "kernel/maps/unwind_maps.h"
+#include "kernel/maps/uprobes.h"
 #include "kernel/sampler/perf_events.h"
 #include "kernel/sampler/probe.h"
-#include "kernel/maps/procs.h"
 #include "kernel/sampler/programs.h"
 #include "kernel/sampler/queue.h"
 #include "kernel/sampler/reader.h"
 #include "kernel/sampler/record.h"
 #include "kernel/sampler/ring.h"
-#include "kernel/maps/slots.h"
-#include "kernel/maps/looks.h"
 #include "kernel/sampler/switches.h"
-#include "kernel/sampler/totals.h"
-#include "kernel/maps/unwind_maps.h"
-#include "kernel/maps/uprobes.h"
-#include "bpf/wait/switch.h"
-#include "base/data/cleanup.h"
-#include "base/system/clock.h"
+#include "krait.skel.h"
+
+/* ---- totals ----------------------------------------------------------------------------------- */
+
+/* Adds up what the kernel side counts on each CPU. */
+
+struct event_counts;
+struct sampler_ticks;
+
+/* The values of all CPUs, which the caller frees, and their number; NULL and errno on failure. */
+static void *read_all(int fd, __u32 key, size_t size, int *ret_cnt)
+{
+	int cpus = libbpf_num_possible_cpus();
+	void *values = NULL;
+
+	if (cpus > 0)
+		values = calloc((size_t)cpus, size);
+	else
+		errno = EIO;
+	if (values && bpf_map_lookup_elem(fd, &key, values)) {
+		free(values);
+		return NULL;
+	}
+	*ret_cnt = cpus;
+	return values;
+}
+
+/* From per-CPU array maps. Returns 0, or -errno. */
+static int totals_counter(int fd, __u32 counter, __u64 *ret)
+{
+	int cpus;
+	cleanup_free __u64 *values = read_all(fd, counter, sizeof(*values), &cpus);
+
+	if (!values)
+		return -errno;
+	*ret = 0;
+	for (int cpu = 0; cpu < cpus; cpu++)
+		*ret += values[cpu];
+	return 0;
+}
+
+/* Leaves ret->asked unchanged. */
+static int totals_ticks(int fd, __u32 event, struct sampler_ticks *ret)
+{
+	int cpus;
+	cleanup_free struct event_counts *values = read_all(fd, event, sizeof(*values), &cpus);
+
+	if (!values)
+		return -errno;
+	for (int cpu = 0; cpu < cpus; cpu++)
+		ret->missed += values[cpu].missed;
+	return 0;
+}
+
+static int totals_events(int fd, __u32 event, struct event_counts *ret)
+{
+	int cpus;
+	cleanup_free struct event_counts *values = read_all(fd, event, sizeof(*values), &cpus);
+
+	*ret = (struct event_counts){ 0 };
+	if (!values)
+		return -errno;
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		ret->interrupts += values[cpu].interrupts;
+		ret->ring_full += values[cpu].ring_full;
+		ret->nested += values[cpu].nested;
+	}
+	return 0;
+}
+
+/* ---- sampler ---------------------------------------------------------------------------------- */
 
 /*
  * What may wait outside the ring while names are read or a disk is slow; allocated on demand.

@@ -34,7 +34,7 @@ struct elf_place {
 	__u64 start, end;
 	const char *name; /* as in the file; NULL: none; valid until free */
 	__u64 symbol_start; /* start of the symbol with that name */
-	bool is_python; /* CPython's own code (python_code.h) */
+	bool is_python; /* CPython's own code (symbol_ranges.c) */
 };
 
 /* What is at that offset; [start, end) always contains it. */

@@ -40,7 +40,7 @@ struct native_symbol {
 	const char *name;
 	const struct module *module;
 	bool is_wrapper; /* it only calls the function with that name (native/names/demangle.h) */
-	bool is_python; /* CPython's own (native/names/python_code.h), whatever else the file has */
+	bool is_python; /* CPython's own (native/names/symbol_ranges.c), whatever else the file has */
 	__u64 tag; /* the consumer's; initially 0 */
 };
 
@@ -122,7 +122,7 @@ struct native_symbol *native_files__unnamed(struct native_files *f, struct modul
 /* Is that offset in the function that evaluates a Python frame? *ret_later: not known yet. */
 bool native_files__is_eval(struct native_files *f, struct module *module, __u64 offset,
 			   bool *ret_later);
-/* Is the function at that offset CPython's own (native/names/python_code.h)? *ret_later: not known yet. */
+/* Is the function at that offset CPython's own (native/names/symbol_ranges.c)? *ret_later: not known yet. */
 bool native_files__is_python(struct native_files *f, struct module *module, __u64 offset,
 			     bool *ret_later);
 /*

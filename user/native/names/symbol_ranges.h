@@ -22,7 +22,7 @@
 struct symbol_range {
 	GElf_Addr start; /* up to the start of the next range */
 	bool is_edge; /* a section begins or ends there */
-	bool is_python; /* CPython's own code (python_code.h) */
+	bool is_python; /* CPython's own code (symbol_ranges.c) */
 	const char *name; /* as in the file; NULL: none */
 	GElf_Addr symbol_start;
 };

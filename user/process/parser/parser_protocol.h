@@ -71,7 +71,7 @@ struct parser_place {
 	__u64 symbol_start;
 	__u32 name; /* offset in names; PARSER_NO_NAME: none */
 	__u32 is_wrapper; /* 1: the function only calls the one with that name (demangle.h) */
-	__u32 is_python; /* 1: it is CPython's own (python_code.h) */
+	__u32 is_python; /* 1: it is CPython's own (symbol_ranges.c) */
 	__u32 unused;
 };
 #define PARSER_NO_NAME (~0U)

@@ -4,16 +4,70 @@
  */
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 
-#include "record/follow/processes.h"
-#include "record/anchors/anchor_thread.h"
-#include "record/run/child.h"
-#include "record/samples/collector.h"
-#include "record/run/last_symbols.h"
-#include "record/run/open_waits.h"
-#include "record/run/parts.h"
 #include "base/system/clock.h"
 #include "base/text/log.h"
+#include "record/anchors/anchor_thread.h"
+#include "record/follow/processes.h"
+#include "record/run/child.h"
+#include "record/run/open_waits.h"
+#include "record/run/parts.h"
+#include "record/run/signals.h"
+#include "record/samples/collector.h"
+
+/* ---- last symbols ----------------------------------------------------------------------------- */
+
+/*
+ * At the end of a recording, waits for symbols that debuginfod servers have yet to
+ * send (late_names.h).
+ *
+ * Must hold: waits no longer than ten seconds, nor beyond the next signal. Afterwards no server is
+ * asked.
+ */
+
+#define END_NS (10 * NS_PER_SEC)
+#define STEP_MS 10
+/* Time for asking for names between two looks. */
+#define TURN_NAMES_NS (20 * 1000000ULL)
+
+/* Returns the number of files still missing. */
+static unsigned await(struct collector *collector, struct signals *signals, __u64 end_ns)
+{
+	struct pollfd fd = { .fd = signals->fd, .events = POLLIN };
+	unsigned left = collector__fetching(collector);
+	bool ignored;
+
+	while (left && clock_monotonic_ns() < end_ns) {
+		if (poll(&fd, 1, STEP_MS) > 0 && signals_take(signals, &ignored))
+			break;
+		collector__name(collector, clock_monotonic_ns() + TURN_NAMES_NS);
+		left = collector__fetching(collector);
+	}
+	return left;
+}
+
+static void last_symbols_await(struct collector *collector, struct signals *signals)
+{
+	__u64 end_ns = clock_monotonic_ns() + END_NS;
+	unsigned left;
+
+	/* Request the names of what was met last. */
+	collector__name(collector, end_ns);
+	left = collector__fetching(collector);
+	if (left)
+		log_info(NULL, "waiting for symbols of %u file%s from debuginfod servers", left,
+			 left == 1 ? "" : "s");
+	left = await(collector, signals, end_ns);
+	if (left)
+		log_warn(NULL,
+			 "debuginfod servers have not sent the symbols of %u file%s in time: "
+			 "'krait report' of a capture asks again",
+			 left, left == 1 ? "" : "s");
+	collector__stop_fetching(collector);
+}
+
+/* ---- ending ----------------------------------------------------------------------------------- */
 
 /* How long the command has to end after Ctrl-C or our own signal. */
 #define CHILD_GRACE_MS 2000
