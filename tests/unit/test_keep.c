@@ -73,12 +73,16 @@ struct agent {
 	unsigned in_window;
 };
 
+/* Compressed, as an agent's are; 0: not. */
+static int compression = 1;
+
 static void agent_open(struct agent *a, const struct folder *f, __u64 bytes)
 {
 	const struct keep_config config = {
 		.folder = f->keep,
 		.keep_bytes = bytes,
 		.slice_ns = 2 * NS_PER_SEC,
+		.compression = compression,
 		.recording = { .host = "ada", .kernel = "6.18" },
 	};
 	struct event_spec clock;
@@ -298,9 +302,9 @@ static __u64 bytes_in(const struct folder *f)
 	return bytes;
 }
 
-static void what_is_oldest_makes_room(void **state)
+/* 38 MB of samples, if they are not compressed. */
+static void fill_the_folder(struct keep_stats *ret)
 {
-	struct keep_stats stats;
 	struct folder f;
 	struct agent a;
 	__u32 node;
@@ -317,13 +321,31 @@ static void what_is_oldest_makes_room(void **state)
 		keep__step(a.keep, a.now_ns);
 		assert_true(bytes_in(&f) <= KEEP_BYTES_MIN);
 	}
-	keep__stats(a.keep, &stats);
-	assert_int_equal(stats.samples, 12000);
-	assert_int_equal(stats.samples_missed, 0);
-	assert_true(stats.removed > 0 && stats.captures > 2);
-	assert_true(stats.bytes > KEEP_BYTES_MIN / 2);
+	keep__stats(a.keep, ret);
+	assert_int_equal(ret->samples, 12000);
+	assert_int_equal(ret->samples_missed, 0);
 	agent_close(&a);
 	folder_close(&f);
+}
+
+static void what_is_oldest_makes_room(void **state)
+{
+	struct keep_stats stats;
+
+	compression = 0;
+	fill_the_folder(&stats);
+	compression = 1;
+	assert_true(stats.removed > 0 && stats.captures > 2);
+	assert_true(stats.bytes > KEEP_BYTES_MIN / 2);
+}
+
+static void compressed_captures_need_little_room(void **state)
+{
+	struct keep_stats stats;
+
+	fill_the_folder(&stats);
+	assert_int_equal(stats.removed, 0);
+	assert_true(stats.bytes < KEEP_BYTES_MIN / 8);
 }
 
 static void a_request_ends_the_capture_with_balanced_accounts(void **state)
@@ -366,6 +388,7 @@ int main(void)
 		cmocka_unit_test(captures_made_one_have_what_each_has),
 		cmocka_unit_test(a_torn_capture_has_what_was_flushed),
 		cmocka_unit_test(what_is_oldest_makes_room),
+		cmocka_unit_test(compressed_captures_need_little_room),
 		cmocka_unit_test(a_request_ends_the_capture_with_balanced_accounts),
 	};
 

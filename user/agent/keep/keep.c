@@ -184,6 +184,7 @@ static void begin_file(struct keep *k, const struct profile *p, const struct pro
 		.find_kernel = k->config.find_kernel,
 		.find_kernel_ctx = k->config.find_kernel_ctx,
 		.began_ns = s->time_ns,
+		.compression = k->config.compression,
 	};
 	int err;
 

@@ -31,6 +31,7 @@ struct keep_config {
 	__u64 keep_ns; /* how far back; 0: as far as there is room */
 	__u64 keep_bytes; /* on disk; at least KEEP_BYTES_MIN */
 	__u64 slice_ns; /* length of one capture; 0: a minute */
+	int compression; /* emitter.h */
 	struct recording recording; /* host, kernel, command line: the samples provide the rest */
 	int (*find_kernel)(void *ctx, __u64 *ret_start, __u64 *ret_size); /* emitter.h */
 	void *find_kernel_ctx;

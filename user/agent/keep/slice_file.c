@@ -88,6 +88,7 @@ int slice_file__new(struct slice_file **ret, const struct slice_file_config *con
 		.find_kernel = config->find_kernel,
 		.find_kernel_ctx = config->find_kernel_ctx,
 		.flush_ns = FLUSH_NS,
+		.compression = config->compression,
 		.unattended = true,
 	};
 	f->options.recording.began_ns = config->began_ns;

@@ -21,6 +21,7 @@ struct slice_file_config {
 	int (*find_kernel)(void *ctx, __u64 *ret_start, __u64 *ret_size);
 	void *find_kernel_ctx;
 	__u64 began_ns;
+	int compression; /* emitter.h */
 };
 
 /*

@@ -3,6 +3,7 @@
 
 #include "cmd/common/arguments.h"
 #include "agent/keep/keep.h"
+#include "capture/perfdata/compressed.h"
 #include "base/system/error.h"
 #include "base/text/units.h"
 
@@ -70,6 +71,7 @@ struct keep *agent_memory_open(const struct agent_memory_options *o,
 		.recording = *recording,
 		.find_kernel = find_kernel,
 		.find_kernel_ctx = find_kernel_ctx,
+		.compression = COMPRESSED_LEVEL_DEFAULT,
 	};
 
 	return keep__new(&config, err);
