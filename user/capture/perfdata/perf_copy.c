@@ -339,7 +339,8 @@ static int copy_file(struct copy *c, const struct perf_file_header *in)
 		err = -errno;
 	if (!err)
 		err = copy_records(c, in->data.offset);
-	if (!err && !perf_reader__stats(c->reader)->cut)
+	/* Without records the size in the header would mean that there is no end. */
+	if (!err && !perf_reader__stats(c->reader)->cut && c->written)
 		err = list_features(c, f, in);
 	if (!err)
 		err = write_features(c, f, in->data.offset + c->written);

@@ -392,6 +392,13 @@ static int take_record(struct perf_reader *r, const __u8 *record, size_t size, b
 	return result > 0;
 }
 
+/* Says something about the bytes that follow it in the file, or holds records. */
+static bool is_outer(__u32 type)
+{
+	return type == PERF_USER_COMPRESSED || type == PERF_USER_COMPRESSED2 ||
+	       type == PERF_USER_AUXTRACE || type == PERF_USER_HEADER_TRACING_DATA;
+}
+
 int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
 {
 	const __u8 *record;
@@ -408,7 +415,13 @@ int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
 			return result;
 		packed = record != (const __u8 *)r->record;
 		memcpy(&type, record, sizeof(type));
-		if (!packed && (type == PERF_USER_COMPRESSED || type == PERF_USER_COMPRESSED2)) {
+		/* Nobody compresses these, and in a copy they would mean what follows them. */
+		if (packed && is_outer(type)) {
+			r->stats.records++;
+			r->stats.skipped++;
+			continue;
+		}
+		if (type == PERF_USER_COMPRESSED || type == PERF_USER_COMPRESSED2) {
 			result = take_compressed(r, type, size);
 			if (result < 0)
 				return result;
