@@ -147,7 +147,8 @@ static void only_python_is_tracked(void **state)
 	struct error err = { .text = "" };
 	struct sampler *s;
 
-	assert_int_equal(event_parse(&clock, "cpu-clock", strlen("cpu-clock")), 0);
+	assert_int_equal(event_parse(&clock, "cpu-clock", strlen("cpu-clock"), (char[8]){ 0 }, 8),
+			 0);
 	s = sampler__new(&config, &nobody, &err);
 	assert_string_equal(err.text, "");
 	assert_non_null(s);

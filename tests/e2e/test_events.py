@@ -180,8 +180,27 @@ def check_refusals(tap, python):
     tap.ok(lacks.returncode == 5 and len(lacks.stderr.splitlines()) == 1 and
            "rffffffffffffffff" in lacks.stderr, "an event that the machine lacks is one line",
            lacks.returncode, lacks.stderr)
+    for event, says in (("nosuch/event=1/", 'no PMU "nosuch"; it has '), ("software/faults/", 'no event or field "faults"'),
+                        ("software/config=2", "ends with a slash"), ("sched:sched_switch", "not tracepoints")):
+        refused = h.run_krait("record", "-e", event, "-o", path, "--", *command)
+        tap.ok(refused.returncode == 2 and says in refused.stderr, event + " is refused by name", refused.stderr)
+    if os.path.exists("/sys/bus/event_source/devices/msr/events/tsc"):
+        lacks = h.run_krait("record", "-e", "msr/tsc/", "-o", path, "--", *command)
+        tap.ok(lacks.returncode == 5 and "can be counted" in lacks.stderr, "a PMU that does not sample is said", lacks.stderr)
     tap.ok(not os.path.exists(path), "and leaves no file")
     shutil.rmtree(folder)
+
+
+def check_pmu(tap, python):
+    """The kernel's software events by the number of their PMU are those with names."""
+    r = h.record("-e", "page-faults,software/config=2,name=faults-of-pmu/", "-c", "1", lines=False, outputs=("x.data", "x.folded"),
+                 command=python.command("-c", "x = [bytearray(4096) for _ in range(2000)]"))
+    report = h.run_krait("report", r.path("x.data")).stdout
+    totals = dict((name, int(cnt.replace(",", ""))) for cnt, name in
+                  re.findall(r"^([\d,]+) samples of (\S+?)[,:]", report, re.M))
+    tap.ok(set(totals) == {"page-faults", "faults-of-pmu"} and totals["page-faults"] > 1000 and
+           near(totals["faults-of-pmu"], totals["page-faults"]), "an event of a PMU counts what it counts by name", totals, report,
+           r.err)
 
 
 def main():
@@ -205,6 +224,7 @@ def main():
     check_oracle(tap, newest, "flow.py", "page-faults")
     check_frequency(tap, newest)
     check_refusals(tap, newest)
+    check_pmu(tap, newest)
     for python in pythons:
         if python.minor == "3.15" and python.kind == "exe":
             check_leaf(tap, python)

@@ -61,7 +61,9 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	assert_int_equal(event_parse(&f->events[CLOCK], "cpu-clock", strlen("cpu-clock")), 0);
+	assert_int_equal(event_parse(&f->events[CLOCK], "cpu-clock", strlen("cpu-clock"),
+				     (char[8]){ 0 }, 8),
+			 0);
 	f->events[CLOCK].frequency = 1000;
 	snprintf(f->events[OFF_CPU].name, sizeof(f->events[OFF_CPU].name), EVENT_OFF_CPU);
 	f->events[OFF_CPU].period = 1;

@@ -8,16 +8,22 @@
 #include <stdint.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <cmocka.h>
 
+#include "support_folder.h"
 #include "base/system/event.h"
+#include "base/system/event_pmu.h"
+
+static char why[512];
 
 static struct event_spec good(const char *name)
 {
 	struct event_spec e;
 
-	if (event_parse(&e, name, strlen(name)))
+	if (event_parse(&e, name, strlen(name), why, sizeof(why)))
 		fail_msg("\"%s\" is refused", name);
 	assert_string_equal(e.name, name);
 	assert_int_equal(e.frequency, 0);
@@ -90,17 +96,28 @@ static void what_is_no_event_is_refused(void **state)
 		{ "r0x", -EINVAL },
 		{ "r12345678123456789", -EINVAL },
 		{ "sched:sched_switch", -EOPNOTSUPP },
-		{ "cpu/event=0x3c/", -EOPNOTSUPP },
+		{ "tracepoint/config=1/", -EOPNOTSUPP },
+		{ "uprobe//", -EOPNOTSUPP },
+		{ "nosuch/event=0x3c/", -ENODEV },
+		{ "../event/", -ENODEV },
+		{ "software/config=2", -EINVAL },
+		{ "software/config=2/x", -EINVAL },
+		{ "software/config=/", -ERANGE },
+		{ "software/config=-1/", -ERANGE },
+		{ "software/fault/", -ENOENT },
+		{ "software/type/", -ENOENT },
+		{ "/config=1/", -ENODEV },
 	};
 	struct event_spec e = { .type = 77 };
 	char longest[EVENT_NAME_MAX + 1];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (event_parse(&e, cases[i].name, strlen(cases[i].name)) != cases[i].err)
+		if (event_parse(&e, cases[i].name, strlen(cases[i].name), why, sizeof(why)) !=
+		    cases[i].err)
 			fail_msg("\"%s\"", cases[i].name);
 	}
 	memset(longest, 'r', sizeof(longest));
-	assert_int_equal(event_parse(&e, longest, sizeof(longest)), -EINVAL);
+	assert_int_equal(event_parse(&e, longest, sizeof(longest), why, sizeof(why)), -EINVAL);
 	assert_int_equal(e.type, 77);
 }
 
@@ -108,7 +125,7 @@ static void only_part_of_a_text_may_be_the_name(void **state)
 {
 	struct event_spec e;
 
-	assert_int_equal(event_parse(&e, "cs,faults", 2), 0);
+	assert_int_equal(event_parse(&e, "cs,faults", 2, why, sizeof(why)), 0);
 	assert_string_equal(e.name, "cs");
 }
 
@@ -139,6 +156,127 @@ static void time_is_on_a_cpu_off_it_or_both(void **state)
 	assert_false(event_is_time(&e));
 }
 
+/* ---- named PMUs -------------------------------------------------------------------------------- */
+
+static char pmus[TEST_FOLDER_MAX];
+
+static void put_pmu(const char *file, const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", pmus, file);
+	test_file_put(path, text);
+}
+
+static void make_pmu_folder(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", pmus, name);
+	assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static int make_pmus(void **state)
+{
+	test_folder_make(pmus);
+	make_pmu_folder("core");
+	make_pmu_folder("core/format");
+	make_pmu_folder("core/events");
+	put_pmu("core/type", "4\n");
+	put_pmu("core/format/event", "config:0-7,32-35\n");
+	put_pmu("core/format/umask", "config:8-15\n");
+	put_pmu("core/format/edge", "config:18\n");
+	put_pmu("core/format/ldlat", "config1:0-15\n");
+	put_pmu("core/format/frontend", "config2:0-63\n");
+	put_pmu("core/format/odd", "config9:0-7\n");
+	put_pmu("core/format/wild", "config:60-99\n");
+	put_pmu("core/events/loads", "event=0xcd,umask=0x1,ldlat=3\n");
+	put_pmu("core/events/loads.unit", "GB\n");
+	put_pmu("core/events/endless", "endless\n");
+	return 0;
+}
+
+static int remove_pmus(void **state)
+{
+	test_folder_remove(pmus);
+	return 0;
+}
+
+static int parse_core(struct event_spec *e, const char *terms)
+{
+	*e = (struct event_spec){ 0 };
+	return event_pmu_parse(e, pmus, "core", terms, why, sizeof(why));
+}
+
+static void assert_core(const char *terms, __u64 config, __u64 config1, __u64 config2)
+{
+	struct event_spec e;
+
+	assert_int_equal(parse_core(&e, terms), 0);
+	assert_int_equal(e.type, 4);
+	assert_int_equal(e.config, config);
+	assert_int_equal(e.config1, config1);
+	assert_int_equal(e.config2, config2);
+}
+
+static void fields_of_a_pmu_are_where_the_kernel_says(void **state)
+{
+	assert_core("", 0, 0, 0);
+	assert_core("event=0x3c,umask=1", 0x13c, 0, 0);
+	assert_core("event=0xabc", 0xa000000bc, 0, 0);
+	assert_core("edge,event=1", 1 << 18 | 1, 0, 0);
+	assert_core("loads", 0x1cd, 3, 0);
+	assert_core("loads,ldlat=30,umask=2", 0x2cd, 30, 0);
+	assert_core("frontend=0xffffffffffffffff,config1=7", 0, 7, ~0ULL);
+	assert_core("config=0x1234", 0x1234, 0, 0);
+}
+
+static void a_pmu_may_name_its_event(void **state)
+{
+	struct event_spec e;
+
+	assert_int_equal(parse_core(&e, "event=1,name=mine"), 0);
+	assert_string_equal(e.name, "mine");
+}
+
+static void what_a_pmu_has_not_is_said(void **state)
+{
+	static const struct {
+		const char *terms;
+		int err;
+	} cases[] = {
+		{ "store", -ENOENT },	     { "event=0x1000", -ERANGE }, { "event=x", -ERANGE },
+		{ "event=-1", -ERANGE },     { "event=", -ERANGE },	  { "edge=2", -ERANGE },
+		{ "odd=1", -ENOENT },	     { "wild=1", -ERANGE },	  { "../type", -ENOENT },
+		{ "loads.unit=1", -ENOENT }, { "endless", -ENOENT },	  { ".=1", -ENOENT },
+		{ "config:0=1", -ENOENT },   { "loads=1", -ENOENT },
+	};
+	struct event_spec e;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (parse_core(&e, cases[i].terms) != cases[i].err)
+			fail_msg("\"%s\"", cases[i].terms);
+		assert_true(*why);
+	}
+	assert_int_equal(parse_core(&e, "store"), -ENOENT);
+	assert_non_null(strstr(why, "core has no event or field \"store\"; its events: "));
+	assert_non_null(strstr(why, "loads"));
+	assert_null(strstr(why, "loads.unit"));
+	assert_non_null(strstr(why, "umask"));
+	assert_int_equal(event_pmu_parse(&e, pmus, "gpu", "", why, sizeof(why)), -ENODEV);
+	assert_string_equal(why, "this machine has no PMU \"gpu\"; it has core");
+}
+
+/* The kernel has this one everywhere. */
+static void the_software_pmu_has_page_faults(void **state)
+{
+	struct event_spec e = good("software/config=2/u");
+
+	assert_int_equal(e.type, PERF_TYPE_SOFTWARE);
+	assert_int_equal(e.config, PERF_COUNT_SW_PAGE_FAULTS);
+	assert_true(e.exclude_kernel);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,7 +286,11 @@ int main(void)
 		cmocka_unit_test(only_part_of_a_text_may_be_the_name),
 		cmocka_unit_test(clocks_count_time),
 		cmocka_unit_test(time_is_on_a_cpu_off_it_or_both),
+		cmocka_unit_test(fields_of_a_pmu_are_where_the_kernel_says),
+		cmocka_unit_test(a_pmu_may_name_its_event),
+		cmocka_unit_test(what_a_pmu_has_not_is_said),
+		cmocka_unit_test(the_software_pmu_has_page_faults),
 	};
 
-	return cmocka_run_group_tests_name("base/system/event", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("base/system/event", tests, make_pmus, remove_pmus);
 }

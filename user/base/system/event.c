@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/system/event_pmu.h"
+
 static const struct {
 	const char *name;
 	__u32 type;
@@ -124,8 +126,6 @@ static int parse_modifiers(struct event_spec *e, const char *text)
 {
 	bool user = false, kernel = false;
 
-	if (!*text)
-		return -EINVAL;
 	for (; *text; text++) {
 		if (*text == 'u')
 			user = true;
@@ -141,19 +141,39 @@ static int parse_modifiers(struct event_spec *e, const char *text)
 	return 0;
 }
 
-int event_parse(struct event_spec *ret, const char *text, size_t len)
+/* "PMU/TERMS/MODIFIERS", also with a colon before these. */
+static int parse_pmu(struct event_spec *e, char *name, char *why, size_t why_size)
+{
+	char *terms = strchr(name, '/'), *modifiers = strrchr(name, '/');
+	int err;
+
+	if (terms == modifiers) {
+		snprintf(why, why_size, "an event of a PMU ends with a slash: \"%s/\"", name);
+		return -EINVAL;
+	}
+	*terms++ = *modifiers++ = '\0';
+	err = event_pmu_parse(e, EVENT_PMUS, name, terms, why, why_size);
+	return err ? err : parse_modifiers(e, modifiers + (*modifiers == ':'));
+}
+
+int event_parse(struct event_spec *ret, const char *text, size_t len, char *why, size_t why_size)
 {
 	struct event_spec e = { 0 };
 	char name[EVENT_NAME_MAX], *modifiers;
 	int err;
 
+	*why = '\0';
 	if (!len || len >= sizeof(name))
 		return -EINVAL;
 	memcpy(name, text, len);
 	name[len] = '\0';
 	memcpy(e.name, name, len + 1);
-	if (strchr(name, '/'))
-		return -EOPNOTSUPP;
+	if (strchr(name, '/')) {
+		err = parse_pmu(&e, name, why, why_size);
+		if (!err)
+			*ret = e;
+		return err;
+	}
 	modifiers = strchr(name, ':');
 	if (modifiers)
 		*modifiers++ = '\0';
@@ -164,6 +184,8 @@ int event_parse(struct event_spec *ret, const char *text, size_t len)
 		 * "sched:sched_switch".
 		 */
 		return modifiers && strlen(modifiers) > 5 ? -EOPNOTSUPP : err;
+	if (modifiers && !*modifiers)
+		return -EINVAL;
 	err = modifiers ? parse_modifiers(&e, modifiers) : 0;
 	if (err)
 		return err;

@@ -2,8 +2,8 @@
 /*
  * event.h - what can be counted: the kernel's perf events, by perf's names.
  *
- * Supports the hardware, hardware cache and software events of linux/perf_event.h, and raw ones.
- * Tracepoints are missing: they need another kind of BPF program.
+ * Supports the hardware, hardware cache and software events of linux/perf_event.h, raw ones, and those of named PMUs
+ * (event_pmu.h). Tracepoints are missing: they need another kind of BPF program.
  */
 #ifndef KRAIT_BASE_SYSTEM_EVENT_H
 #define KRAIT_BASE_SYSTEM_EVENT_H
@@ -16,8 +16,8 @@
 
 struct event_spec {
 	char name[EVENT_NAME_MAX]; /* as requested, with modifiers */
-	__u32 type; /* PERF_TYPE_* */
-	__u64 config;
+	__u32 type; /* PERF_TYPE_*, or a PMU's number */
+	__u64 config, config1, config2;
 	__u64 frequency; /* samples per second and CPU; or if 0: */
 	__u64 period; /* events per sample; ns for clocks */
 	bool exclude_user, exclude_kernel;
@@ -29,11 +29,11 @@ struct event_spec {
 const char *event_listed(unsigned i);
 
 /*
- * Parses a name of len bytes such as "faults", "cycles:u", "L1-dcache-load-misses" or "r01c0". Sets
- * rate and period to 0. Returns 0, -EINVAL (unknown) or -EOPNOTSUPP (a tracepoint or a named PMU's
- * event).
+ * Parses a name of len bytes such as "faults", "cycles:u", "L1-dcache-load-misses", "r01c0" or "cpu/event=0x3c/u". Sets
+ * rate and period to 0. Returns 0, -EINVAL (unknown), -EOPNOTSUPP (a tracepoint), or an error of event_pmu_parse()'s
+ * with why, else "", filled.
  */
-int event_parse(struct event_spec *ret, const char *text, size_t len)
+int event_parse(struct event_spec *ret, const char *text, size_t len, char *why, size_t why_size)
 	__attribute__((warn_unused_result));
 
 /* Its periods are nanoseconds, and all samples have equal weight. */

@@ -26,7 +26,8 @@ void perf_layout_attr(struct perf_event_attr *a, const struct event_spec *e)
 		.comm_exec = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.config1 = e->joined ? PERF_CONFIG1_JOINED : 0,
+		.config1 = e->joined ? PERF_CONFIG1_JOINED : e->config1,
+		.config2 = e->config2,
 	};
 }
 

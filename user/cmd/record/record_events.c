@@ -43,26 +43,27 @@ static void refuse_event(const char *text, size_t len, struct argp_state *state)
 void record_events_add(struct record_options *o, const char *text, struct argp_state *state)
 {
 	int depth = 0;
+	char why[512];
 
 	for (;;) {
 		size_t len = 0;
 		int err;
 
-		/*
-		 * A comma within "cpu/event=0x3c,umask=1/" is no separator; such an event is
-		 * refused as a whole.
-		 */
+		/* A comma within "cpu/event=0x3c,umask=1/" is no separator. */
 		for (; text[len] && (text[len] != ',' || depth); len++)
 			depth ^= text[len] == '/';
 		if (o->event_cnt == KRAIT_MAX_EVENTS)
 			arguments_refuse(state, "too many events: at most %d", KRAIT_MAX_EVENTS);
-		err = event_parse(&o->events[o->event_cnt++], text, len);
+		err = event_parse(&o->events[o->event_cnt++], text, len, why, sizeof(why));
 		if (err == -EOPNOTSUPP)
 			arguments_refuse(
 				state,
-				"\"%.*s\": krait samples hardware and software events, not "
-				"tracepoints or events of a named PMU (use rNNN)",
+				"\"%.*s\": krait samples events of the hardware, the kernel's "
+				"software events and those of PMUs, not tracepoints and probes; "
+				"perf record -g -e does",
 				(int)len, text);
+		if (err && *why)
+			arguments_refuse(state, "%s", why);
 		if (err)
 			refuse_event(text, len, state);
 		if (!text[len])

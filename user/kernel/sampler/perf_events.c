@@ -69,6 +69,13 @@ static int explain_open(struct error *err, const struct event_spec *event, int e
 					 "%llu Hz is above this kernel's limit of %ld (raise it "
 					 "with: sysctl kernel.perf_event_max_sample_rate=%llu)",
 					 event->frequency, limit, event->frequency);
+		/* A PMU without interrupts. */
+		if (event->type >= PERF_TYPE_MAX)
+			return error_set(
+				err, errnum, EXIT_CODE_KERNEL,
+				"%s can be counted (perf stat -e %s), but its PMU does not "
+				"sample (%s)",
+				event->name, event->name, strerror(errnum));
 		break;
 	case ENOENT:
 	case EOPNOTSUPP:
@@ -126,6 +133,8 @@ static int open_one(const struct sampler_config *config, unsigned index, unsigne
 		.size = sizeof(attr),
 		.type = event->type,
 		.config = event->config,
+		.config1 = event->config1,
+		.config2 = event->config2,
 		.exclude_user = event->exclude_user,
 		.exclude_kernel = event->exclude_kernel,
 		.exclude_hv = event->exclude_kernel,
