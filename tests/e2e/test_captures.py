@@ -270,6 +270,40 @@ def check_convert(tap, recording):
         tap.equal(by_itself(name, path), by_itself(name, recording.path(name)), "converted " + name)
 
 
+def check_habits(tap, recording, want):
+    """What perf's users type without thinking."""
+    data = recording.path("x.data")
+
+    def report(*args):
+        return harness.run_krait("report", "-i", data, "-n", "0", *args)
+
+    done = report("--stdio", "-g", "none", "--no-children", "-F", "sample,symbol")
+    tap.equal(merge(consumers.perf_report_counts(done.stdout)), want, "krait report -F sample,symbol: each function", done.stderr)
+    every = report("-F", "sample,comm,tid,dso,sym,srcline").stdout
+    total = sum(int(line.split()[0]) for line in every.splitlines() if re.match(r"\s*\d+  \S", line))
+    tap.equal(total, recording.samples(), "all rows together are all samples", every[:1000])
+    tap.ok(re.search(r"target.py +\[\.\] leaf +target.py:6$", every, re.M), "columns are perf's", every[:1000])
+    leaf = report("--sort", "dso,symbol", "--symbols", "leaf", "--percent-limit", "1").stdout
+    tap.ok(re.search(r"^Overhead +Shared Object +Symbol\n +[0-9.]+% +target.py +\[\.\] leaf\n\d", leaf),
+           "--symbols has one row", leaf)
+    for args in ("--dsos", "target.py"), ("--symbol-filter", "eaf"), ("--comms", re.findall(r"python\S*", every)[0]):
+        done = report(*args)
+        tap.ok("[.] leaf\n" in done.stdout, " ".join(args), done.stdout[:500], done.stderr)
+    parts = [report("--time", part, "--stats") for part in ("0%-50%", "50%/2", "0%-100%")]
+    cnt = [int(re.search(r"^([\d,]+) samples", done.stdout, re.M).group(1).replace(",", "")) for done in parts]
+    tap.ok(0 < cnt[0] < cnt[2] and cnt[0] + cnt[1] == cnt[2], "--time takes parts of the time, which add up", cnt)
+    tap.ok("├" in report("-g", "caller").stdout, "-g prints the tree")
+    for args, says in ((("--sort", "x"), "not \"x\""), (("--time", "5%"), "such as 10%-20%"),
+                       (("--by", "line", "-F", "sym"), "choose one"), (("-F", "sample,"), "not \"\"")):
+        done = report(*args)
+        tap.ok(done.returncode == 2 and says in done.stderr, " ".join(args) + " is refused", done.stderr)
+    done = report("--dsos", "none.so")
+    tap.ok(done.returncode == 6 and "--sort comm,dso,symbol" in done.stderr, "no row is said", done.stderr)
+    done = harness.run_krait("record", "-q", "-g", "-k", "mono", "--call-graph", "dwarf", "-o", recording.path("g.data"), "--",
+                             "true")
+    tap.ok(done.returncode in (0, 3, 6) and "--help" not in done.stderr, "record -g -k mono --call-graph dwarf", done.stderr)
+
+
 def check_commands(tap, recording, scratch):
     data, total = recording.path("x.data"), recording.samples() + recording.stats.get("not_sampled", 0)
     for args in (("report",), ("report", "--tree"), ("report", "--by", "line"),
@@ -446,6 +480,7 @@ def main():
     check_firefox(tap, recording, want)
     check_speedscope(tap, recording, want)
     check_convert(tap, recording)
+    check_habits(tap, recording, want)
     check_commands(tap, recording, scratch)
     check_pipe(tap, python, script)
     check_compressed(tap, python, script)

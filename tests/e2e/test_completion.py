@@ -61,6 +61,7 @@ def check_words(tap, folder):
             (("record", "-a", "python3", "-"), [":command"]),
             (("record", "-a", "--", "python3", ""), [":command"]),
             (("report", "--by", "o"), ["origin", "opcode"]),
+            (("report", "--sort", "comm,d"), ["comm,dso"]), (("report", "-F", "s"), ["sample", "symbol", "srcline"]),
             (("report", "-o"), []),
             (("top", "--view=t"), ["--view=threads", "--view=tree"]),
             (("top", "--sort", "self"), ["self", "self-all"]),
@@ -127,7 +128,7 @@ SHOWN = (("krait reco", "krait record"), ("krait report --by=th", "krait report 
          ("krait record --event=cycles:u,bus", "krait record --event=cycles:u,bus-cycles"),
          ("krait record -- krait repo", "krait record -- krait report"),
          ("krait report --function=zz", "krait report --function=zz_checkout"),
-         ("krait report --sort=t", "krait report --sort=total"),
+         ("krait report --sort=to", "krait report --sort=total"),
          ("krait annotate evi", "krait annotate evil\\$\\(touch\\ stolen\\)"))
 
 

@@ -31,6 +31,7 @@ struct import {
 	struct profile *profile;
 	struct dict_holder holder; /* what has been read refers to ids */
 	const struct perf_import_config *config;
+	double from_seconds, to_seconds; /* as in the filter, whose shares are seconds here */
 	struct perf_import_stats *stats;
 	struct perf_reader *reader;
 	FILE *in;
@@ -178,9 +179,8 @@ struct extent {
 /* Keeps the part of it that lies within the wanted range of time. False: there is none. */
 static bool cut_to_range(const struct import *im, struct extent *e)
 {
-	const struct perf_filter *f = &im->config->filter;
-	const __u64 low_ns = f->from_seconds > 0 ? moment(im, f->from_seconds) : 0;
-	const __u64 high_ns = f->to_seconds > 0 ? moment(im, f->to_seconds) : ~0ULL;
+	const __u64 low_ns = im->from_seconds > 0 ? moment(im, im->from_seconds) : 0;
+	const __u64 high_ns = im->to_seconds > 0 ? moment(im, im->to_seconds) : ~0ULL;
 	const struct extent whole = *e;
 
 	if (!e->from_ns || e->from_ns == e->to_ns)
@@ -404,6 +404,27 @@ static int learn_last_names(struct import *im, struct error *err)
 						 0;
 }
 
+/* Shares of the time that the capture says it has are seconds from here on. */
+static int set_range(struct import *im, struct error *err)
+{
+	const struct perf_filter *f = &im->config->filter;
+	const struct perf_read_facts *facts = perf_reader__facts(im->reader);
+	const double seconds = (double)(facts->last_ns - facts->first_ns) / NS_PER_SEC;
+
+	im->from_seconds = f->from_seconds;
+	im->to_seconds = f->to_seconds;
+	if (!(f->to_share > 0))
+		return 0;
+	if (facts->last_ns <= facts->first_ns)
+		return error_set(err, EINVAL, EXIT_CODE_USAGE,
+				 "%s does not say how long it is: give --time in seconds",
+				 im->config->path);
+	im->from_seconds = f->from_share * seconds;
+	/* The last sample belongs to the last part. */
+	im->to_seconds = f->to_share < 1 ? f->to_share * seconds : 0;
+	return 0;
+}
+
 /* ---- the whole -------------------------------------------------------------------------------- */
 
 /* The first one with samples, which perf report shows first, too. */
@@ -440,7 +461,6 @@ static void date(struct import *im, __u64 last_ns)
 static void find_extent(const struct import *im, __u64 *ret_from_ns, __u64 *ret_to_ns)
 {
 	const struct perf_import_stats *s = im->stats;
-	const struct perf_filter *f = &im->config->filter;
 	__u64 from_ns = s->first_ns, to_ns = s->last_ns, began_ns, length_ns;
 
 	if (!s->read.cut && !import_length(objects__dso(im->objects), &began_ns, &length_ns)) {
@@ -450,10 +470,10 @@ static void find_extent(const struct import *im, __u64 *ret_from_ns, __u64 *ret_
 		if (to_ns - from_ns < length_ns + NS_PER_SEC / 1000)
 			to_ns = from_ns + length_ns;
 	}
-	if (f->to_seconds > 0 && moment(im, f->to_seconds) < to_ns)
-		to_ns = moment(im, f->to_seconds);
-	if (f->from_seconds > 0 && moment(im, f->from_seconds) > from_ns)
-		from_ns = moment(im, f->from_seconds);
+	if (im->to_seconds > 0 && moment(im, im->to_seconds) < to_ns)
+		to_ns = moment(im, im->to_seconds);
+	if (im->from_seconds > 0 && moment(im, im->from_seconds) > from_ns)
+		from_ns = moment(im, im->from_seconds);
 	*ret_from_ns = from_ns;
 	*ret_to_ns = to_ns > from_ns ? to_ns : from_ns;
 }
@@ -519,8 +539,12 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 	if (result)
 		return result;
 	result = perf_reader__open(&im.reader, in, config->path, err);
-	if (result)
+	if (!result)
+		result = set_range(&im, err);
+	if (result) {
+		perf_reader__free(im.reader);
 		return result;
+	}
 	dict__hold(p->dict, &im.holder);
 	im.objects = objects__new(p->dict, config->path, config->alone);
 	if (config->filter.function)

@@ -41,6 +41,8 @@ struct perf_filter {
 	bool holds_gil; /* only threads that hold it */
 	struct thread_filter thread;
 	double from_seconds, to_seconds; /* since the first sample; to_seconds 0: no limit */
+	/* In place of these: parts of the time between the first sample and the last one; to_share 0: none. */
+	double from_share, to_share;
 	/* Leave such frames out: what ends in them counts for the Python function that called them. */
 	bool no_native, no_kernel;
 	bool sources; /* give native code its source lines, as far as known */

@@ -23,6 +23,9 @@ int cmd_version(int argc, char **argv);
 
 /* What report --by takes, in order; NULL: there are no more. */
 const char *report_by_name(unsigned i);
+/* What krait report --sort and -F take. */
+const char *report_sort_name(unsigned i);
+const char *report_field_name(unsigned i);
 
 /* What --view and --sort of krait top take, in order; NULL: there are no more. */
 const char *top_view_name(unsigned i);

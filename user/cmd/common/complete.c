@@ -229,10 +229,15 @@ static const struct {
 	list_fn list;
 	bool many; /* separated by commas */
 } lists[] = {
-	{ NULL, "format", format_name, false },	       { NULL, "state", state_word, true },
-	{ NULL, "event", event_listed, true },	       { NULL, "label", label_part_name, true },
-	{ NULL, "by", report_by_name, false },	       { NULL, "view", top_view_name, false },
+	{ NULL, "format", format_name, false },
+	{ NULL, "state", state_word, true },
+	{ NULL, "event", event_listed, true },
+	{ NULL, "label", label_part_name, true },
+	{ NULL, "by", report_by_name, false },
+	{ NULL, "view", top_view_name, false },
 	{ "krait top", "sort", top_sort_name, false },
+	{ "krait report", "sort", report_sort_name, true },
+	{ "krait report", "fields", report_field_name, true },
 };
 
 struct line {

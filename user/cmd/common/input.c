@@ -52,7 +52,7 @@ enum {
 		{ "gil", KEY_GIL, 0, 0, "only threads that held the GIL, as in py-spy" },                                         \
 		{ "time", KEY_TIME, "FROM,TO", 0,                                                                                 \
 		  "only this range, in seconds since the first sample; you can "                                                  \
-		  "omit either" },                                                                                                \
+		  "omit either; or, as in perf, a part of the time: 10%-20%, or 10%/2, the second tenth" },                       \
 		{ "no-kernel", KEY_NO_KERNEL, 0, 0,                                                                               \
 		  "no kernel frames: their samples count for the function that "                                                  \
 		  "called the kernel" },                                                                                          \
@@ -75,10 +75,39 @@ static const struct argp_option options[] = {
 };
 static const struct argp_option filters[] = { { 0, 0, 0, 0, "Input:", 1 }, FILTER_OPTIONS, { 0 } };
 
+/* "10%-20%", or "10%/2", the second tenth. Returns false: it is neither. */
+static bool parse_share(struct perf_filter *f, const char *text)
+{
+	char *end;
+	double first = strtod(text, &end), second;
+	bool slice;
+
+	if (end == text || *end != '%')
+		return false;
+	slice = end[1] == '/';
+	if (!slice && end[1] != '-')
+		return false;
+	text = end + 2;
+	second = strtod(text, &end);
+	if (end == text || strcmp(end, slice ? "" : "%"))
+		return false;
+	f->from_share = (slice ? first * (second - 1) : first) / 100;
+	f->to_share = (slice ? first * second : second) / 100;
+	return f->from_share >= 0 && f->to_share > f->from_share && f->to_share <= 1;
+}
+
 static void parse_time(struct perf_filter *f, const char *text, struct argp_state *state)
 {
 	char *end;
 
+	if (strchr(text, '%')) {
+		if (!parse_share(f, text))
+			arguments_refuse(state,
+					 "--time takes a part such as 10%%-20%%, or 10%%/2 for the "
+					 "second tenth, not \"%s\"",
+					 text);
+		return;
+	}
 	f->from_seconds = *text == ',' ? 0 : strtod(text, &end);
 	if (*text == ',')
 		end = (char *)text;
@@ -203,7 +232,8 @@ const struct argp_child input_filters[] = { { &filter_parser, 0, NULL, 0 }, { 0 
 static bool is_told_by_captures_only(const struct perf_filter *f)
 {
 	return f->pid_cnt || f->tid || f->comm || f->event || f->states || f->holds_gil ||
-	       !thread_filter_is_empty(&f->thread) || f->from_seconds > 0 || f->to_seconds > 0;
+	       !thread_filter_is_empty(&f->thread) || f->from_seconds > 0 || f->to_seconds > 0 ||
+	       f->to_share > 0;
 }
 
 /* Reports what was requested and what exists. */
@@ -213,7 +243,7 @@ static void say_none_wanted(const struct input_options *o, const char *name, __u
 	const struct perf_filter *f = &o->filter;
 	char there[sizeof(stats->others) + 32] = "";
 
-	if (f->from_seconds > 0 || f->to_seconds > 0)
+	if (f->from_seconds > 0 || f->to_seconds > 0 || f->to_share > 0)
 		snprintf(there, sizeof(there), " (it is %.2f s long)", stats->recording.seconds);
 	else if (f->pid_cnt)
 		snprintf(there, sizeof(there), " (its processes: %s)", stats->others);

@@ -38,6 +38,8 @@ enum {
 	KEY_STATE,
 	KEY_GIL,
 	KEY_AS_IT_IS,
+	KEY_CALL_GRAPH,
+	KEY_CLOCK,
 };
 
 static const struct argp_option options[] = {
@@ -62,7 +64,7 @@ static const struct argp_option options[] = {
 	{ "event", 'e', "EVENT[,EVENT...]", 0,
 	  "what to count (default cpu-clock): any hardware or software event of perf list, such as "
 	  "page-faults, minor-faults, major-faults, context-switches (cs), cpu-migrations, cycles, "
-	  "instructions, cache-misses, LLC-load-misses, raw rNNN; :u or :k behind it for user or "
+	  "instructions, cache-misses, LLC-load-misses, raw rNNN, of a PMU cpu/event=0x3c,umask=0x1/; :u or :k behind it for user or "
 	  "kernel mode only. May be given several times. perf.data, pprof and script have all events, "
 	  "each apart; other outputs the first" },
 	{ "count", 'c', "PERIOD", 0,
@@ -98,6 +100,10 @@ static const struct argp_option options[] = {
 	  "also kernel frames, if a sample hits the kernel (the default); html: also those below a wait "
 	  "(not the default)" },
 	{ "no-kernel", KEY_NO_KERNEL, 0, 0, "no kernel frames" },
+	{ NULL, 'g', 0, 0, "as in perf: stacks, which krait always records" },
+	{ "call-graph", KEY_CALL_GRAPH, "MODE", 0, "the same, whatever the mode" },
+	{ "clockid", KEY_CLOCK, "mono", 0,
+	  "as perf record -k mono (which krait takes, too): the clock of all times, CLOCK_MONOTONIC" },
 	{ "interpreter-frames", KEY_INTERPRETER, 0, 0,
 	  "also the interpreter's own C functions, which krait otherwise "
 	  "folds into Python frames" },
@@ -249,13 +255,34 @@ static bool set_switch(struct record_options *o, int key)
 	return true;
 }
 
+static bool is_monotonic(const char *clock)
+{
+	return !strcmp(clock, "mono") || !strcmp(clock, "monotonic") ||
+	       !strcmp(clock, "CLOCK_MONOTONIC");
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct record_options *o = state->input;
 
+	/* perf's clock, not frames of the kernel. */
+	if (key == 'k' && state->next < state->argc && is_monotonic(state->argv[state->next])) {
+		state->next++;
+		return 0;
+	}
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = o;
+		break;
+	case 'g':
+	case KEY_CALL_GRAPH:
+		break;
+	case KEY_CLOCK:
+		if (!is_monotonic(arg))
+			arguments_refuse(
+				state,
+				"krait's times are those of CLOCK_MONOTONIC: --clockid mono, not \"%s\"",
+				arg);
 		break;
 	case 'e':
 		record_events_add(o, arg, state);

@@ -46,7 +46,8 @@ enum {
 	KEY_INSTRUCTIONS,
 	KEY_NO_SOURCE,
 	KEY_NO_PAGER,
-	KEY_MIN_PERCENT
+	KEY_MIN_PERCENT,
+	KEY_STDIO
 };
 
 static const struct argp_option option_table[] = {
@@ -76,6 +77,7 @@ static const struct argp_option option_table[] = {
 	  "--opcodes). A page has them if they were recorded",
 	  0 },
 	{ "no-pager", KEY_NO_PAGER, NULL, 0, PAGER_HELP, 0 },
+	{ "stdio", KEY_STDIO, NULL, 0, "print text, as in perf (there is nothing else)", 0 },
 	{ "no-source", KEY_NO_SOURCE, NULL, 0, PAGE_NO_SOURCE_HELP, 0 },
 	{ "source", 's', "DIR", 0,
 	  "look here for source files that are not in their original "
@@ -104,6 +106,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_MIN_PERCENT:
 		c->annotate.min_percent = arguments_percent(arg, "--min-percent", state);
 		c->min_given = true;
+		break;
+	case KEY_STDIO:
 		break;
 	case KEY_NO_PAGER:
 		c->no_pager = true;

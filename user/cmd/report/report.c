@@ -15,6 +15,7 @@
 #include "cmd/common/pager.h"
 #include "cmd/common/printed.h"
 #include "output/text/call_tree.h"
+#include "output/text/column_table.h"
 #include "output/text/gil_table.h"
 #include "output/text/opcode_table.h"
 #include "output/text/origin_table.h"
@@ -43,6 +44,11 @@ enum option_key {
 	OPTION_NO_PAGER,
 	OPTION_KERNEL,
 	OPTION_STATS,
+	OPTION_COMMS,
+	OPTION_DSOS,
+	OPTION_SYMBOL_FILTER,
+	OPTION_STDIO,
+	OPTION_NO_CHILDREN,
 };
 
 enum report_by {
@@ -66,6 +72,8 @@ struct report_options {
 	struct input_options input;
 	struct summary_options summary;
 	enum report_by by;
+	struct column_options columns;
+	bool by_columns; /* some of these were given */
 	const char *callers; /* whose callers to show; NULL: not requested */
 	bool tree, by_given, min_given, no_pager;
 };
@@ -84,14 +92,29 @@ static const struct argp_option option_table[] = {
 	  "instructions, and which hot ones are not specialised (record "
 	  "--opcodes); --function limits them to a function",
 	  0 },
-	{ "sort", 's', "self|total", 0, "order of the table (default self)", 0 },
+	{ "sort", 's', "COLUMN[,COLUMN...]", 0,
+	  "self (the default) or total: order of the table; or a row for each combination of perf's columns comm, pid, tid, "
+	  "dso, symbol, srcline, by what ended there",
+	  0 },
+	{ "fields", 'F', "COLUMN[,COLUMN...]", 0,
+	  "these columns of perf's: overhead, sample, period, and those of --sort", 0 },
+	{ "comms", OPTION_COMMS, "NAME[,NAME...]", 0,
+	  "a table as with --sort comm,dso,symbol, only of these threads' names", 0 },
+	{ "dsos", OPTION_DSOS, "FILE[,FILE...]", 0,
+	  "the same, only of these libraries and Python files: libc.so.6, app.py", 0 },
+	{ "symbols", 'S', "NAME[,NAME...]", 0, "the same, only of these functions", 0 },
+	{ "symbol-filter", OPTION_SYMBOL_FILTER, "TEXT", 0,
+	  "the same, only of functions whose name contains TEXT", 0 },
 	{ "children", OPTION_CHILDREN, NULL, 0,
 	  "like --sort total: time in a function and everything that it "
 	  "calls",
 	  0 },
+	{ "no-children", OPTION_NO_CHILDREN, NULL, 0, "like --sort self (the default)", 0 },
 	{ "limit", 'n', "ROWS", 0, "rows of the table, 0 for all (default 20)", 0 },
 	{ "lines", OPTION_LINES, NULL, 0, "one row or node per line, not per function", 0 },
 	{ "tree", OPTION_TREE, NULL, 0, "print the call tree", 0 },
+	{ "call-graph", 'g', "MODE", OPTION_ARG_OPTIONAL,
+	  "as in perf: the call tree, whatever the mode; none: a table without it", 0 },
 	{ "callers", OPTION_CALLERS, "NAME", 0,
 	  "print who calls the functions NAME (as for --function), as a tree from there to the root; lock, io, sleep: "
 	  "who waits for that",
@@ -106,18 +129,32 @@ static const struct argp_option option_table[] = {
 	  "also how every interrupt of the recording ended: complete, truncated or lost, and why",
 	  0 },
 	{ "no-pager", OPTION_NO_PAGER, 0, 0, PAGER_HELP, 0 },
+	{ "stdio", OPTION_STDIO, 0, 0, "print text (there is nothing else)", 0 },
 	{ "color", OPTION_COLOR, "always|never|auto", OPTION_ARG_OPTIONAL,
 	  "auto (the default): on a terminal, unless NO_COLOR is set", 0 },
 	{ "min-percent", OPTION_MIN_PERCENT, "SHARE", 0,
 	  "leave out rows with a smaller share of the samples (default 1 "
 	  "with --tree and --callers, else 0)",
 	  0 },
+	{ "percent-limit", OPTION_MIN_PERCENT, "SHARE", OPTION_ALIAS, NULL, 0 },
 	{ 0 }
 };
 
 const char *report_by_name(unsigned i)
 {
 	return i < BY_CNT ? by_names[i] : NULL;
+}
+
+const char *report_field_name(unsigned i)
+{
+	return column_name(i);
+}
+
+const char *report_sort_name(unsigned i)
+{
+	static const char *const own[] = { "self", "total" };
+
+	return i < 2 ? own[i] : column_name(i - 2);
 }
 
 static enum report_by parse_by(const char *arg, struct argp_state *state)
@@ -141,18 +178,99 @@ static void parse_color(struct report_options *o, const char *arg, struct argp_s
 		o->summary.color = !strcmp(arg, "always");
 }
 
+/* self and total are orders of krait's own table. */
+static void parse_columns(struct report_options *o, const char *arg, const char *option,
+			  struct argp_state *state)
+{
+	const char *word = arg;
+	int err = column_options_add(&o->columns, arg, &word);
+
+	if (err)
+		arguments_refuse(state, "%s takes %s%s, not \"%.*s\"", option,
+				 strcmp(option, "--sort") ? "" : "self, total, or ", column_names,
+				 (int)strcspn(word, ","), word);
+	o->by_columns = true;
+}
+
+static void parse_sort(struct report_options *o, const char *arg, struct argp_state *state)
+{
+	if (!strcmp(arg, "self") || !strcmp(arg, "total"))
+		o->summary.sort = strcmp(arg, "self") ? SUMMARY_TOTAL : SUMMARY_SELF;
+	else
+		parse_columns(o, arg, "--sort", state);
+}
+
+/* perf takes the mode also as a word of its own: -g none. */
+static void parse_graph(struct report_options *o, const char *arg, struct argp_state *state)
+{
+	static const char *const modes[] = { "none",   "flat",	 "graph", "fractal",
+					     "folded", "caller", "callee" };
+	const char *next = state->next < state->argc ? state->argv[state->next] : "";
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]) && !arg; i++) {
+		if (strncmp(next, modes[i], strlen(modes[i])) ||
+		    (next[strlen(modes[i])] && next[strlen(modes[i])] != ','))
+			continue;
+		arg = next;
+		state->next++;
+	}
+	o->tree = !arg || strcmp(arg, "none");
+}
+
+/* Options that choose rows of the table of columns. False: it is another one. */
+static bool take_rows(struct report_options *o, int key, const char *arg)
+{
+	const char **to = key == OPTION_COMMS	      ? &o->columns.comms :
+			  key == OPTION_DSOS	      ? &o->columns.dsos :
+			  key == 'S'		      ? &o->columns.symbols :
+			  key == OPTION_SYMBOL_FILTER ? &o->columns.symbol_filter :
+							NULL;
+
+	if (!to)
+		return false;
+	*to = arg;
+	o->by_columns = true;
+	return true;
+}
+
+static void check(const struct report_options *o, struct argp_state *state)
+{
+	if ((o->tree || o->callers) && o->by > BY_LINE)
+		arguments_refuse(state, "--tree and --callers need --by function or --by line");
+	if (o->tree && o->callers)
+		arguments_refuse(state, "--tree goes from the root, --callers to it: choose one");
+	if (o->by_columns && o->by_given)
+		arguments_refuse(state, "--by chooses one kind of row, --sort and the like several "
+					"columns: choose one");
+	if (o->by_columns && o->callers)
+		arguments_refuse(state, "--callers prints a tree, --sort and the like a table: "
+					"choose one");
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct report_options *o = state->input;
+
+	if (take_rows(o, key, arg))
+		return 0;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->input;
 		return 0;
 	case 's':
-		if (strcmp(arg, "self") && strcmp(arg, "total"))
-			arguments_refuse(state, "--sort is self or total, not \"%s\"", arg);
-		o->summary.sort = strcmp(arg, "self") ? SUMMARY_TOTAL : SUMMARY_SELF;
+		parse_sort(o, arg, state);
+		return 0;
+	case 'F':
+		parse_columns(o, arg, "-F", state);
+		return 0;
+	case 'g':
+		parse_graph(o, arg, state);
+		return 0;
+	case OPTION_STDIO:
+		return 0;
+	case OPTION_NO_CHILDREN:
+		o->summary.sort = SUMMARY_SELF;
 		return 0;
 	case 'n':
 		o->summary.limit = arguments_count(arg, "--limit", state);
@@ -195,12 +313,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->min_given = true;
 		return 0;
 	case ARGP_KEY_END:
-		if ((o->tree || o->callers) && o->by > BY_LINE)
-			arguments_refuse(state,
-					 "--tree and --callers need --by function or --by line");
-		if (o->tree && o->callers)
-			arguments_refuse(state,
-					 "--tree goes from the root, --callers to it: choose one");
+		check(o, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -219,6 +332,7 @@ static const struct argp parser = {
 	       "  krait report --by origin                  numpy, libc, kernel, your code\n"
 	       "  krait report --by opcode --function total instructions, of record --opcodes\n"
 	       "  krait report --tree --min-percent 2 --comm worker out.data\n"
+	       "  krait report --sort comm,dso,symbol       perf's columns\n"
 	       "  krait report --callers Cart.total         who calls it, and for how much\n"
 	       "  krait report --callers lock               who waits for a lock, and where\n"
 	       "  krait report --children --function Cart.total    what it calls\n"
@@ -238,6 +352,10 @@ static int print_overview(const struct report_options *o, const struct counts *c
 
 static int print_event(const struct report_options *o, const struct counts *c)
 {
+	/* perf prints both; the tree has the rows, too, but not a choice of them. */
+	if (o->by_columns && (!o->tree || o->columns.comms || o->columns.dsos ||
+			      o->columns.symbols || o->columns.symbol_filter))
+		return column_table(stdout, c, &o->columns, &o->summary);
 	if (o->callers)
 		return callers_tree(stdout, c, o->callers, &o->summary);
 	if (o->tree)
@@ -326,7 +444,12 @@ int cmd_report(int argc, char **argv)
 		err = o.gil ? print_gil(&o, &in) : print_report(&o, &in);
 		pager_end(&pager);
 		/* A reader such as head that has seen enough is no error. */
-		if (err == -ENOENT) {
+		if (err == -ENOENT && !o.callers) {
+			log_error(NULL,
+				  "nothing in the samples has these --comms, --dsos and --symbols; "
+				  "krait report --sort comm,dso,symbol shows what there is");
+			code = EXIT_CODE_EMPTY;
+		} else if (err == -ENOENT) {
 			log_error(NULL, "no function \"%s\" in the samples%s%s%s", o.callers,
 				  pattern_is_glob(o.callers) ? "" : " (a pattern such as *.",
 				  pattern_is_glob(o.callers) ? "" : o.callers,
