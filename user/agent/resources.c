@@ -7,10 +7,28 @@
 #include <string.h>
 #include <unistd.h>
 #include <uthash.h>
+#include <sys/utsname.h>
 
 #include "record/run/about.h"
 #include "base/data/cleanup.h"
 #include "base/text/printable.h"
+
+/* ---- host ------------------------------------------------------------------------------------- */
+
+/* This machine, described by OpenTelemetry attributes. */
+
+void host_read(struct host *ret)
+{
+	cleanup_fclose FILE *f = fopen("/etc/machine-id", "re");
+
+	memset(ret, 0, sizeof(*ret));
+	uname(&ret->uts);
+	if (!f || !fgets(ret->id, sizeof(ret->id), f) ||
+	    strspn(ret->id, "0123456789abcdef") != sizeof(ret->id) - 1)
+		ret->id[0] = '\0';
+}
+
+/* ---- resources -------------------------------------------------------------------------------- */
 
 /* A process without samples for this many windows is forgotten; if it comes back it is asked again. */
 #define IDLE_WINDOWS 30

@@ -14,8 +14,8 @@
 #define KRAIT_AGENT_RESOURCES_H
 
 #include <linux/types.h>
+#include <sys/utsname.h>
 
-#include "agent/host.h"
 #include "output/otlp/otlp.h"
 #include "record/run/session.h"
 #include "process/proc/claims.h"
@@ -25,6 +25,14 @@
 #define RESOURCES_USER_MAX 2048U
 
 struct resources;
+
+/* The machine that krait runs on. */
+struct host {
+	struct utsname uts;
+	char id[33]; /* from /etc/machine-id; "": none */
+};
+
+void host_read(struct host *ret) __attribute__((nonnull));
 
 struct resources_stats {
 	unsigned known; /* now */
