@@ -50,7 +50,22 @@ __u32 drawn_native(const char *text, struct native_frame *ret, __u8 *origins, bo
 	return cnt;
 }
 
-void draw_join(char *ret, size_t size, const struct join *j, const __u8 *origins)
+const __u64 drawn_kernel[DRAWN_MAX];
+
+bool drawn_is_python(const struct item *item)
+{
+	return item->kind == ITEM_PYTHON || (item->kind == ITEM_HIDDEN && !item->frame.frame_addr);
+}
+
+static const char *draw_mark(enum item_mark mark)
+{
+	return mark == DRAWN_CUT	     ? "/" :
+	       mark == ITEM_NATIVE_TRUNCATED ? "!" :
+	       mark == ITEM_NATIVE_UNKNOWN   ? "?" :
+					       "@";
+}
+
+void draw_items(char *ret, size_t size, const struct items *items, const __u8 *origins)
 {
 	static const char letters[] = { [ORIGIN_OTHER] = 'x',
 					[ORIGIN_INTERPRETER] = 'i',
@@ -59,23 +74,18 @@ void draw_join(char *ret, size_t size, const struct join *j, const __u8 *origins
 	size_t len = 0;
 
 	ret[0] = '\0';
-	for (__u32 i = 0; i < j->cnt; i++) {
-		const struct join_item *item = &j->items[i];
-		const char *blank = i ? " " : "";
+	for (__u32 i = 0; i < items->cnt; i++) {
+		const struct item *item = &items->list[i];
+		const char *blank = len ? " " : "";
 
-		if (item->kind == JOIN_TRUNCATED)
-			len += snprintf(ret + len, size - len, "%s!", blank);
-		else if (item->kind == JOIN_CUT)
-			len += snprintf(ret + len, size - len, "%s/", blank);
-		else if (item->kind == JOIN_UNKNOWN)
-			len += snprintf(ret + len, size - len, "%s?", blank);
-		else if (item->kind == JOIN_OWN)
-			len += snprintf(ret + len, size - len, "%s@", blank);
-		else if (item->kind == JOIN_PYTHON)
+		if (item->kind == ITEM_MARK)
+			len += snprintf(ret + len, size - len, "%s%s", blank,
+					draw_mark((enum item_mark)item->frame.code_addr));
+		else if (drawn_is_python(item))
 			len += snprintf(ret + len, size - len, "%s%u", blank, item->index);
-		else
+		else if (item->kind != ITEM_HIDDEN)
 			len += snprintf(ret + len, size - len, "%s%c%u", blank,
-					item->kind == JOIN_KERNEL ? 'k' :
+					item->kind == ITEM_KERNEL ? 'k' :
 								    letters[origins[item->index]],
 					item->index);
 	}
@@ -85,7 +95,8 @@ static void check(const struct drawing *d, bool interpreter, const char *expecte
 {
 	struct native_frame natives[DRAWN_MAX];
 	struct frame frames[DRAWN_MAX];
-	struct join j = { 0 };
+	struct items items = { 0 };
+	struct join j;
 	__u8 origins[DRAWN_MAX];
 	bool guessed[DRAWN_MAX];
 	char result[512];
@@ -96,7 +107,9 @@ static void check(const struct drawing *d, bool interpreter, const char *expecte
 		.native_cnt = drawn_native(d->native, natives, origins, guessed),
 		.origins = origins,
 		.guessed = guessed,
+		.kernel = drawn_kernel,
 		.kernel_cnt = d->kernel_cnt,
+		.cut = DRAWN_CUT,
 		.evaluator = d->evaluator ? d->evaluator - 1 : JOIN_NONE,
 		.taken = true,
 		.ended = !d->broken,
@@ -106,14 +119,14 @@ static void check(const struct drawing *d, bool interpreter, const char *expecte
 
 	/* Twice with the same memory, as in real use. */
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(join_stacks(&j, &in), 0);
-		draw_join(result, sizeof(result), &j, origins);
+		assert_int_equal(join_stacks(&in, &items, &j), 0);
+		draw_items(result, sizeof(result), &items, origins);
 		if (strcmp(result, expected))
 			fail_msg("%s: got \"%s\", want \"%s\"", d->what, result, expected);
 		if (j.complete == d->incomplete)
 			fail_msg("%s: complete is %d", d->what, j.complete);
 	}
-	join_free(&j);
+	items_free(&items);
 }
 
 void check_drawings(const struct drawing *d, size_t cnt)

@@ -33,7 +33,12 @@ struct drawing {
 /* Each needs room for DRAWN_MAX. Returns how many there are. */
 __u32 drawn_python(const char *text, struct frame *ret);
 __u32 drawn_native(const char *text, struct native_frame *ret, __u8 *origins, bool *guessed);
-void draw_join(char *ret, size_t size, const struct join *j, const __u8 *origins);
+void draw_items(char *ret, size_t size, const struct items *items, const __u8 *origins);
+/* Is it a frame, or one that is being cleared, and not an entry frame? */
+bool drawn_is_python(const struct item *item);
+/* For join_input.kernel and .cut. */
+extern const __u64 drawn_kernel[DRAWN_MAX];
+#define DRAWN_CUT ITEM_NATIVE_DEPTH
 
 /* Fails if any differs. */
 void check_drawings(const struct drawing *d, size_t cnt);

@@ -52,8 +52,7 @@ static struct frame frame_of(char name)
 
 static void put(struct items *list, const char *names)
 {
-	list->cnt = 0;
-	assert_int_equal(items_reserve(list, (__u32)strlen(names)), 0);
+	assert_int_equal(items_begin(list, (__u32)strlen(names)), 0);
 	for (__u32 i = 0; i < strlen(names); i++) {
 		struct frame f = frame_of(names[i]);
 

@@ -101,7 +101,8 @@ static void check_paired(const struct paired *p, bool ended)
 {
 	struct native_frame natives[DRAWN_MAX];
 	struct frame frames[DRAWN_MAX];
-	struct join j = { 0 };
+	struct items items = { 0 };
+	struct join j;
 	__u8 origins[DRAWN_MAX];
 	bool guessed[DRAWN_MAX], evals[DRAWN_MAX];
 	char result[512];
@@ -117,19 +118,21 @@ static void check_paired(const struct paired *p, bool ended)
 		.has_frame = p->has_frame,
 		.unevaluated = p->unevaluated,
 		.evaluator = JOIN_NONE,
+		.kernel = drawn_kernel,
+		.cut = DRAWN_CUT,
 		.taken = true,
 		.ended = ended,
 	};
 
 	for (size_t k = 0; k < strlen(p->evals); k++)
 		evals[k] = p->evals[k] == 'e';
-	assert_int_equal(join_stacks(&j, &in), 0);
-	draw_join(result, sizeof(result), &j, origins);
+	assert_int_equal(join_stacks(&in, &items, &j), 0);
+	draw_items(result, sizeof(result), &items, origins);
 	if (strcmp(result, p->result))
 		fail_msg("%s: got \"%s\", want \"%s\"", p->what, result, p->result);
 	if (ended && j.complete != !strchr(result, '!'))
 		fail_msg("%s: complete is %d", p->what, j.complete);
-	join_free(&j);
+	items_free(&items);
 }
 
 static void frames_are_paired_with_evaluations(void **state)
@@ -188,7 +191,7 @@ struct cut_stack {
 	__u8 origins[DRAWN_MAX];
 	bool evals[DRAWN_MAX];
 	struct join_input in;
-	struct join_item truth[2 * DRAWN_MAX]; /* leaf first */
+	struct item truth[2 * DRAWN_MAX]; /* leaf first */
 	__u32 truth_cnt;
 	bool begins; /* the leaf's evaluation has no frame */
 };
@@ -206,9 +209,9 @@ static void draw_cut_stack(struct cut_stack *s)
 		s->origins[i] = s->evals[i] || first || random() % 2 ? ORIGIN_INTERPRETER :
 								       random() % 2;
 		if (s->origins[i] != ORIGIN_INTERPRETER)
-			s->truth[s->truth_cnt++] = (struct join_item){ 0, JOIN_NATIVE, i };
+			s->truth[s->truth_cnt++] = (struct item){ .kind = ITEM_NATIVE, .index = i };
 		if (s->evals[i] && frame++ >= s->begins)
-			s->truth[s->truth_cnt++] = (struct join_item){ .kind = JOIN_PYTHON };
+			s->truth[s->truth_cnt++] = (struct item){ .kind = ITEM_PYTHON };
 	}
 	s->in = (struct join_input){
 		.frames = s->frames,
@@ -221,10 +224,13 @@ static void draw_cut_stack(struct cut_stack *s)
 		.has_frame = !s->begins && random() % 2,
 		.evaluator = JOIN_NONE,
 		.taken = true,
+		.cut = DRAWN_CUT,
 	};
 	for (__u32 i = 0, left = s->in.frame_cnt; i < s->truth_cnt; i++)
-		if (s->truth[i].kind == JOIN_PYTHON)
+		if (s->truth[i].kind == ITEM_PYTHON) {
 			s->truth[i].index = --left;
+			s->frames[left].code_addr = 8;
+		}
 }
 
 /*
@@ -233,7 +239,8 @@ static void draw_cut_stack(struct cut_stack *s)
  */
 static void cut_stacks_are_true_up_to_the_mark(void **state)
 {
-	struct join j = { 0 };
+	struct items items = { 0 };
+	struct join j;
 	struct cut_stack s;
 	__u32 paired = 0;
 
@@ -244,13 +251,14 @@ static void cut_stacks_are_true_up_to_the_mark(void **state)
 
 		draw_cut_stack(&s);
 		left = s.in.frame_cnt;
-		assert_int_equal(join_stacks(&j, &s.in), 0);
-		for (__u32 i = j.cnt; i-- > 0;) {
-			const struct join_item *item = &j.items[i], *want = &s.truth[at];
+		assert_int_equal(join_stacks(&s.in, &items, &j), 0);
+		for (__u32 i = items.cnt; i-- > 0;) {
+			const struct item *item = &items.list[i], *want = &s.truth[at];
 
-			if (item->kind == JOIN_PYTHON)
+			if (item->kind == ITEM_PYTHON)
 				assert_int_equal(item->index, --left);
-			marked = marked || item->kind == JOIN_CUT;
+			marked = marked ||
+				 (item->kind == ITEM_MARK && item->frame.code_addr == DRAWN_CUT);
 			/* Without an evaluation nothing can be paired, as on all versions. */
 			if (marked || !i)
 				continue;
@@ -258,13 +266,13 @@ static void cut_stacks_are_true_up_to_the_mark(void **state)
 				at++;
 			else
 				odd++;
-			paired += item->kind == JOIN_PYTHON;
+			paired += item->kind == ITEM_PYTHON;
 		}
 		assert_int_equal(left, 0);
 		assert_true(!odd || (s.begins && odd == 1));
 	}
 	assert_true(paired > 50000);
-	join_free(&j);
+	items_free(&items);
 }
 
 /* The native frames cannot be resolved: one mark says that there were some. */
@@ -287,7 +295,8 @@ static void unknown_natives_are_a_mark(void **state)
 	};
 	struct native_frame natives[DRAWN_MAX];
 	struct frame frames[DRAWN_MAX];
-	struct join j = { 0 };
+	struct items items = { 0 };
+	struct join j;
 	__u8 origins[DRAWN_MAX];
 	bool guessed[DRAWN_MAX];
 	char result[512];
@@ -299,7 +308,9 @@ static void unknown_natives_are_a_mark(void **state)
 			.natives = natives,
 			.native_cnt = drawn_native("x10 i40 c0", natives, origins, guessed),
 			.origins = origins,
+			.kernel = drawn_kernel,
 			.kernel_cnt = cases[i].kernel_cnt,
+			.cut = DRAWN_CUT,
 			.kernel_own = cases[i].own,
 			.in_own = cases[i].own > 0,
 			.evaluator = JOIN_NONE,
@@ -308,12 +319,12 @@ static void unknown_natives_are_a_mark(void **state)
 			.ended = true,
 		};
 
-		assert_int_equal(join_stacks(&j, &in), 0);
-		draw_join(result, sizeof(result), &j, origins);
+		assert_int_equal(join_stacks(&in, &items, &j), 0);
+		draw_items(result, sizeof(result), &items, origins);
 		assert_string_equal(result, cases[i].result);
 		assert_int_equal(j.complete, cases[i].taken);
 	}
-	join_free(&j);
+	items_free(&items);
 }
 
 /*
@@ -326,7 +337,8 @@ static void nothing_is_lost_or_doubled(void **state)
 	struct frame frames[DRAWN_MAX];
 	__u8 origins[DRAWN_MAX];
 	bool guessed[DRAWN_MAX];
-	struct join j = { 0 };
+	struct items items = { 0 };
+	struct join j;
 
 	srandom(7);
 	for (int round = 0; round < 20000; round++) {
@@ -337,7 +349,9 @@ static void nothing_is_lost_or_doubled(void **state)
 					 .evaluator = random() % 14,
 					 .frame_cnt = random() % 12,
 					 .native_cnt = random() % 12,
+					 .kernel = drawn_kernel,
 					 .kernel_cnt = random() % 3,
+					 .cut = DRAWN_CUT,
 					 .taken = random() % 4,
 					 .unknown = random() % 2,
 					 .ended = random() % 2,
@@ -361,19 +375,19 @@ static void nothing_is_lost_or_doubled(void **state)
 				origins[i] = ORIGIN_SWITCHER;
 			switchers += origins[i] == ORIGIN_SWITCHER;
 		}
-		assert_int_equal(join_stacks(&j, &in), 0);
-		for (__u32 i = 0; i < j.cnt; i++) {
-			const struct join_item *item = &j.items[i];
+		assert_int_equal(join_stacks(&in, &items, &j), 0);
+		for (__u32 i = 0; i < items.cnt; i++) {
+			const struct item *item = &items.list[i];
 
-			if (item->kind == JOIN_PYTHON) {
+			if (drawn_is_python(item)) {
 				order = order && (!seen || item->index > last);
 				last = item->index;
 				seen++;
-			} else if (item->kind == JOIN_NATIVE) {
+			} else if (item->kind == ITEM_NATIVE) {
 				order = order && item->index < last_native;
 				last_native = item->index;
 				native++;
-			} else if (item->kind == JOIN_TRUNCATED || item->kind == JOIN_UNKNOWN) {
+			} else if (item->kind == ITEM_MARK && item->frame.code_addr != DRAWN_CUT) {
 				marks++;
 			}
 		}
@@ -386,7 +400,21 @@ static void nothing_is_lost_or_doubled(void **state)
 		assert_true(marks <= 1 + guesses);
 		assert_true(marks || in.taken || !in.unknown);
 	}
-	join_free(&j);
+	items_free(&items);
+}
+
+static void assert_native(const struct items *items, __u32 index, __u64 address, __u32 place)
+{
+	for (__u32 i = 0; i < items->cnt; i++) {
+		const struct item *item = &items->list[i];
+
+		if (item->kind != ITEM_NATIVE || item->index != index)
+			continue;
+		assert_int_equal(item->frame.code_addr, address);
+		assert_int_equal(item->frame.fingerprint, place);
+		return;
+	}
+	fail_msg("natives[%u] is not shown", index);
 }
 
 /* Readers of a chain take the first address as exact and all others as return addresses. */
@@ -407,30 +435,63 @@ static void what_is_shown_first_is_known(void **state)
 				 .origins = extension,
 				 .evaluator = JOIN_NONE,
 				 .native_cnt = 4,
+				 .kernel = drawn_kernel,
 				 .kernel_cnt = 2,
 				 .taken = true,
 				 .ended = true };
-	struct join j = { 0 };
+	struct items items = { 0 };
+	struct join j;
 
-	assert_int_equal(join_stacks(&j, &in), 0);
-	assert_true(!j.bare && !j.covered);
+	assert_int_equal(join_stacks(&in, &items, &j), 0);
+	assert_native(&items, 0, 100, 0);
+	assert_native(&items, 1, 200, ITEM_CALLER | ITEM_BEHIND);
 	in.origins = helper;
-	assert_int_equal(join_stacks(&j, &in), 0);
-	assert_true(j.bare == 1 && !j.covered);
+	assert_int_equal(join_stacks(&in, &items, &j), 0);
+	assert_native(&items, 1, 199, ITEM_CALLER);
 	/* The leaf evaluates the Python code. */
 	in.natives = natives + 2;
 	in.origins = helper + 2;
 	in.native_cnt = 2;
 	in.interpreter = true;
-	assert_int_equal(join_stacks(&j, &in), 0);
-	assert_true(!j.bare && j.covered);
-	join_free(&j);
+	assert_int_equal(join_stacks(&in, &items, &j), 0);
+	assert_native(&items, 0, 301, ITEM_BEHIND);
+	items_free(&items);
+}
+
+/* So that what begins there has its place in the list (edit_collecting()). */
+static void entry_frames_lie_before_what_they_enter(void **state)
+{
+	struct native_frame natives[DRAWN_MAX];
+	struct frame frames[DRAWN_MAX];
+	__u8 origins[DRAWN_MAX];
+	bool guessed[DRAWN_MAX];
+	struct items items = { 0 };
+	struct join j;
+	struct join_input in = {
+		.frames = frames,
+		.frame_cnt = drawn_python("E5 E75 m E35 m E20", frames),
+		.natives = natives,
+		.native_cnt = drawn_native("x30 i40 x60 i80 c0", natives, origins, guessed),
+		.origins = origins,
+		.evaluator = JOIN_NONE,
+		.taken = true,
+		.ended = true,
+	};
+	static const __u8 kinds[] = { ITEM_HIDDEN, ITEM_HIDDEN, ITEM_PYTHON, ITEM_NATIVE,
+				      ITEM_HIDDEN, ITEM_PYTHON, ITEM_NATIVE, ITEM_HIDDEN };
+
+	assert_int_equal(join_stacks(&in, &items, &j), 0);
+	assert_int_equal(items.cnt, sizeof(kinds));
+	for (__u32 i = 0; i < items.cnt; i++)
+		assert_int_equal(items.list[i].kind, kinds[i]);
+	items_free(&items);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_shown_first_is_known),
+		cmocka_unit_test(entry_frames_lie_before_what_they_enter),
 		cmocka_unit_test(whole_stacks),
 		cmocka_unit_test(truncated_stacks),
 		cmocka_unit_test(frames_are_paired_with_evaluations),

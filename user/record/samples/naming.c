@@ -178,18 +178,27 @@ unsigned naming_role(struct process *p, const struct record_sample *record, cons
 	struct code_query query = query_of(record, f);
 	struct code_symbol code;
 
-	return symbolizer__resolve(p->symbolizer, &query, &code, NULL) == SYMBOL_OK ? code.roles :
-										      0;
+	if (symbolizer__resolve(p->symbolizer, &query, &code, NULL) != SYMBOL_OK)
+		return 0;
+	return code.roles | ITEM_HAS_ROLES;
 }
 
 void naming_roles(struct process *p, const struct record_sample *record, struct items *items,
-		  __u32 cnt)
+		  __u32 cnt, struct named *last)
 {
+	bool same_code = last->under.code_generation == record->code_generation &&
+			 last->under.interp_addr == record->interp_addr;
+
 	for (__u32 i = 0; i < cnt; i++) {
 		struct item *item = &items->list[i];
+		struct named_item *was = same_code ? named_frame(last, i, item) : NULL;
 
-		if (item->kind == ITEM_PYTHON)
-			item->roles = (__u8)naming_role(p, record, &item->frame);
+		if (item->kind != ITEM_PYTHON)
+			continue;
+		item->roles = was && was->roles ? was->roles :
+						  (__u8)naming_role(p, record, &item->frame);
+		if (was)
+			was->roles = item->roles;
 	}
 }
 

@@ -14,6 +14,7 @@
 struct record_sample;
 struct frame;
 struct items;
+struct named;
 struct process;
 struct profile;
 
@@ -33,10 +34,10 @@ struct naming {
 	struct naming_memo memos[1 << NAMING_MEMO_BITS];
 };
 
-/* Finds the roles of the first cnt items. */
+/* Finds the roles of the first cnt items. last: the list that was named last, which keeps them. */
 void naming_roles(struct process *p, const struct record_sample *record, struct items *items,
-		  __u32 cnt);
-/* enum code_role; 0 if its code is unknown. */
+		  __u32 cnt, struct named *last);
+/* enum code_role and ITEM_HAS_ROLES; 0 if its code is unknown. */
 unsigned naming_role(struct process *p, const struct record_sample *record, const struct frame *f);
 /* The frame's node below its caller's; the caller's own node if the frame is hidden. */
 __u32 naming_node(struct naming *n, struct process *p, __u32 parent,

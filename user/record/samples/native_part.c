@@ -33,7 +33,6 @@ struct native_part {
 	struct native_stack stack;
 	__u64 now_ns;
 	struct join join;
-	bool too_deep; /* its native chain ends at KRAIT_MAX_NATIVE */
 };
 
 struct native_part *native_part__new(const struct native_part_options *options,
@@ -62,7 +61,6 @@ void native_part__free(struct native_part *m)
 {
 	if (!m)
 		return;
-	join_free(&m->join);
 	late_names__free(m->late);
 	free(m);
 }
@@ -106,77 +104,6 @@ void native_part__connect(struct native_part *m, struct unwinding *unwinding)
 }
 
 /* ---- joining ---------------------------------------------------------------------------------- */
-
-/*
- * The address for frame i. Readers of a call chain take the first address literally: if that frame
- * is a caller, it gets the address of its call, so that it differs from a leaf at the return
- * address. They take all others as return addresses: if a leaf is among them, it gets the address
- * after its own.
- */
-static __u64 address_of(const struct native_part *m, __u32 i)
-{
-	if (i && i == m->join.bare)
-		return native_stack_place(&m->stack, i);
-	return m->stack.frames[i].ip + (!i && m->join.covered);
-}
-
-/* A place has two addresses, and may then belong to two functions: as a leaf, and as a caller. */
-static void put_address(struct items *ret, enum item_kind kind, __u32 index, __u64 address,
-			__u64 place)
-{
-	struct item *item = items_add(ret, kind, index);
-
-	item->frame.code_addr = address;
-	item->frame.fingerprint = (__u32)(address - place) << 1 | (index > 0);
-}
-
-/* Entry frames have their place before the next frame that is shown. */
-static void put_entries(const struct frame *frames, __u32 from, __u32 end, struct items *ret)
-{
-	for (__u32 i = from; i < end; i++)
-		if (!frames[i].code_addr)
-			items_add_frame(ret, &frames[i], i);
-}
-
-static void put_joined(const struct native_part *m, const __u64 *kernel, const struct frame *frames,
-		       __u32 frame_cnt, struct items *ret)
-{
-	__u32 next = 0;
-
-	for (__u32 i = 0; i < m->join.cnt; i++) {
-		const struct join_item *item = &m->join.items[i];
-		__u32 k = item->index;
-
-		switch ((enum join_kind)item->kind) {
-		case JOIN_PYTHON:
-			put_entries(frames, next, k, ret);
-			items_add_frame(ret, &frames[k], k);
-			next = k + 1;
-			break;
-		case JOIN_NATIVE:
-			put_address(ret, ITEM_NATIVE, k, address_of(m, k),
-				    native_stack_place(&m->stack, k));
-			break;
-		case JOIN_KERNEL:
-			put_address(ret, ITEM_KERNEL, k, kernel[k], kernel[k] - (k > 0));
-			break;
-		case JOIN_OWN:
-			items_add_mark(ret, ITEM_OWN, 0);
-			break;
-		case JOIN_TRUNCATED:
-			items_add_mark(ret, ITEM_NATIVE_TRUNCATED, 0);
-			break;
-		case JOIN_CUT:
-			items_add_mark(ret, m->too_deep ? ITEM_NATIVE_DEPTH : ITEM_NATIVE_TRUNCATED,
-				       0);
-			break;
-		case JOIN_UNKNOWN:
-			items_add_mark(ret, ITEM_NATIVE_UNKNOWN, 0);
-			break;
-		}
-	}
-	put_entries(frames, next, frame_cnt, ret);
-}
 
 /* What stands between code that the kernel was in and a BPF program which it runs there. */
 static bool runs_programs(const struct kernel_symbol *s)
@@ -262,7 +189,6 @@ int native_part__items(struct native_part *m, struct process *p, const struct re
 {
 	enum native_reason reason = record->native_reason;
 	unsigned mapping_cnt = 0;
-	const __u64 *kernel;
 	struct native_stack *s = &m->stack;
 	struct join_input in = {
 		.frames = frames,
@@ -276,8 +202,8 @@ int native_part__items(struct native_part *m, struct process *p, const struct re
 
 	native_stack_clear(s, p->native);
 	m->now_ns = record->time_ns;
-	kernel = record__section(record, SECTION_KERNEL, &in.kernel_cnt);
-	in.kernel_own = own_frames(m, kernel, in.kernel_cnt);
+	in.kernel = record__section(record, SECTION_KERNEL, &in.kernel_cnt);
+	in.kernel_own = own_frames(m, in.kernel, in.kernel_cnt);
 	/* A wait's stack begins with the program that takes it, which is not part of the wait. */
 	in.in_own = in.kernel_own && !record->cnt[SECTION_WAIT];
 	if (p->native && reason != NATIVE_NONE) {
@@ -303,15 +229,11 @@ int native_part__items(struct native_part *m, struct process *p, const struct re
 	m->stats.kernel_samples += in.kernel_cnt > 0;
 	in.native_cnt = in.taken ? s->cnt : 0;
 	in.ended = reason == NATIVE_COMPLETE;
-	ret->cnt = 0;
-	err = join_stacks(&m->join, &in);
-	if (!err)
-		err = items_reserve(ret, m->join.cnt + frame_cnt);
+	in.cut = reason == NATIVE_LIMIT ? ITEM_NATIVE_DEPTH : ITEM_NATIVE_TRUNCATED;
+	err = join_stacks(&in, ret, &m->join);
 	if (err)
 		return err;
 	p->own->unevaluated = p->own->unevaluated || m->join.unevaluated;
-	m->too_deep = reason == NATIVE_LIMIT;
-	put_joined(m, kernel, frames, frame_cnt, ret);
 	if (in.taken || reason == NATIVE_NO_REGS)
 		count(m, reason);
 	return 0;

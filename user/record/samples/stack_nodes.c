@@ -256,14 +256,14 @@ static int put_parents(struct stack_nodes *n, const struct process *p, const str
 }
 
 static int put_tasks(struct stack_nodes *n, struct process *p, const struct record_sample *record,
-		     struct edits *e)
+		     struct named *last, struct edits *e)
 {
 	struct tasks_notes notes;
 	int err;
 
 	if (!e->tasks.cnt && !e->tasks.late)
 		return 0;
-	naming_roles(p, record, &n->items, tasks_find(&e->tasks, &n->items));
+	naming_roles(p, record, &n->items, tasks_find(&e->tasks, &n->items), last);
 	err = take(n, edit_tasks(&n->items, &e->tasks, &n->edited, &notes));
 	n->task_chains += notes.chain;
 	n->task_chains_cut += notes.cut;
@@ -292,12 +292,12 @@ static int put_collecting(struct stack_nodes *n, const struct record_sample *rec
 }
 
 static int edit(struct stack_nodes *n, struct process *p, const struct record_sample *record,
-		enum reason reason, struct edits *e, bool *ret_collects)
+		enum reason reason, struct named *last, struct edits *e, bool *ret_collects)
 {
 	int err = put_parents(n, p, e);
 
 	if (!err)
-		err = put_tasks(n, p, record, e);
+		err = put_tasks(n, p, record, last, e);
 	if (!err)
 		err = put_collecting(n, record, e, ret_collects);
 	if (!err && e->unparented)
@@ -325,7 +325,7 @@ static int list_natives(struct stack_nodes *n, struct process *p,
 /* Without the first `kept` items, which nobody will look at. */
 static int list_python(struct stack_nodes *n, const struct stack *stack, __u32 kept)
 {
-	if (items_reserve(&n->items, stack->cnt))
+	if (items_begin(&n->items, stack->cnt))
 		return -ENOMEM;
 	n->items.cnt = kept;
 	for (__u32 i = kept; i < stack->cnt; i++)
@@ -373,7 +373,7 @@ __u32 stack_nodes_of(struct stack_nodes *n, struct process *p, __u32 root,
 	else
 		err = list_python(n, stack, kept);
 	if (!err && !plain)
-		err = edit(n, p, record, reason, &e, ret_collects);
+		err = edit(n, p, record, reason, named, &e, ret_collects);
 	if (err) {
 		named->cnt = 0;
 		return 0;
@@ -392,8 +392,8 @@ __u32 stack_nodes_foreign(struct stack_nodes *n, struct process *p, __u32 root,
 {
 	const struct sample s = { n, p, record, root };
 
-	n->items.cnt = 0;
-	if ((n->natives && native_part__items(n->natives, p, record, NULL, 0, &n->items)) ||
+	if ((n->natives ? native_part__items(n->natives, p, record, NULL, 0, &n->items) :
+			  items_begin(&n->items, 0)) ||
 	    take(n, edit_root_mark(&n->items, ITEM_REASON, record->reason, &n->edited)))
 		return 0;
 	return name_once(&s);

@@ -16,12 +16,6 @@ static void copy(struct items *to, const struct items *from, __u32 first, __u32 
 	to->cnt += end - first;
 }
 
-static int begin(struct items *to, __u32 room)
-{
-	to->cnt = 0;
-	return items_reserve(to, room);
-}
-
 /* ---- greenlets -------------------------------------------------------------------------------- */
 
 static bool is_greenlet(const struct frame *part)
@@ -34,7 +28,7 @@ int edit_parents(const struct items *from, const struct frame *parts, __u32 part
 {
 	__u32 notes = 0;
 
-	if (begin(to, from->cnt + part_cnt + 3))
+	if (items_begin(to, from->cnt + part_cnt + 3))
 		return -ENOMEM;
 	for (__u32 i = 0; i < part_cnt; i++)
 		if (is_greenlet(&parts[i]))
@@ -114,7 +108,9 @@ static __u32 find_coroutine(const struct items *from, const struct tasks *t, __u
 {
 	__u32 own = coroutine_of(t, task);
 
-	for (__u32 i = from->cnt; own < task_end(t, task) && i-- > 0;)
+	if (own == task_end(t, task))
+		return from->cnt;
+	for (__u32 i = from->cnt; i-- > 0;)
 		if (from->list[i].kind == ITEM_PYTHON &&
 		    from->list[i].frame.frame_addr == t->parts[own].frame_addr)
 			return i;
@@ -215,7 +211,7 @@ static void put_task(const struct plan *p, __u32 at, struct items *to)
 		items_add_mark(to, ITEM_TASK_FOREIGN, 0);
 	if (at < p->skip)
 		return;
-	for (__u32 i = coroutine_of(p->t, at); i < task_end(p->t, at); i++)
+	for (__u32 i = coroutine_of(p->t, at), end = task_end(p->t, at); i < end; i++)
 		items_add_frame(to, &p->t->parts[i], ITEM_NO_FRAME);
 	if (task->fingerprint & TASK_FRAMES)
 		items_add_mark(to, ITEM_TASK_FRAMES, 0);
@@ -258,13 +254,14 @@ static void put_before(const struct plan *p, const struct items *from, struct it
 
 		if (item->kind == ITEM_PYTHON)
 			folding = p->t->mode == ASYNC_TASKS && is_loop(item);
-		if (folding && item->kind > ITEM_PYTHON)
-			continue;
-		if (item->kind == ITEM_PYTHON)
+		if (p->t->outermost && item->kind == ITEM_PYTHON)
 			put_created(p, item, to);
-		copy(to, from, i, i + 1);
-		if (folding)
-			to->list[to->cnt - 1].kind = ITEM_HIDDEN;
+		to->list[to->cnt++] = *item;
+		if (!folding)
+			continue;
+		to->list[to->cnt - 1].kind = ITEM_HIDDEN;
+		if (item->kind > ITEM_PYTHON)
+			to->list[to->cnt - 1].index = ITEM_NO_FRAME;
 	}
 }
 
@@ -283,13 +280,14 @@ static bool is_cut(const struct plan *p)
 int edit_tasks(const struct items *from, const struct tasks *t, struct items *to,
 	       struct tasks_notes *ret)
 {
-	__u32 at = end_of_loop(from);
 	struct plan p;
+	__u32 at;
 
 	*ret = (struct tasks_notes){ .chain = has_tasks(t) };
-	if (begin(to, 2 * from->cnt + PART_ITEMS * (t->cnt + 1)))
+	if (items_begin(to, 2 * from->cnt + PART_ITEMS * (t->cnt + 1)))
 		return -ENOMEM;
 	if (!ret->chain) {
+		at = end_of_loop(from);
 		ret->late = t->late && at && next_python(from, at) < from->cnt;
 		copy(to, from, 0, at);
 		if (ret->late)
@@ -301,10 +299,14 @@ int edit_tasks(const struct items *from, const struct tasks *t, struct items *to
 	ret->cut = is_cut(&p);
 	put_before(&p, from, to);
 	put_chain(&p, to);
+	if (!t->outermost) {
+		copy(to, from, p.at, from->cnt);
+		return 0;
+	}
 	for (__u32 i = p.at; i < from->cnt; i++) {
 		if (from->list[i].kind == ITEM_PYTHON)
 			put_created(&p, &from->list[i], to);
-		copy(to, from, i, i + 1);
+		to->list[to->cnt++] = from->list[i];
 	}
 	return 0;
 }
@@ -314,7 +316,7 @@ int edit_suspended(const struct frame *parts, __u32 cnt, struct items *to)
 	struct tasks t = { .parts = parts, .cnt = cnt, .mode = ASYNC_TASKS };
 	const struct plan p = { .t = &t };
 
-	if (begin(to, PART_ITEMS * (cnt + 1)))
+	if (items_begin(to, PART_ITEMS * (cnt + 1)))
 		return -ENOMEM;
 	t.cycle_at = find_cycle(&t);
 	put_chain(&p, to);
@@ -351,7 +353,7 @@ int edit_collecting(const struct items *from, __u64 frame_addr, struct items *to
 	*ret_found = i;
 	if (!i)
 		return 0;
-	if (begin(to, from->cnt + 1))
+	if (items_begin(to, from->cnt + 1))
 		return -ENOMEM;
 	copy(to, from, 0, i);
 	items_add_mark(to, ITEM_GC, 0);
@@ -361,7 +363,7 @@ int edit_collecting(const struct items *from, __u64 frame_addr, struct items *to
 
 int edit_root_mark(const struct items *from, enum item_mark mark, __u32 number, struct items *to)
 {
-	if (begin(to, from->cnt + 1))
+	if (items_begin(to, from->cnt + 1))
 		return -ENOMEM;
 	items_add_mark(to, mark, number);
 	copy(to, from, 0, from->cnt);

@@ -9,14 +9,18 @@
 
 _Static_assert(offsetof(struct frame, fingerprint) == 20, "named_of() takes what precedes it, too");
 
-int items_reserve(struct items *s, __u32 cnt)
+int items_begin(struct items *s, __u32 cnt)
 {
-	return vec_reserve(s->list, s->cap, cnt) ? -ENOMEM : 0;
+	int err = vec_reserve(s->room, s->cap, cnt);
+
+	s->list = s->room;
+	s->cnt = 0;
+	return err;
 }
 
 void items_free(struct items *s)
 {
-	free(s->list);
+	free(s->room);
 	*s = (struct items){ 0 };
 }
 

@@ -49,6 +49,11 @@ enum item_mark {
 	ITEM_TASK_WAITERS, /* number: how many */
 };
 
+enum item_place {
+	ITEM_CALLER = 1 << 0, /* not the leaf: it is at a call */
+	ITEM_BEHIND = 1 << 1, /* its address is the one after its place */
+};
+
 /* Of an item that is no frame of the merged stack. */
 #define ITEM_NO_FRAME (~0U)
 /* Added to the index of a frame of a greenlet's parents. */
@@ -57,7 +62,8 @@ enum item_mark {
 struct item {
 	/*
 	 * A Python frame: as it is, code_addr 0 for an entry frame.
-	 * Native and kernel code: its address as code_addr; a fingerprint that is not 0 for a caller.
+	 * Native and kernel code: its address in a call chain as code_addr, and as its fingerprint
+	 * enum item_place: together they say which place it is, and whether that calls.
 	 * A mark: enum item_mark as code_addr, and a number as its fingerprint.
 	 * The name of a task: a hash of it as code_addr.
 	 */
@@ -65,19 +71,24 @@ struct item {
 	/* In the merged stack, the native frames, the kernel's, or the parts of tasks. */
 	__u32 index;
 	__u8 kind; /* enum item_kind */
-	__u8 roles; /* enum code_role (python/code/symbolizer.h), of Python frames whose roles are wanted */
+	/* enum code_role (python/code/symbolizer.h), and ITEM_HAS_ROLES; of Python frames, where needed */
+	__u8 roles;
 };
+#define ITEM_HAS_ROLES 0x80
 
+/* All zero initially. */
 struct items {
-	struct item *list;
-	__u32 cnt, cap;
+	struct item *list; /* somewhere in the room */
+	__u32 cnt;
+	struct item *room;
+	__u32 cap;
 };
 
-/* Room for that many; what is there stays. Returns 0 or -ENOMEM. */
-int items_reserve(struct items *s, __u32 cnt) __attribute__((warn_unused_result, nonnull));
+/* Makes it empty, with room for that many. Returns 0 or -ENOMEM. */
+int items_begin(struct items *s, __u32 cnt) __attribute__((warn_unused_result, nonnull));
 void items_free(struct items *s) __attribute__((nonnull));
 
-/* The rest is for callers that have reserved room. */
+/* These are for callers that have made room. */
 static inline struct item *items_add(struct items *s, enum item_kind kind, __u32 index)
 {
 	struct item *item = &s->list[s->cnt++];
@@ -116,7 +127,7 @@ struct named_under {
 
 struct named_item {
 	__u64 address, detail;
-	__u32 kind;
+	__u8 kind, roles; /* as in struct item */
 	__u32 node; /* in the dictionary */
 };
 
@@ -130,7 +141,9 @@ struct named {
 
 static inline struct named_item named_of(const struct item *item)
 {
-	struct named_item n = { .address = item->frame.code_addr, .kind = item->kind };
+	struct named_item n = { .address = item->frame.code_addr,
+				.kind = item->kind,
+				.roles = item->roles };
 
 	/* Where in the code, the opcode there, and the fingerprint. */
 	memcpy(&n.detail, (const char *)&item->frame + 16, sizeof(n.detail));
@@ -144,6 +157,17 @@ static inline struct named_item named_of(const struct item *item)
  */
 __u32 named_same(const struct named *n, const struct named_under *under, const struct items *now,
 		 __u32 from, __u32 alive) __attribute__((nonnull));
+/* What was known of the same Python frame, left out or not, at that place; NULL: another one was. */
+static inline struct named_item *named_frame(const struct named *n, __u32 i,
+					     const struct item *item)
+{
+	struct named_item now = named_of(item), *was = &n->list[i];
+
+	return i < n->cnt && was->kind <= ITEM_PYTHON && was->address == now.address &&
+			       was->detail == now.detail ?
+		       was :
+		       NULL;
+}
 /* Room for that many items. Returns 0 or -ENOMEM. */
 int named_reserve(struct named *n, __u32 cnt) __attribute__((warn_unused_result, nonnull));
 

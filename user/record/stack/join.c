@@ -3,10 +3,9 @@
  * join.c - walks both lists from the leaf to the root, and writes the result from its end.
  */
 #include "record/stack/join.h"
-#include "base/data/vec.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <stddef.h>
 
 /* A run of Python frames, followed by the entry frame on its root side. */
 struct activation {
@@ -15,6 +14,7 @@ struct activation {
 };
 
 struct joiner {
+	struct items *to;
 	struct join *out;
 	const struct join_input *in;
 	__u32 next; /* the next native frame */
@@ -32,16 +32,42 @@ struct joiner {
 	bool missing; /* JOIN_CHAIN_SWITCHING: some of its natives are missing */
 	/* the outermost activation's native frames belong to another greenlet by now */
 	bool ends_above;
+	struct item *leaf; /* of natives[0]; NULL: it is not shown */
 };
 
 /* Larger than any frame of an eval loop, whatever the compiler and its options. */
 #define EVAL_FRAME_MAX (64U << 10)
 
 /* Puts an item before the last one. */
-static void put(struct joiner *j, enum join_kind kind, __u32 index)
+static struct item *put(struct joiner *j, enum item_kind kind, __u32 index)
 {
-	*--j->out->items = (struct join_item){ .kind = kind, .index = index };
-	j->out->cnt++;
+	struct item *item = --j->to->list;
+
+	j->to->cnt++;
+	*item = (struct item){ .kind = (__u8)kind, .index = index };
+	return item;
+}
+
+static void put_mark(struct joiner *j, enum item_mark mark)
+{
+	put(j, ITEM_MARK, ITEM_NO_FRAME)->frame.code_addr = mark;
+}
+
+static void put_frame(struct joiner *j, __u32 i)
+{
+	const struct frame *f = &j->in->frames[i];
+
+	put(j, f->code_addr ? ITEM_PYTHON : ITEM_HIDDEN, i)->frame = *f;
+}
+
+/* Readers of a call chain take all addresses but the first as return addresses. */
+static struct item *put_address(struct joiner *j, enum item_kind kind, __u32 index, __u64 address)
+{
+	struct item *item = put(j, kind, index);
+
+	item->frame.code_addr = address;
+	item->frame.fingerprint = index ? ITEM_CALLER | ITEM_BEHIND : 0;
+	return item;
 }
 
 static bool is_guessed(const struct joiner *j, __u32 i)
@@ -55,10 +81,14 @@ static bool is_guessed(const struct joiner *j, __u32 i)
  */
 static void put_due_mark(struct joiner *j)
 {
-	__u32 last = j->out->cnt ? j->out->items->kind : JOIN_PYTHON;
+	const struct item *last = j->to->list, *end = last + j->to->cnt;
 
-	if (j->due && last != JOIN_TRUNCATED && last != JOIN_CUT)
-		put(j, j->cut ? JOIN_CUT : JOIN_TRUNCATED, 0);
+	while (last < end && last->kind == ITEM_HIDDEN)
+		last++;
+	if (j->due && (last == end || last->kind != ITEM_MARK ||
+		       (last->frame.code_addr != ITEM_NATIVE_TRUNCATED &&
+			last->frame.code_addr != j->in->cut)))
+		put_mark(j, j->cut ? j->in->cut : ITEM_NATIVE_TRUNCATED);
 	j->due = false;
 }
 
@@ -74,8 +104,12 @@ static void put_natives(struct joiner *j, __u32 end)
 
 		if (!guessed)
 			put_due_mark(j);
-		if (is_shown(j, j->next))
-			put(j, JOIN_NATIVE, j->next);
+		if (is_shown(j, j->next)) {
+			struct item *item =
+				put_address(j, ITEM_NATIVE, j->next, j->in->natives[j->next].ip);
+
+			j->leaf = j->next ? j->leaf : item;
+		}
 		j->due = j->due || guessed;
 		j->out->guessed = j->out->guessed || guessed;
 	}
@@ -85,7 +119,7 @@ static void put_python(struct joiner *j, const struct activation *a)
 {
 	put_due_mark(j);
 	for (__u32 i = a->end; i-- > a->first;)
-		put(j, JOIN_PYTHON, i);
+		put_frame(j, i);
 }
 
 /* The next activation towards the root; false at the end. */
@@ -352,7 +386,7 @@ static bool place_pairs_from_leaf(struct joiner *j)
 			break;
 		put_natives(j, at);
 		put_due_mark(j);
-		put(j, JOIN_PYTHON, --left);
+		put_frame(j, --left);
 	}
 	if (certain && !left)
 		return true;
@@ -362,7 +396,7 @@ static bool place_pairs_from_leaf(struct joiner *j)
 	if (left)
 		put_due_mark(j);
 	while (left)
-		put(j, JOIN_PYTHON, --left);
+		put_frame(j, --left);
 	return true;
 }
 
@@ -386,7 +420,7 @@ static bool place_pairs(struct joiner *j)
 			at++;
 		put_natives(j, at);
 		put_due_mark(j);
-		put(j, JOIN_PYTHON, i);
+		put_frame(j, i);
 	}
 	return true;
 }
@@ -401,11 +435,13 @@ static void place_all(struct joiner *j)
 	while (next_activation(j, &a)) {
 		/* The thread's base frame is not on the C stack, and has no frames above it. */
 		if (a.first == a.end || place_at_evaluator(j, &a))
-			continue;
-		if (j->switched)
+			;
+		else if (j->switched)
 			place_in_switch(j, &a);
 		else
 			place(j, &a);
+		if (a.first)
+			put_frame(j, a.first - 1);
 	}
 }
 
@@ -435,42 +471,53 @@ static void put_root(struct joiner *j)
 	put_due_mark(j);
 }
 
-static void find_first(struct join *j)
+/*
+ * Readers of a call chain take the first address literally: if that frame is a caller, it gets the
+ * address of its call, so that it differs from a leaf at the return address. They take all others as
+ * return addresses: if a leaf is among them, because what it evaluates is shown above it, it gets
+ * the address after its own.
+ */
+static void mend_first(struct joiner *j)
 {
-	__u32 i = j->cnt;
+	struct item *first = j->to->list + j->to->cnt;
 
-	while (i && (j->items[i - 1].kind == JOIN_KERNEL || j->items[i - 1].kind == JOIN_OWN))
-		i--;
-	j->covered = i && j->items[i - 1].kind != JOIN_NATIVE;
-	j->bare = i && !j->covered ? j->items[i - 1].index : 0;
+	while (first > j->to->list &&
+	       (first[-1].kind == ITEM_KERNEL || first[-1].kind == ITEM_HIDDEN ||
+		(first[-1].kind == ITEM_MARK && first[-1].frame.code_addr == ITEM_OWN)))
+		first--;
+	if (first == j->to->list)
+		return;
+	first--;
+	if (first->kind == ITEM_NATIVE && first->index) {
+		first->frame.code_addr--;
+		first->frame.fingerprint = ITEM_CALLER;
+	} else if (first->kind != ITEM_NATIVE && j->leaf) {
+		j->leaf->frame.code_addr++;
+		j->leaf->frame.fingerprint = ITEM_BEHIND;
+	}
 }
 
-int join_stacks(struct join *out, const struct join_input *in)
+int join_stacks(const struct join_input *in, struct items *to, struct join *ret)
 {
-	struct joiner j = { .out = out, .in = in, .left = in->frame_cnt, .broken = !in->taken };
+	struct joiner j = {
+		.to = to, .out = ret, .in = in, .left = in->frame_cnt, .broken = !in->taken
+	};
 	/* Each frame once, a mark after each native frame, one more if natives are unknown, one for
 	 * krait's own code. */
 	__u32 most = in->frame_cnt + 2 * in->native_cnt + in->kernel_cnt + 2;
 
-	if (vec_reserve(out->room, out->cap, most))
+	if (items_begin(to, most))
 		return -ENOMEM;
-	out->items = out->room + most;
-	out->cnt = 0;
-	out->guessed = out->unevaluated = false;
+	to->list = to->room + most;
+	*ret = (struct join){ .complete = false };
 	if (in->in_own)
-		put(&j, JOIN_OWN, 0);
+		put_mark(&j, ITEM_OWN);
 	for (__u32 i = in->kernel_own; i < in->kernel_cnt; i++)
-		put(&j, JOIN_KERNEL, i);
+		put_address(&j, ITEM_KERNEL, i, in->kernel[i]);
 	if (in->unknown && !in->taken)
-		put(&j, JOIN_UNKNOWN, 0);
+		put_mark(&j, ITEM_NATIVE_UNKNOWN);
 	place_all(&j);
 	put_root(&j);
-	find_first(out);
+	mend_first(&j);
 	return 0;
-}
-
-void join_free(struct join *j)
-{
-	free(j->room);
-	*j = (struct join){ 0 };
 }

@@ -48,6 +48,7 @@
 
 #include "bpf/abi.h"
 #include "process/space/origin.h"
+#include "record/stack/items.h"
 
 #define JOIN_NONE (~0U)
 
@@ -71,13 +72,16 @@ struct join_input {
 	/* for each: its real caller may not be the next frame; NULL: all are certain */
 	const bool *guessed;
 	__u32 native_cnt;
-	__u32 kernel_cnt; /* frames of the kernel, above all others */
+	const __u64 *kernel; /* frames of the kernel, above all others, leaf first */
+	__u32 kernel_cnt;
 	__u32 kernel_own; /* the first of these are krait's, and not shown */
 	bool in_own; /* a mark says so: the interrupted code was krait's */
 	__u32 chain; /* enum join_chain */
 	bool taken; /* natives[] is valid; if false, show no mark for missing frames */
-	bool unknown; /* there was native code that could not be resolved: JOIN_UNKNOWN stands for it */
+	bool unknown; /* there was native code that could not be resolved: ITEM_NATIVE_UNKNOWN stands for it */
 	bool ended; /* the native chain reached its end (NATIVE_COMPLETE) */
+	enum item_mark
+		cut; /* the mark for where it was cut: from there to the root frames are missing */
 	/*
 	 * For 3.8 to 3.10, where each Python frame has its own evaluation and there are no entry
 	 * frames: which natives are evaluations. NULL: use the entry frames.
@@ -89,42 +93,15 @@ struct join_input {
 	bool interpreter; /* show the interpreter's own frames and the start code, too */
 };
 
-enum join_kind {
-	JOIN_PYTHON,
-	JOIN_NATIVE,
-	JOIN_KERNEL,
-	JOIN_OWN, /* krait's own code in the kernel */
-	JOIN_TRUNCATED, /* native frames are missing here */
-	JOIN_CUT, /* and from here to the root: the native chain was cut */
-	JOIN_UNKNOWN, /* native frames are missing here, and anywhere further towards the root */
-};
-
-struct join_item {
-	__u64 address; /* of native or kernel code, filled in by the caller of join_stacks(); else 0 */
-	__u32 kind; /* enum join_kind */
-	__u32 index; /* in frames, natives, or the kernel's list; 0 for a mark */
-};
-
-/* Room for the result, owned by the caller and reused; all zeroes initially. */
+/* About the result. */
 struct join {
-	struct join_item *items; /* root first; JOIN_PYTHON items are never entry frames */
-	__u32 cnt;
-	struct join_item *room; /* the room; items is the end of it */
-	__u32 cap;
 	bool complete; /* every activation was found in the native chain, which reached its end */
 	bool guessed; /* some caller is a guess */
 	bool unevaluated; /* for 3.8 to 3.10: both chains are whole, and some frame has no evaluation */
-	/* User-mode frame that is shown on top although it is a caller, not the leaf; 0: none. */
-	__u32 bare;
-	/*
-	 * The item on top is not native and covers the leaf, which may be shown below what it
-	 * evaluates.
-	 */
-	bool covered;
 };
 
-/* Returns 0 or -ENOMEM. */
-int join_stacks(struct join *j, const struct join_input *in) __attribute__((warn_unused_result));
-void join_free(struct join *j);
+/* Entry frames are hidden items, each before the frames above it. Returns 0 or -ENOMEM. */
+int join_stacks(const struct join_input *in, struct items *to, struct join *ret)
+	__attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_RECORD_STACK_JOIN_H */
