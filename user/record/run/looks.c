@@ -75,7 +75,7 @@ bool session__lacks_rows(const struct session *s)
 	return s->unwinding && unwinding__waits(s->unwinding);
 }
 
-__u64 session__rows_read(const struct session *s)
+__u64 session__rows_read(struct session *s)
 {
 	return s->unwinding ? unwinding__read_cnt(s->unwinding) : 0;
 }

@@ -153,7 +153,7 @@ bool session__lacks_rows(const struct session *s);
  * Files whose rows have been read so far: if the number has grown, a stack that ended early may be
  * complete next time.
  */
-__u64 session__rows_read(const struct session *s);
+__u64 session__rows_read(struct session *s);
 /*
  * Between two steps: changes the clocks' rate, the depth at which Python stacks end, whether native
  * frames are taken (if the session takes them at all), and from which length on every wait has a

@@ -172,16 +172,15 @@ static enum join_chain find_chain(struct native_part *m, const struct process *p
  * Naming may have seen other mappings than the kernel, and where the chain ended rows may be
  * missing.
  */
-static void tell_unwinding(struct native_part *m, struct process *p,
-			   const struct record_sample *record, enum native_reason reason)
+static void tell_unwinding(struct native_part *m, struct process *p, enum native_reason reason,
+			   __u64 time_ns)
 {
-	if (!m->unwinding)
-		return;
-	unwinding__update(m->unwinding, p, record->time_ns);
+	unsigned posts = m->stack.missed_made ? UNWINDING_MISSED_MADE : 0;
+
 	if (reason == NATIVE_NO_FRAME_POINTER || reason == NATIVE_NO_ROWS)
-		unwinding__missed(m->unwinding, p, record->time_ns);
-	if (m->stack.missed_made)
-		unwinding__missed_made(m->unwinding, p, record->time_ns);
+		posts |= UNWINDING_MISSED;
+	if (m->unwinding)
+		unwinding__post(m->unwinding, p, posts, time_ns);
 }
 
 int native_part__items(struct native_part *m, struct process *p, const struct record_sample *record,
@@ -208,7 +207,7 @@ int native_part__items(struct native_part *m, struct process *p, const struct re
 	in.in_own = in.kernel_own && !record->cnt[SECTION_WAIT];
 	if (p->native && reason != NATIVE_NONE) {
 		native_stack_take(s, record, &reason);
-		tell_unwinding(m, p, record, reason);
+		tell_unwinding(m, p, reason, record->time_ns);
 		if (p->info.offsets.frame_kind == PY_FRAME_OBJECT)
 			in.evals = s->evals;
 		native_stack_find_roles(s, record, in.evals);

@@ -49,6 +49,8 @@ struct unwinding {
 	struct unwind_again again;
 	struct process **waiting; /* processes whose files' rows are yet to be read */
 	unsigned waiting_cnt, waiting_cap;
+	struct process **posted; /* processes with posts, in order */
+	unsigned posted_cnt, posted_cap;
 	__u64 step_ns, again_ns; /* when the next step is due; the last pause, 0: none */
 	bool started;
 	bool late; /* read rows only once they are missed */
@@ -57,11 +59,16 @@ struct unwinding {
 	__u64 waited_ns; /* time spent waiting for rows before the start */
 };
 
+/* In a process's posts: it is in the list. */
+#define POSTED (1U << 31)
+
 /* What is kept for a process, from its first mappings to unwinding__forget(). */
 struct unwound {
 	__u64 digest; /* of the mappings that the kernel has; 0: none */
 	__u32 space; /* the number of these in the kernel's tables; valid with a digest */
 	bool waits; /* some of its files' rows have not been read yet */
+	unsigned posts; /* enum unwinding_post, and POSTED if there are any */
+	__u64 posted_ns; /* time of the last sample that posted some */
 	__u64 seen; /* of the space that they were made from */
 	struct space *ahead; /* mappings that names do not know yet; NULL: none */
 	__u64 named; /* of the space that names have used since then */
@@ -99,6 +106,7 @@ void unwinding__free(struct unwinding *u)
 	unwind_files__free(u->files);
 	quota__free(u->made_words);
 	free(u->waiting);
+	free(u->posted);
 	free(u);
 }
 
@@ -289,11 +297,6 @@ void unwinding__starve(struct unwinding *u, bool on)
 	u->starving = on;
 }
 
-__u64 unwinding__read_cnt(const struct unwinding *u)
-{
-	return u->read_cnt;
-}
-
 struct unwind_tables *unwinding__tables(const struct unwinding *u)
 {
 	return u->tables;
@@ -378,43 +381,16 @@ void unwinding__mapped(struct unwinding *u, struct process *p, __u64 now_ns)
 		wait_for_rows(u, p);
 }
 
-__u64 unwinding__step(struct unwinding *u, __u64 now_ns)
-{
-	bool some = false;
-	struct process *p;
+/* ---- posts ------------------------------------------------------------------------------------ */
 
-	if (!u->waiting_cnt || u->starving)
-		return 0;
-	if (now_ns < u->step_ns)
-		return u->step_ns;
-	/* Take turns, so that a process that cannot be served does not block others. */
-	p = u->waiting[0];
-	stop_waiting(u, p);
-	update(u, p, now_ns);
-	if (p->unwound->digest)
-		some = settle_files(u, p, now_ns, clock_monotonic_ns() + STEP_PATIENCE_NS);
-	if (some)
-		u->again_ns = 0;
-	else
-		u->again_ns = u->again_ns ? 2 * u->again_ns : AGAIN_NS;
-	if (u->again_ns > AGAIN_RARE_NS)
-		u->again_ns = AGAIN_RARE_NS;
-	u->step_ns = now_ns + u->again_ns;
-	return u->waiting_cnt ? u->step_ns : 0;
-}
-
-void unwinding__started(struct unwinding *u)
-{
-	u->started = true;
-}
-
-void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns)
+/* Reads the rows that a walk has missed. */
+static void read_missed(struct unwinding *u, struct process *p, __u64 now_ns)
 {
 	const struct mapping *list;
 	bool found = false;
 	unsigned cnt;
 
-	if (u->starving || !unwound_begin(p) || (now_ns < p->unwound->retry_ns && !u->late))
+	if (u->starving || (now_ns < p->unwound->retry_ns && !u->late))
 		return;
 	list = space__mappings(view_of(p), &cnt);
 	for (unsigned i = 0; i < cnt; i++) {
@@ -440,10 +416,90 @@ void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns)
 	}
 }
 
-void unwinding__missed_made(struct unwinding *u, struct process *p, __u64 now_ns)
+void unwinding__post(struct unwinding *u, struct process *p, unsigned posts, __u64 time_ns)
 {
-	if (unwound_begin(p) && look_at_made_code(u, p, false, now_ns))
-		give_mappings(u, p);
+	if (!unwound_begin(p))
+		return;
+	/* Without memory for this, the next sample posts it again. */
+	if (!p->unwound->posts) {
+		if (vec_reserve(u->posted, u->posted_cap, u->posted_cnt + 1))
+			return;
+		u->posted[u->posted_cnt++] = p;
+	}
+	p->unwound->posts |= posts | POSTED;
+	p->unwound->posted_ns = time_ns;
+}
+
+static void take_post(struct unwinding *u, unsigned i)
+{
+	u->posted[i]->unwound->posts = 0;
+	u->posted_cnt--;
+	memmove(&u->posted[i], &u->posted[i + 1], (u->posted_cnt - i) * sizeof(u->posted[0]));
+}
+
+/* For a moment at most; the rest is for the next step. */
+static void act_on_posts(struct unwinding *u)
+{
+	__u64 until_ns = clock_monotonic_ns() + STEP_PATIENCE_NS;
+	unsigned done = 0;
+
+	while (done < u->posted_cnt) {
+		struct process *p = u->posted[done++];
+		unsigned posts = p->unwound->posts;
+		__u64 now_ns = p->unwound->posted_ns;
+
+		/* The sample was named by mappings that were read no earlier than it was taken. */
+		p->unwound->posts = 0;
+		compare_ahead(p);
+		update(u, p, now_ns);
+		if (posts & UNWINDING_MISSED)
+			read_missed(u, p, now_ns);
+		if (posts & UNWINDING_MISSED_MADE && look_at_made_code(u, p, false, now_ns))
+			give_mappings(u, p);
+		if (posts != POSTED && clock_monotonic_ns() >= until_ns)
+			break;
+	}
+	u->posted_cnt -= done;
+	memmove(u->posted, u->posted + done, u->posted_cnt * sizeof(u->posted[0]));
+}
+
+__u64 unwinding__read_cnt(struct unwinding *u)
+{
+	act_on_posts(u);
+	return u->read_cnt;
+}
+
+__u64 unwinding__step(struct unwinding *u, __u64 now_ns)
+{
+	bool some = false;
+	struct process *p;
+
+	act_on_posts(u);
+	if (u->posted_cnt)
+		return now_ns;
+	if (!u->waiting_cnt || u->starving)
+		return 0;
+	if (now_ns < u->step_ns)
+		return u->step_ns;
+	/* Take turns, so that a process that cannot be served does not block others. */
+	p = u->waiting[0];
+	stop_waiting(u, p);
+	update(u, p, now_ns);
+	if (p->unwound->digest)
+		some = settle_files(u, p, now_ns, clock_monotonic_ns() + STEP_PATIENCE_NS);
+	if (some)
+		u->again_ns = 0;
+	else
+		u->again_ns = u->again_ns ? 2 * u->again_ns : AGAIN_NS;
+	if (u->again_ns > AGAIN_RARE_NS)
+		u->again_ns = AGAIN_RARE_NS;
+	u->step_ns = now_ns + u->again_ns;
+	return u->waiting_cnt ? u->step_ns : 0;
+}
+
+void unwinding__started(struct unwinding *u)
+{
+	u->started = true;
 }
 
 void unwinding__forget(struct unwinding *u, struct process *p)
@@ -451,6 +507,9 @@ void unwinding__forget(struct unwinding *u, struct process *p)
 	if (!p->unwound)
 		return;
 	stop_waiting(u, p);
+	for (unsigned i = 0; p->unwound->posts && i < u->posted_cnt; i++)
+		if (u->posted[i] == p)
+			take_post(u, i);
 	if (p->unwound->digest)
 		unwind_spaces__release(u->spaces, p->unwound->digest);
 	made_code__free(p->unwound->made);

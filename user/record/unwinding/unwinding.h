@@ -32,8 +32,8 @@ void unwinding__free(struct unwinding *u);
  * for callers that sample for a moment, and may sample again.
  */
 void unwinding__read_late(struct unwinding *u);
-/* Files whose rows were read so far, or that turned out to have none. */
-__u64 unwinding__read_cnt(const struct unwinding *u);
+/* Acts on what was posted. Returns files whose rows were read so far, or that turned out to have none. */
+__u64 unwinding__read_cnt(struct unwinding *u);
 
 /* The kernel's tables; unwinding_space() says which of their spaces a process has. */
 struct unwind_tables *unwinding__tables(const struct unwinding *u);
@@ -46,7 +46,10 @@ void unwinding__started(struct unwinding *u);
 /* While on, reads no rows: walks end where there are none. */
 void unwinding__starve(struct unwinding *u, bool on);
 
-/* Reads some of the missing rows. Returns when to call again; 0: none are missing. */
+/*
+ * Acts on what was posted, and reads some of the missing rows. Returns when to call again; 0: nothing
+ * is left.
+ */
 __u64 unwinding__step(struct unwinding *u, __u64 now_ns);
 
 /* A process is now tracked, or its mappings may have changed. */
@@ -56,13 +59,18 @@ void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns);
  * be ahead of pending records, so it leaves the process's space unchanged.
  */
 void unwinding__mapped(struct unwinding *u, struct process *p, __u64 now_ns);
+/* What a sample of a process shows, besides that its mappings may have changed. */
+enum unwinding_post {
+	/* Its stack ended early: rows were dropped for lack of room, or could not be read yet. */
+	UNWINDING_MISSED = 1 << 0,
+	/* It passed code without rows that the process has generated (made_code.h). */
+	UNWINDING_MISSED_MADE = 1 << 1,
+};
 /*
- * A stack of the process ended early: restores rows that a walk has missed, because they were
- * dropped for lack of room or could not be read yet.
+ * Notes it, for the next step: nothing is read in the middle of a sample. posts: a set of these;
+ * time_ns: of the sample.
  */
-void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns);
-/* The same for code that the process has generated (made_code.h). */
-void unwinding__missed_made(struct unwinding *u, struct process *p, __u64 now_ns);
+void unwinding__post(struct unwinding *u, struct process *p, unsigned posts, __u64 time_ns);
 /* It has ended, or has another image. */
 void unwinding__forget(struct unwinding *u, struct process *p);
 
