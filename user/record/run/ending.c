@@ -15,6 +15,7 @@
 #include "record/run/parts.h"
 #include "record/run/signals.h"
 #include "record/samples/collector.h"
+#include "record/samples/late_names.h"
 
 /* ---- last symbols ----------------------------------------------------------------------------- */
 
@@ -32,39 +33,39 @@
 #define TURN_NAMES_NS (20 * 1000000ULL)
 
 /* Returns the number of files still missing. */
-static unsigned await(struct collector *collector, struct signals *signals, __u64 end_ns)
+static unsigned await(struct late_names *names, struct signals *signals, __u64 end_ns)
 {
 	struct pollfd fd = { .fd = signals->fd, .events = POLLIN };
-	unsigned left = collector__fetching(collector);
+	unsigned left = late_names__fetching(names);
 	bool ignored;
 
 	while (left && clock_monotonic_ns() < end_ns) {
 		if (poll(&fd, 1, STEP_MS) > 0 && signals_take(signals, &ignored))
 			break;
-		collector__name(collector, clock_monotonic_ns() + TURN_NAMES_NS);
-		left = collector__fetching(collector);
+		late_names__resolve(names, clock_monotonic_ns() + TURN_NAMES_NS);
+		left = late_names__fetching(names);
 	}
 	return left;
 }
 
-static void last_symbols_await(struct collector *collector, struct signals *signals)
+static void last_symbols_await(struct late_names *names, struct signals *signals)
 {
 	__u64 end_ns = clock_monotonic_ns() + END_NS;
 	unsigned left;
 
 	/* Request the names of what was met last. */
-	collector__name(collector, end_ns);
-	left = collector__fetching(collector);
+	late_names__resolve(names, end_ns);
+	left = late_names__fetching(names);
 	if (left)
 		log_info(NULL, "waiting for symbols of %u file%s from debuginfod servers", left,
 			 left == 1 ? "" : "s");
-	left = await(collector, signals, end_ns);
+	left = await(names, signals, end_ns);
 	if (left)
 		log_warn(NULL,
 			 "debuginfod servers have not sent the symbols of %u file%s in time: "
 			 "'krait report' of a capture asks again",
 			 left, left == 1 ? "" : "s");
-	collector__stop_fetching(collector);
+	late_names__stop_fetching(names);
 }
 
 /* ---- ending ----------------------------------------------------------------------------------- */
@@ -151,8 +152,8 @@ void session_finish(struct session *s)
 	if (!s->unwanted)
 		processes__finish_names(s->processes, THREAD_NAMES_MS);
 	if (!s->unwanted)
-		last_symbols_await(s->collector, &s->signals);
-	collector__name(s->collector, clock_monotonic_ns() + NAMES_NS);
+		last_symbols_await(collector__late_names(s->collector), &s->signals);
+	late_names__resolve(collector__late_names(s->collector), clock_monotonic_ns() + NAMES_NS);
 	processes__close_books(s->processes);
 	for (unsigned i = 0; i < p->event_cnt; i++) {
 		struct counts *c = profile__counts(p, i);

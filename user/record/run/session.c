@@ -17,6 +17,7 @@
 #include "record/run/perf_mappings.h"
 #include "record/run/starting.h"
 #include "record/unwinding/unwinding.h"
+#include "record/samples/late_names.h"
 #include "python/code/name_share.h"
 #include "native/names/native_files.h"
 #include "process/proc/context.h"
@@ -193,7 +194,7 @@ bool session__step(struct session *s, __u64 timeout_ns)
 		perf_mappings__note_begins(s->mappings, now_ns);
 	s->retry_ns = processes__retry(s->processes, now_ns);
 	if (now_ns - s->named_ns >= NAMES_NS && !s->starving) {
-		collector__name(s->collector, now_ns + NAMES_TURN_NS);
+		late_names__resolve(collector__late_names(s->collector), now_ns + NAMES_TURN_NS);
 		s->named_ns = clock_monotonic_ns();
 	}
 	if (now_ns - s->upkept_ns >= UPKEEP_NS) {

@@ -7,6 +7,7 @@
 #include "kernel/maps/anchors.h"
 #include "kernel/sampler/sampler.h"
 #include "record/samples/collector.h"
+#include "record/samples/late_names.h"
 #include "process/space/code_list.h"
 #include "process/space/modules.h"
 #include "process/space/space_room.h"
@@ -154,7 +155,8 @@ void shortages_warn(struct collector *c, const struct processes *processes, stru
 void shortages_warn_of_late_names(const struct collector *collector,
 				  const struct native_files *files)
 {
-	__u64 late = native_files__late(files), unnamed = collector__unnamed(collector);
+	__u64 late = native_files__late(files),
+	      unnamed = late_names__unnamed(collector__late_names(collector));
 	bool asked_again = collector__names_later(collector);
 
 	if (unnamed)

@@ -437,31 +437,14 @@ void collector__process_gone(struct collector *c, struct process *process)
 	own->gil_cnt = own->gil_cap = 0;
 }
 
-void collector__name(struct collector *c, __u64 until_ns)
+struct late_names *collector__late_names(const struct collector *c)
 {
-	if (c->nodes.natives)
-		native_part__name(c->nodes.natives, until_ns);
-}
-
-unsigned collector__fetching(const struct collector *c)
-{
-	return c->nodes.natives ? native_part__fetching(c->nodes.natives) : 0;
-}
-
-void collector__stop_fetching(struct collector *c)
-{
-	if (c->nodes.natives)
-		native_part__stop_fetching(c->nodes.natives);
+	return c->nodes.natives ? native_part__late_names(c->nodes.natives) : NULL;
 }
 
 bool collector__names_later(const struct collector *c)
 {
 	return c->config.natives.addresses && c->config.natives.late_names;
-}
-
-__u64 collector__unnamed(const struct collector *c)
-{
-	return c->nodes.natives ? native_part__unnamed(c->nodes.natives) : 0;
 }
 
 const struct stacks_stats *collector__stacks_stats(const struct collector *c)

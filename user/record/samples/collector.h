@@ -70,11 +70,8 @@ void collector__bad_record(struct collector *c);
 void collector__thread_renamed(struct collector *c, struct thread *thread);
 void collector__thread_gone(struct collector *c, struct thread *thread);
 void collector__process_gone(struct collector *c, struct process *process);
-/* As native_part__name() and the functions after it. */
-void collector__name(struct collector *c, __u64 until_ns);
-__u64 collector__unnamed(const struct collector *c);
-unsigned collector__fetching(const struct collector *c);
-void collector__stop_fetching(struct collector *c);
+/* As native_part__late_names(). */
+struct late_names *collector__late_names(const struct collector *c);
 /* Are there native names to ask for again, because they did not come in time? */
 bool collector__names_later(const struct collector *c);
 

@@ -152,6 +152,8 @@ static void resolve_file(struct late_names *l, struct late_file *f, __u64 until_
 
 void late_names__resolve(struct late_names *l, __u64 until_ns)
 {
+	if (!l)
+		return;
 	if (l->fetches)
 		symbol_fetches__step(l->fetches);
 	for (__u32 i = 0; i < l->file_cnt && l->place_cnt; i++) {
@@ -162,16 +164,18 @@ void late_names__resolve(struct late_names *l, __u64 until_ns)
 
 unsigned late_names__fetching(const struct late_names *l)
 {
-	return l->fetches ? symbol_fetches__left(l->fetches) : 0;
+	return l && l->fetches ? symbol_fetches__left(l->fetches) : 0;
 }
 
 void late_names__stop_fetching(struct late_names *l)
 {
+	if (!l)
+		return;
 	symbol_fetches__free(l->fetches);
 	l->fetches = NULL;
 }
 
 __u64 late_names__unnamed(const struct late_names *l)
 {
-	return l->place_cnt + l->refused;
+	return l ? l->place_cnt + l->refused : 0;
 }

@@ -36,14 +36,16 @@ void late_names__add(struct late_names *l, __u32 frame, struct native *native,
 void late_names__forget(struct late_names *l, const struct native *native)
 	__attribute__((nonnull(1)));
 
+/* For the functions below l may be NULL: then there is nothing to name. */
+
 /* Asks for all names, until until_ns (CLOCK_MONOTONIC). */
-void late_names__resolve(struct late_names *l, __u64 until_ns) __attribute__((nonnull));
+void late_names__resolve(struct late_names *l, __u64 until_ns);
 
 /* Files whose symbols servers have yet to send; none after late_names__stop_fetching(). */
-unsigned late_names__fetching(const struct late_names *l) __attribute__((nonnull));
-void late_names__stop_fetching(struct late_names *l) __attribute__((nonnull));
+unsigned late_names__fetching(const struct late_names *l);
+void late_names__stop_fetching(struct late_names *l);
 
 /* Places that have no names yet, or whose names found no room. */
-__u64 late_names__unnamed(const struct late_names *l) __attribute__((nonnull));
+__u64 late_names__unnamed(const struct late_names *l);
 
 #endif /* KRAIT_RECORD_SAMPLES_LATE_NAMES_H */

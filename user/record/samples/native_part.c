@@ -76,26 +76,9 @@ void native_part__process_gone(struct native_part *m, const struct process *p)
 		late_names__forget(m->late, p->native);
 }
 
-void native_part__name(struct native_part *m, __u64 until_ns)
+struct late_names *native_part__late_names(const struct native_part *m)
 {
-	if (m->late)
-		late_names__resolve(m->late, until_ns);
-}
-
-unsigned native_part__fetching(const struct native_part *m)
-{
-	return m->late ? late_names__fetching(m->late) : 0;
-}
-
-void native_part__stop_fetching(struct native_part *m)
-{
-	if (m->late)
-		late_names__stop_fetching(m->late);
-}
-
-__u64 native_part__unnamed(const struct native_part *m)
-{
-	return m->late ? late_names__unnamed(m->late) : 0;
+	return m->late;
 }
 
 void native_part__connect(struct native_part *m, struct unwinding *unwinding)

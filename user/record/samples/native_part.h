@@ -56,13 +56,8 @@ void native_part__keep_places(struct native_part *m, struct native_places *place
 
 /* Call when a process goes, while everything it consists of still exists. */
 void native_part__process_gone(struct native_part *m, const struct process *p);
-/* Names what was met so far, as time permits. */
-void native_part__name(struct native_part *m, __u64 until_ns);
-/* As late_names__fetching() and late_names__stop_fetching(). */
-unsigned native_part__fetching(const struct native_part *m);
-void native_part__stop_fetching(struct native_part *m);
-/* Those of the places that have no names, for lack of time or room. */
-__u64 native_part__unnamed(const struct native_part *m);
+/* Names that no sample waits for. NULL: there are none. */
+struct late_names *native_part__late_names(const struct native_part *m);
 
 /* Reports changed mappings to this one (borrowed). */
 void native_part__connect(struct native_part *m, struct unwinding *unwinding);
