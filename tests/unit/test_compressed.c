@@ -185,6 +185,29 @@ static void a_cut_file_can_be_read(void **state)
 	assert_true(cnt > SAMPLES / 2 && cnt < SAMPLES);
 }
 
+/* What a part of a plain file tells of the whole. */
+static void what_compression_would_save_is_known(void **state)
+{
+	for (int level = 0; level < 2; level++) {
+		cleanup_fclose FILE *f = tmpfile(), *packed = write_file(1, 0);
+		struct perf_writer *w = new_writer(f, level);
+		long size = (fseek(packed, 0, SEEK_END), ftell(packed));
+		double ratio;
+
+		assert_true(perf_writer__would_save(w) == 0);
+		for (unsigned i = 0; i < SAMPLES; i++)
+			write_sample(w, i);
+		assert_int_equal(perf_writer__flush(w), 0);
+		ratio = perf_writer__would_save(w);
+		if (level)
+			assert_true(ratio == 0);
+		else
+			assert_true(ratio > 0.5 * (double)perf_writer__flushed(w) / (double)size &&
+				    ratio < 2 * (double)perf_writer__flushed(w) / (double)size);
+		perf_writer__free(w);
+	}
+}
+
 /* ---- the reader alone -------------------------------------------------------------------------- */
 
 static void put_record(struct bytes *b, __u16 size)
@@ -309,6 +332,7 @@ int main(void)
 		cmocka_unit_test(each_flush_can_be_read),
 		cmocka_unit_test(also_through_a_pipe),
 		cmocka_unit_test(a_cut_file_can_be_read),
+		cmocka_unit_test(what_compression_would_save_is_known),
 		cmocka_unit_test(bombs_do_not_go_off),
 		cmocka_unit_test(frames_may_be_several_and_empty),
 		cmocka_unit_test(a_record_may_be_torn),

@@ -400,10 +400,11 @@ static void hint_at_compression(const struct perf_data *e)
 		return;
 	ratio = perf_writer__would_save(e->writer);
 	if (ratio >= HINT_RATIO)
-		log_info(NULL,
-			 "%llu MB of samples: with -z it would be about %.1f MB, for krait and any "
-			 "perf or viewer built with zstd",
-			 size >> 20, (double)size / ratio / (1 << 20));
+		log_info(
+			NULL,
+			"%llu MB of samples: with -z it would be about %.1f MB (krait reads that, and so "
+			"do perf and viewers that are built with zstd)",
+			size >> 20, (double)size / ratio / (1 << 20));
 }
 
 static int perf_data_finish(struct emitter *base, const struct profile *p, unsigned event)
