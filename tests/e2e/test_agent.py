@@ -173,6 +173,8 @@ def check_one_run(tap, python):
             tap.ok(agent.wait_for_windows(3) and agent.process.poll() is None, "there are windows", agent.log()[-1500:])
             write(config, text.replace("rate", "rote") % 97)
             agent.process.send_signal(signal.SIGHUP)
+            tap.ok(re.search(r"sampling at \d+ Hz, .*writing to " + re.escape(agent.windows), agent.log()), "it says that it runs, and where samples go",
+                   agent.log()[-1500:])
             tap.ok(wait_for(lambda: "stays as it was" in agent.log()), "a mistake changes nothing", agent.log()[-1500:])
             write(config, text % 47)
             agent.process.send_signal(signal.SIGHUP)

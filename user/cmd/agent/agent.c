@@ -139,6 +139,39 @@ static int open_sinks(struct agent_command *c, struct error *err)
 	return 0;
 }
 
+/* Prints an address without a name and a password in it. */
+static void put_address(FILE *out, const char *url)
+{
+	const char *scheme = strstr(url, "://"), *host = scheme ? scheme + 3 : url;
+	const char *at = memchr(host, '@', strcspn(host, "/?#"));
+
+	fprintf(out, "%.*s%s", (int)(host - url), url, at ? at + 1 : host);
+}
+
+/* Who starts it wants to know that it runs, and where its samples go. */
+static void say_start(const struct agent_options *o)
+{
+	cleanup_free char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return;
+	fprintf(out, "sampling at %llu Hz", o->record.frequency);
+	for (unsigned i = 0; i < o->export.destination_cnt; i++) {
+		fputs(i ? ", " : ", sending to ", out);
+		put_address(out, o->export.destinations[i].url);
+	}
+	if (o->otlp_dir)
+		fprintf(out, ", writing to %s", o->otlp_dir);
+	for (unsigned i = 0; i < o->listen_cnt; i++)
+		fprintf(out, "%s%s", i ? ", " : ", listening on ", o->listen[i]);
+	if (agent_memory_is_on(&o->memory))
+		fprintf(out, ", keeping what was last");
+	if (!fclose(out) && text)
+		log_info(NULL, "%s", text);
+}
+
 static int run(struct agent_command *c, struct error *err)
 {
 	host_read(&c->host);
@@ -154,6 +187,7 @@ static int run(struct agent_command *c, struct error *err)
 	if (!c->agent)
 		return -1;
 	agent_outputs_connect(&c->outputs, c->agent, c->keep);
+	say_start(&c->options);
 	return agent__run(c->agent, err);
 }
 
