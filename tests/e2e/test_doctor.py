@@ -5,9 +5,11 @@ alone on a terminal shows what exists."""
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import tempfile
+import termios
 
 import harness as h
 
@@ -78,9 +80,11 @@ def check_unprivileged(tap, python):
     shutil.rmtree(folder)
 
 
-def check_terminal(tap):
+def on_terminal(*args, columns=80):
+    """Returns what krait writes to a terminal of that width, and how it ends."""
     master, slave = pty.openpty()
-    with subprocess.Popen([h.KRAIT], stdin=slave, stdout=slave, stderr=slave) as process:
+    termios.tcsetwinsize(slave, (24, columns))
+    with subprocess.Popen([h.KRAIT, *args], stdin=slave, stdout=slave, stderr=slave) as process:
         os.close(slave)
         text = b""
         try:
@@ -92,8 +96,19 @@ def check_terminal(tap):
         except OSError:
             pass  # the terminal has ended
     os.close(master)
-    tap.ok(process.returncode == 0 and b"krait dump PID" in text, "alone on a terminal",
-           text[:2000])
+    return process.returncode, text.decode().replace("\r\n", "\n")
+
+
+def check_terminal(tap):
+    code, text = on_terminal()
+    tap.ok(code == 0 and "krait dump PID" in text, "alone on a terminal", text[:2000])
+    for columns in 80, 100:
+        code, text = on_terminal("doctor", columns=columns)
+        # A fix is there to be pasted, so it stays one line.
+        long = [line for line in text.splitlines() if len(line) > columns and "fix: " not in line]
+        tap.ok(not long, "%d columns break no word" % columns, long)
+        whole = re.sub(r"[0-9]+", "#", " ".join(h.run_krait("doctor").stdout.split()))
+        tap.equal(re.sub(r"[0-9]+", "#", " ".join(text.split())), whole, "%d columns: all that is there is said" % columns)
 
 
 def check_pid(tap, python):

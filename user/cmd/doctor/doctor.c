@@ -13,9 +13,11 @@
 #include "cmd/common/printed.h"
 #include "cmd/doctor/checks.h"
 #include "cmd/doctor/findings.h"
+#include "output/text/text_report.h"
 #include "process/probe/prober.h"
 #include "base/system/error.h"
 #include "base/text/json.h"
+#include "output/escape.h"
 #include "base/text/log.h"
 #include "base/text/stream.h"
 #include "base/text/printable.h"
@@ -73,14 +75,49 @@ static const struct argp parser = {
 	       "  sudo krait doctor --json | jq '.[] | select(.level != \"ok\")'\n",
 };
 
+#define INDENT 30
+/* Of a narrower terminal nothing is left beside the names: then it breaks the lines itself. */
+#define LEAST_ROOM 30
+
+/* Prints the rest of a line; on a terminal it goes on below its own beginning, between words. */
+static void put_words(const char *text, unsigned indent, unsigned width)
+{
+	unsigned at = indent;
+
+	while (*text) {
+		size_t len = strcspn(text, " "), blanks = strspn(text + len, " "), bytes;
+		unsigned columns = 0;
+
+		for (const char *c = text; c < text + len; c += bytes)
+			columns += char_width(c, &bytes);
+		if (at > indent && width >= indent + LEAST_ROOM && at + columns > width) {
+			printf("\n%*s", (int)indent, "");
+			at = indent;
+		}
+		printf("%.*s", (int)len, text);
+		at += columns + (unsigned)blanks;
+		text += len + blanks;
+		/* Where the next word goes to the next line, so do the blanks. */
+		if (*text && !(width >= indent + LEAST_ROOM && at + strcspn(text, " ") > width))
+			printf("%*s", (int)blanks, "");
+	}
+	putchar('\n');
+}
+
+/* What fixes it is to be pasted: it stays one line. */
 static void print(const struct finding *f)
 {
+	struct summary_options terminal;
 	char what[800];
 
+	summary_options_init(&terminal, stdout);
 	printable_into(what, sizeof(what), f->what);
-	printf("%-8s %-20s %s\n", level_names[f->level], f->name, what);
-	if (f->cost)
-		printf("%29s costs: %s\n", "", f->cost);
+	printf("%-8s %-20s ", level_names[f->level], f->name);
+	put_words(what, INDENT, terminal.width);
+	if (f->cost) {
+		printf("%29s costs: ", "");
+		put_words(f->cost, INDENT + 7, terminal.width);
+	}
 	if (f->remedy)
 		printf("%29s fix:   %s\n", "", f->remedy);
 }
