@@ -138,7 +138,7 @@ static const struct argp parser = {
 	"\vExamples:\n"
 	"  krait convert -o flame.html                      perf.data as a flame graph\n"
 	"  krait convert old.data -o p.pb.gz -o p.speedscope.json\n"
-	"  krait convert packed.data -o plain.data          what record -z has compressed\n"
+	"  krait convert packed.data -o plain.data          without compression\n"
 	"  krait convert --tid 1234 -f folded | flamegraph.pl > graph.svg\n"
 	"\n"
 	"Suffixes: " FORMATS_SUFFIXES ".\n",
