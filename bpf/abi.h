@@ -113,7 +113,7 @@ enum plain_verdict {
  */
 struct task_layout {
 	__u64 start_ns; /* start of the process: see same_start() */
-	__u32 running_task; /* in the thread state */
+	__u32 running_loop; /* in the thread state; the running task comes next */
 	__u32 window_at; /* in a task */
 	__u8 name, awaited_by, is_task, awaited_by_is_set, coro;
 	__u8 gen_iframe; /* PyGenObject */
@@ -258,10 +258,10 @@ struct thread_slot {
 	__u32 frame_cnt; /* frames in the previous walk */
 	__u16 native; /* that list has no state of this thread */
 	__u16 taken; /* a program is using the slot and the anchor */
-	/* where its thread states point to the running task, when tasks_known had that value; 0: nowhere */
-	__u32 running_task, tasks_known;
+	/* where its thread states point to the running loop, when tasks_known had that value; 0: nowhere */
+	__u32 running_loop, tasks_known;
 	struct task_calm calm;
-	__u32 pad_;
+	__u32 idle; /* where no task ran, and none ran the loop (idle_place()); 0: unknown */
 };
 _Static_assert(sizeof(struct thread_slot) == 104, "struct thread_slot is shared with BPF");
 

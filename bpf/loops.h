@@ -147,14 +147,36 @@ static long describe_loop(__u32 index, void *data)
 	return 0;
 }
 
+/* A step along the chain of tasks that looks at the stack. As a global function it is verified once. */
+__weak __noinline int task_stack_apart(__u32 memory, __u32 layout)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+	const struct task_layout *l;
+	__u64 *part;
+	__u32 pid;
+
+	if (!s || !off)
+		return 1;
+	pid = s->record.pid;
+	l = bpf_map_lookup_elem(&task_layouts, &pid);
+	part = section_room(s, FRAME_WORDS * s->tasks.task_at, FRAME_WORDS);
+	if (!l || !part)
+		return 1;
+	return task_stack_step(&s->tasks, &s->walker, off, l, (struct frame *)part);
+}
+
 /* Takes one step along the chain of tasks and appends it to the record. Returns 1 at the end. */
-static __always_inline int tasks_next(struct scratch *s, const struct py_offsets *off,
+static __always_inline int tasks_next(struct scratch *s, __u32 layout, const struct py_offsets *off,
 				      const struct task_layout *l)
 {
 	struct task_walk *t = &s->tasks;
-	__u64 *out = section_room(s, FRAME_WORDS * t->cnt, FRAME_WORDS);
-	__u64 *part = section_room(s, FRAME_WORDS * t->task_at, FRAME_WORDS);
+	__u64 *out, *part;
 
+	if (task_looks_at_stack(t))
+		return task_stack_apart(s->index, layout) ? 1 : 0;
+	out = section_room(s, FRAME_WORDS * t->cnt, FRAME_WORDS);
+	part = section_room(s, FRAME_WORDS * t->task_at, FRAME_WORDS);
 	if (!out || !part)
 		return 1;
 	return task_step(t, &s->walker, off, l, (struct frame *)out, (struct frame *)part);
@@ -172,19 +194,20 @@ __weak __noinline int bounded_task_step(__u32 memory, __u32 layout)
 		return 1;
 	pid = s->record.pid;
 	l = bpf_map_lookup_elem(&task_layouts, &pid);
-	return l ? tasks_next(s, off, l) : 1;
+	return l ? tasks_next(s, layout, off, l) : 1;
 }
 
 struct task_loop_ctx {
 	struct loop_ctx c;
 	const struct task_layout *l;
+	__u32 layout;
 };
 
 static long task_loop(__u32 index, void *data)
 {
 	struct task_loop_ctx *t = data;
 
-	return tasks_next(t->c.s, t->c.off, t->l);
+	return tasks_next(t->c.s, t->layout, t->c.off, t->l);
 }
 
 /*
@@ -458,7 +481,7 @@ GLOBAL_FLAVOURS(describe_frames, (__u32 memory, __u32 layout), memory, layout)
 static __always_inline void walk_tasks(struct loop_ctx *c, __u32 layout,
 				       const struct task_layout *l, bool has_loop)
 {
-	struct task_loop_ctx t = { *c, l };
+	struct task_loop_ctx t = { *c, l, layout };
 	__u32 memory = c->s->index;
 
 	if (has_loop) {

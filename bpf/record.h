@@ -199,6 +199,8 @@ enum task_note {
 	TASK_LIMIT = 1 << 5, /* KRAIT_MAX_TASK_PARTS */
 	/* The next task does not await this one, but creates it and runs its first step. */
 	TASK_EAGER = 1 << 6,
+	/* The next task does not await this one, but runs the loop that runs this one. */
+	TASK_WITHIN = 1 << 7,
 };
 #define TASK_WAITERS_MAX 65535
 

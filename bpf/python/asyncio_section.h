@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * asyncio_section.h - the section of a sample with asyncio tasks: the one that the thread runs, and
- * those that await it (asyncio_tasks.h).
+ * asyncio_section.h - the section of a sample with asyncio tasks: the one that the thread runs, those that
+ * await it, and those outside that run its loop (asyncio_tasks.h).
  *
  * Must hold: a thread that has a slot costs a map lookup only when some process's entry has changed
- * since its last sample, and if no process has one, no thread does. A thread without a running task
- * costs a word of memory if its process has an entry.
+ * since its last sample, and if no process has one, no thread does. A thread that runs no loop costs
+ * two words of memory and a lookup if its process has an entry.
  */
 #ifndef KRAIT_BPF_PYTHON_ASYNCIO_SECTION_H
 #define KRAIT_BPF_PYTHON_ASYNCIO_SECTION_H
@@ -121,7 +121,7 @@ static __always_inline const struct task_layout *task_layout_of(const struct scr
 }
 
 /*
- * Looks where thread states of the process point to the running task; 0: nowhere. The thread's slot
+ * Looks where thread states of the process point to the running loop; 0: nowhere. The thread's slot
  * remembers it.
  */
 __weak __noinline int look_for_tasks(__u32 memory)
@@ -137,21 +137,21 @@ __weak __noinline int look_for_tasks(__u32 memory)
 	proc = sampled_process(s);
 	l = proc ? task_layout_of(s, proc) : NULL;
 	if (l)
-		at = l->running_task;
+		at = l->running_loop;
 	slot = slot_of(s);
 	if (slot) {
-		slot->running_task = at;
+		slot->running_loop = at;
 		slot->tasks_known = known;
 	}
 	return at;
 }
 
-static __always_inline __u32 running_task_at(const struct scratch *s)
+static __always_inline __u32 running_loop_at(const struct scratch *s)
 {
 	const struct thread_slot *slot = slot_of(s);
 
 	if (slot && slot->tasks_known == tasks_known)
-		return slot->running_task;
+		return slot->running_loop;
 	return look_for_tasks(s->index);
 }
 
@@ -161,7 +161,7 @@ static __always_inline __u32 running_task_at(const struct scratch *s)
 /*
  * Where to look for the creator of the first task if that does not run: around the thread's
  * innermost activation. Nowhere if that is the loop's, or has been called by the loop in the course
- * of a step.
+ * of a step. Who runs the loop is looked for from the thread's innermost frame on.
  */
 static __always_inline void look_around_leaf(struct scratch *s)
 {
@@ -171,6 +171,7 @@ static __always_inline void look_around_leaf(struct scratch *s)
 	for (__u32 i = 0; i < LEAF_FRAMES && i < s->walker.frame_cnt; i++) {
 		__u64 addr = s->frames[i].frame_addr;
 
+		t->outer_addr = t->outer_addr ? t->outer_addr : addr;
 		if (s->frames[i].code_addr) {
 			if (addr && (__u32)addr == t->calm.caller) {
 				if (!task_is_calm(&t->calm, last_addr))
@@ -206,13 +207,50 @@ static __always_inline void remember_calm(const struct scratch *s)
 		slot->calm = s->tasks.calm;
 }
 
-/* Returns the number of parts found. */
+/*
+ * Where a thread is whose loop runs no task: by its innermost frame and activation. A loop waits in the same place each
+ * time, so it is asked once whether a task runs it.
+ */
+static __always_inline __u32 idle_place(const struct task_walk *t)
+{
+	return (__u32)t->outer_addr ^ (__u32)t->leaf_addr << 1;
+}
+
+static __always_inline bool loop_is_known_alone(const struct scratch *s)
+{
+	const struct thread_slot *slot = slot_of(s);
+
+	return slot && slot->idle == idle_place(&s->tasks);
+}
+
+/* A thread whose loop has ended is not asked again until it runs a task. */
+static __always_inline void remember_idle(const struct scratch *s, __u32 place)
+{
+	struct thread_slot *slot = slot_of(s);
+
+	if (!slot || s->tasks.cnt || s->tasks.note)
+		return;
+	slot->idle = place;
+	if (!s->tasks.calm_met)
+		slot->calm = (struct task_calm){};
+}
+
+/* A task that runs another loop is neither running nor has a loop while that begins and ends. */
+static __always_inline bool has_left_loop(const struct scratch *s)
+{
+	const struct thread_slot *slot = slot_of(s);
+
+	return slot && slot->calm.caller;
+}
+
+/* task_addr: 0: none runs. Returns the number of parts found. */
 static __always_inline int walk_running_task(__u32 memory, __u32 layout, __u64 task_addr,
 					     bool has_loop)
 {
 	const struct task_layout *l;
 	struct proc_info *proc;
 	struct loop_ctx c;
+	__u32 place;
 
 	if (!loop_ctx_of(&c, memory, layout))
 		return 0;
@@ -221,8 +259,13 @@ static __always_inline int walk_running_task(__u32 memory, __u32 layout, __u64 t
 	if (!l)
 		return 0;
 	begin_tasks(c.s, task_addr);
+	place = idle_place(&c.s->tasks);
+	if (!task_addr && loop_is_known_alone(c.s))
+		return 0;
 	walk_tasks(&c, layout, l, has_loop);
 	remember_calm(c.s);
+	if (!task_addr)
+		remember_idle(c.s, place);
 	if (c.s->tasks.cnt)
 		settle_last_task(c.s);
 	return c.s->tasks.cnt;
@@ -234,13 +277,14 @@ GLOBAL_FLAVOURS(walk_running_task, (__u32 memory, __u32 layout, __u64 task_addr)
 static __always_inline void take_tasks(const struct trigger *t, struct scratch *s,
 				       const struct proc_info *proc)
 {
-	__u32 at = s->record.tstate_addr ? running_task_at(s) : 0;
-	__u64 task_addr = 0;
+	__u32 at = s->record.tstate_addr ? running_loop_at(s) : 0;
+	__u64 running[2] = { 0, 0 }; /* loop, task */
 	__u32 cnt;
 
-	if (!at || read_user_u64(&task_addr, s->record.tstate_addr + at) || !task_addr)
+	if (!at || read_user(running, sizeof(running), s->record.tstate_addr + at) ||
+	    (!(running[0] | running[1]) && !has_left_loop(s)))
 		return;
-	cnt = CALL_FLAVOUR(t->has_loop, walk_running_task, s->index, proc->layout, task_addr);
+	cnt = CALL_FLAVOUR(t->has_loop, walk_running_task, s->index, proc->layout, running[1]);
 	append_parts(t, s, proc, SECTION_TASKS, at_most(cnt, KRAIT_MAX_TASK_PARTS));
 }
 

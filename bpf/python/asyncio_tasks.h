@@ -3,7 +3,7 @@
  * asyncio_tasks.h - from a thread's running asyncio task to the tasks that await it, with the frames at
  * which their coroutines are suspended.
  *
- * For CPython 3.14 and 3.15. The running task is in _PyThreadStateImpl.asyncio_running_task. A
+ * For CPython 3.14 and 3.15. The running task is in _PyThreadStateImpl.asyncio_running_task, after its loop. A
  * task's awaiters are in TaskObj.task_awaited_by: another task, or a PySet of them if
  * task_awaited_by_is_set (Modules/_asynciomodule.c). In a set with several, the chain goes on with
  * the first entry of the table, and says how many there are. A coroutine is a PyGenObject that
@@ -28,6 +28,13 @@
  * one is the creator: any others are its own creators. The chain goes on there, with TASK_EAGER. A
  * coroutine that runs at the place in the stack where one without a creator ran last (the event
  * loop's) has none either: struct task_calm.
+ *
+ * A task can run another loop, as libraries do that make asyncio re-entrant: it and those that await
+ * it belong before the tasks of that loop, but these do not know it. Its coroutine is further up the
+ * stack, in a frame of a generator that an entry frame precedes. The C code that runs a task's step has
+ * the task in a variable, which the evaluation loop saves as above. So where the chain ends without an
+ * awaiter, the thread's frames are followed to the root, and for each such coroutine that task is
+ * looked for whose coroutine it is. The chain goes on there, with TASK_WITHIN.
  *
  * A chain consists of parts, each a struct frame. A part with code_addr 0 begins a task
  * (frame_addr: the task; instr_off: how many await it, if the chain had to choose; fingerprint:
@@ -114,10 +121,17 @@ struct task_walk {
 	__u32 seek_at; /* index of the next word in entries; SET_ENTRIES * 2: read more */
 	__u8 window[WINDOW_SIZE(TASK_WINDOW_MASK + 1)];
 	__u64 entries[2 * SET_ENTRIES]; /* of the set: key, hash; or words of the stack */
-	/* Where the search began, the caller's frame there (0: unknown), and the best creator so far. */
-	__u64 seek_entry_addr, seek_caller_addr;
-	__u64 seek_task_addr; /* the task whose creator it is */
+	/* Where the search began, and the best creator so far. */
+	__u64 seek_entry_addr;
+	__u64 seek_task_addr; /* the task whose creator it is; 0: it is one that runs a loop */
 	__u64 creator_addr, creator_entry_addr;
+	/* The thread's frame to look at next for a task that runs the loop of these; 0: none. */
+	__u64 outer_addr;
+	__u64 outer_frame_addr; /* the frame before, or the one whose task is looked for, if it is a generator's */
+	/* Where the outermost task on the stack runs: if it has no creator and nobody runs its loop, calm. */
+	__u32 calm_entry, calm_caller;
+	__u32 calm_met; /* the caller of calm tasks is on the stack */
+	__u32 pad2_;
 };
 
 static __always_inline void task_walk_begin(struct task_walk *t, __u64 task_addr, __u32 names)
@@ -147,6 +161,11 @@ static __always_inline void task_walk_begin(struct task_walk *t, __u64 task_addr
 	t->leaf_addr = 0;
 	t->seek_addr = 0;
 	t->seek_end_addr = 0;
+	t->outer_addr = 0;
+	t->outer_frame_addr = 0;
+	t->calm_entry = 0;
+	t->calm_caller = 0;
+	t->calm_met = 0;
 }
 
 #define TASK_U64(t, layout, field) window_u64((t)->window, (layout)->field, TASK_WINDOW_MASK)
@@ -390,16 +409,15 @@ static __always_inline int task_coroutine(struct task_walk *t, struct walker *w,
 	return 0;
 }
 
-/* ---- the creator of a task that starts eagerly ------------------------------------------------ */
+/* ---- the creator of a task that starts eagerly, and who runs a loop --------------------------- */
 
 static __always_inline void task_seek_begin(struct task_walk *t, __u64 task_addr, __u64 from_addr,
-					    __u64 end_addr, __u64 caller_addr)
+					    __u64 end_addr)
 {
 	t->seek_addr = from_addr;
 	t->seek_end_addr = end_addr;
 	t->seek_entry_addr = from_addr;
 	t->seek_task_addr = task_addr;
-	t->seek_caller_addr = caller_addr;
 	t->seek_at = 2 * SET_ENTRIES;
 	t->creator_addr = 0;
 	t->creator_entry_addr = 0;
@@ -413,14 +431,19 @@ static __always_inline int task_look_below(struct task_walk *t, struct walker *w
 
 	t->entry_addr = 0;
 	t->leaf_addr = 0;
+	t->outer_addr = 0;
+	t->calm_caller = 0;
 	if (entry_addr & TAG_BITS ||
 	    read_from_u64(w, &caller_addr, entry_addr + off->frame.previous)) {
 		t->note |= TASK_TORN;
 		return 0;
 	}
-	if (!task_is_calm(&t->calm, entry_addr) || (__u32)caller_addr != t->calm.caller)
-		task_seek_begin(t, task_addr, entry_addr, entry_addr + TASK_SEEK_BYTES,
-				caller_addr);
+	if (task_is_calm(&t->calm, entry_addr) && (__u32)caller_addr == t->calm.caller)
+		return 0;
+	t->outer_addr = caller_addr;
+	t->calm_entry = (__u32)entry_addr;
+	t->calm_caller = (__u32)caller_addr;
+	task_seek_begin(t, task_addr, entry_addr, entry_addr + TASK_SEEK_BYTES);
 	return 0;
 }
 
@@ -430,25 +453,65 @@ static __always_inline int task_look_around(struct task_walk *t, __u64 task_addr
 	__u64 addr = t->leaf_addr;
 
 	t->leaf_addr = 0;
-	task_seek_begin(t, task_addr, addr, addr + TASK_SEEK_BEFORE + TASK_SEEK_AFTER, 0);
+	task_seek_begin(t, task_addr, addr, addr + TASK_SEEK_BEFORE + TASK_SEEK_AFTER);
 	return 0;
 }
 
 static __always_inline int task_seek_end(struct task_walk *t)
 {
-	t->seek_addr = t->seek_end_addr;
-	if (t->creator_addr) {
-		t->note |= TASK_EAGER;
-		t->task_addr = t->creator_addr;
-		t->set_addr = 0;
-		t->waiters = 0;
-	} else if (t->seek_caller_addr) {
-		__u32 caller = (__u32)t->seek_caller_addr;
+	bool is_outer = !t->seek_task_addr;
 
+	t->seek_addr = t->seek_end_addr;
+	if (is_outer)
+		t->outer_frame_addr = 0;
+	if (!t->creator_addr)
+		return 0;
+	t->task_addr = t->creator_addr;
+	t->note |= is_outer ? TASK_WITHIN : TASK_EAGER;
+	if (is_outer)
+		return 0;
+	t->set_addr = 0;
+	t->waiters = 0;
+	return 0;
+}
+
+/* Nobody runs the loop of the chain's tasks, and none of them has a creator. */
+static __always_inline int task_walk_calm(struct task_walk *t)
+{
+	__u32 caller = t->calm_caller;
+
+	if (caller) {
 		t->calm.entry[1] = t->calm.caller == caller ? t->calm.entry[0] : 0;
-		t->calm.entry[0] = (__u32)t->seek_entry_addr;
+		t->calm.entry[0] = t->calm_entry;
 		t->calm.caller = caller;
 	}
+	return task_walk_end(t, 0);
+}
+
+/*
+ * The chain has ended: is the thread's next frame the coroutine of a task that runs the loop? The caller of calm
+ * tasks is a loop that nobody runs.
+ */
+static __always_inline int task_look_outside(struct task_walk *t, struct walker *w,
+					     const struct py_offsets *off)
+{
+	__u64 addr = t->outer_addr, coro_frame_addr = t->outer_frame_addr;
+	__u32 owner;
+
+	if (addr & TAG_BITS || read_from(w, w->frame_window, KRAIT_FRAME_WINDOW, addr)) {
+		t->outer_addr = 0;
+		return task_walk_end(t, TASK_TORN);
+	}
+	t->outer_addr = window_u64(w->frame_window, off->frame.previous, FRAME_WINDOW_MASK);
+	if ((__u32)addr == t->calm.caller) {
+		t->outer_addr = 0;
+		t->calm_met = 1;
+	}
+	owner = window_u8(w->frame_window, off->frame.owner, FRAME_WINDOW_MASK);
+	if (owner < OWNER_INTERPRETER || !coro_frame_addr)
+		t->outer_frame_addr = owner == OWNER_GENERATOR ? addr : 0;
+	else
+		task_seek_begin(t, 0, addr, addr + TASK_SEEK_BYTES);
 	return 0;
 }
 
@@ -471,9 +534,14 @@ static __always_inline void task_consider(struct task_walk *t, struct walker *w,
 	    !task_code(w, off, &instr_off))
 		return;
 	entry_addr = window_u64(w->frame_window, off->frame.previous, FRAME_WINDOW_MASK);
-	if (entry_addr - t->seek_entry_addr - 1 >= TASK_SEEK_SPAN ||
-	    (t->creator_addr && entry_addr >= t->creator_entry_addr))
+	if (!t->seek_task_addr) {
+		if (coro_addr + l->gen_iframe != t->outer_frame_addr)
+			return;
+		t->seek_end_addr = t->seek_addr;
+	} else if (entry_addr - t->seek_entry_addr - 1 >= TASK_SEEK_SPAN ||
+		   (t->creator_addr && entry_addr >= t->creator_entry_addr)) {
 		return;
+	}
 	t->creator_addr = addr;
 	t->creator_entry_addr = entry_addr;
 }
@@ -488,7 +556,7 @@ static __always_inline int task_seek(struct task_walk *t, struct walker *w,
 	if (at >= 2 * SET_ENTRIES) {
 		if (read_from(w, t->entries, sizeof(t->entries), t->seek_addr)) {
 			t->note |= TASK_TORN;
-			t->seek_caller_addr = 0;
+			t->outer_addr = 0;
 			return task_seek_end(t);
 		}
 		at = 0;
@@ -506,7 +574,7 @@ static __always_inline int task_seek(struct task_walk *t, struct walker *w,
 	t->seek_at = next;
 	if (addr)
 		task_consider(t, w, off, l, addr);
-	if (next < 2 * SET_ENTRIES)
+	if (next < 2 * SET_ENTRIES && t->seek_addr < t->seek_end_addr)
 		return 0;
 	t->seek_addr += sizeof(t->entries);
 	return t->seek_addr >= t->seek_end_addr ? task_seek_end(t) : 0;
@@ -516,7 +584,8 @@ static __always_inline int task_seek(struct task_walk *t, struct walker *w,
 static __always_inline void task_walk_stop(struct task_walk *t)
 {
 	if (!(t->note & (TASK_TORN | TASK_CYCLE)) &&
-	    (t->object_addr || t->set_addr || t->task_addr || t->seek_addr < t->seek_end_addr))
+	    (t->object_addr || t->set_addr || t->task_addr || t->outer_addr ||
+	     t->seek_addr < t->seek_end_addr))
 		t->note |= TASK_LIMIT;
 }
 
@@ -527,8 +596,31 @@ static __always_inline void task_settle(const struct task_walk *t, struct frame 
 	part->fingerprint = t->note;
 }
 
+/* Is the next step one on the thread's stack? Most tasks need none. */
+static __always_inline bool task_looks_at_stack(const struct task_walk *t)
+{
+	if (t->name_addr || t->name_at < t->name_parts || t->object_addr)
+		return false;
+	return t->entry_addr || (t->leaf_addr && t->task_cnt) || t->seek_addr < t->seek_end_addr ||
+	       (t->outer_addr && !t->set_addr && !t->task_addr && !(t->note & TASK_TORN));
+}
+
+/* That step; part: of the last task. Returns as task_step(). */
+static __always_inline int task_stack_step(struct task_walk *t, struct walker *w,
+					   const struct py_offsets *off,
+					   const struct task_layout *l, const struct frame *part)
+{
+	if (t->entry_addr)
+		return task_look_below(t, w, off, part->frame_addr);
+	if (t->leaf_addr && t->task_cnt)
+		return task_look_around(t, part->frame_addr);
+	if (t->seek_addr < t->seek_end_addr)
+		return task_seek(t, w, off, l);
+	return task_look_outside(t, w, off);
+}
+
 /*
- * One step. out: where the next part goes; part: that of the last task. Returns 0 to go on, 1 when
+ * Any other step. out: where the next part goes; part: that of the last task. Returns 0 to go on, 1 when
  * the walk is over and the last task must be settled.
  */
 static __always_inline int task_step(struct task_walk *t, struct walker *w,
@@ -543,16 +635,12 @@ static __always_inline int task_step(struct task_walk *t, struct walker *w,
 		return task_put_name(t, out);
 	if (t->object_addr)
 		return task_coroutine(t, w, off, l, out);
-	if (t->entry_addr)
-		return task_look_below(t, w, off, part->frame_addr);
-	if (t->leaf_addr && t->task_cnt)
-		return task_look_around(t, part->frame_addr);
-	if (t->seek_addr < t->seek_end_addr)
-		return task_seek(t, w, off, l);
 	if (t->set_addr)
 		return task_search_set(t, w);
-	if (t->note & TASK_TORN || !t->task_addr)
+	if (t->note & TASK_TORN)
 		return task_walk_end(t, 0);
+	if (!t->task_addr)
+		return task_walk_calm(t);
 	if (t->task_cnt)
 		task_settle(t, part);
 	return task_enter(t, w, l, out);

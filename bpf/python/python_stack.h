@@ -29,9 +29,10 @@ static __always_inline void begin_slot(struct thread_slot *slot, __u64 start_ns)
 	slot->frame_cnt = KRAIT_MAX_FRAMES;
 	slot->native = 0;
 	slot->taken = 0;
-	slot->running_task = 0;
+	slot->running_loop = 0;
 	slot->tasks_known = 0;
 	slot->calm = (struct task_calm){};
+	slot->idle = 0;
 }
 
 /*

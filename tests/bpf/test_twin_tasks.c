@@ -9,7 +9,7 @@
 
 #define ROUNDS 300
 /* Offset in the fake's thread states, which end before the real one. */
-#define RUNNING_TASK 600
+#define RUNNING_LOOP 600
 
 static struct fake_tasks tasks;
 static __u64 tstate_addr;
@@ -21,7 +21,7 @@ static void begin(struct twin_test *t, int version)
 	twin_begin(t, version);
 	fake_tasks_begin(&tasks, t->fake);
 	tasks.layout.start_ns = t->proc.start_ns;
-	tasks.layout.running_task = RUNNING_TASK;
+	tasks.layout.running_loop = RUNNING_LOOP;
 	own_put(t->skel->maps.layouts, 0, &t->fake->offsets);
 	own_put(t->skel->maps.task_layouts, t->pid, &tasks.layout);
 	t->skel->bss->tasks_known = 1;
@@ -53,7 +53,7 @@ static __u32 assert_same(struct twin_test *t, __u64 running)
 	struct ring_buffer *ring =
 		ring_buffer__new(bpf_map__fd(t->skel->maps.ring), take_parts, NULL, NULL);
 
-	fake_put(t->fake, tstate_addr + RUNNING_TASK, running);
+	fake_put(t->fake, tstate_addr + RUNNING_LOOP + 8, running);
 	for (int has_loop = 0; has_loop < 2; has_loop++) {
 		memset(&tasks.result, 0, sizeof(tasks.result));
 		if (running)

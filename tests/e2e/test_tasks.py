@@ -42,10 +42,20 @@ CHAINS = {
     "many": ["main", "many", "work", "step"],
     # The other loop's tasks follow the frames of the task that runs it.
     "nested": ["main", "nested", "run_within", "work", "step"],
+    "within": ["main", "within", "host", "run_within", "within_work", "work", "step"],
+    "within_setup": ["main", "within_setup", "host", "run_within", "inner_setup"],
+    "within_callback": ["main", "within_setup", "host", "run_within", "inner_setup.<locals>.call"],
+    "within_twice": ["main", "within_two", "host", "run_within", "within_twice", "twice", "run_within", "work", "step"],
+    "within_eager": ["main", "within_eager", "host", "run_within", "inner_eager", "eager_first"],
+    "within_back": ["main", "within", "host"],
 }
 # Likewise on the thread's own stack, where that is not only the last one.
 EARLY = {leaf: chain[chain.index("boss"):] for leaf, chain in CHAINS.items() if "boss" in chain}
 EARLY |= {"eager_callback": CHAINS["eager_callback"], "eager": CHAINS["eager"], "nested": ["main", "nested", "run_within", "step"]}
+EARLY |= {leaf: [f for f in chain[2:] if f not in ("work", "within_work", "within_twice")] for leaf, chain in CHAINS.items()
+          if leaf.startswith("within")}
+# Who runs in no task keeps the frames of the loop.
+CALLED = ("leaf_callback", "leaf_within_callback")
 LATE = "[tasks not known yet]"
 TORN = "[truncated: tasks that were changing]"
 LOOP = ("BaseEventLoop.run_forever", "BaseEventLoop._run_once", "Handle._run")
@@ -75,14 +85,15 @@ def judge(found):
         # Tasks that are just being entered or left have their callers but no leaf.
         if "main" in own and own[:3] != ["<module>", "serve", "main"]:
             wrong.append((frames, count))
-        elif any(f.startswith("start_") for f in own) and "main" not in own and not {LATE, TORN} & set(frames):
+        elif any(f.startswith("start_") or f == "host" for f in own) and "main" not in own and not {LATE, TORN} & set(frames):
             wrong.append((frames, count))
         if not leaf:
             continue
         chain = own[2:own.index(leaf)]
+        if leaf == "leaf_within_back" and chain[:1] == ["main"]:
+            chain[1] = "within"  # several have it
         has_loop = any(f.split(" ")[0] in LOOP for f in frames)
-        if chain == CHAINS[leaf[5:]] and has_loop == (leaf == "leaf_callback") and (
-                LATE not in frames or leaf == "leaf_callback"):
+        if chain == CHAINS[leaf[5:]] and has_loop == (leaf in CALLED) and (LATE not in frames or leaf in CALLED):
             right += count
         elif LATE in frames and has_loop and leaf != "leaf_callback" and chain == EARLY.get(leaf[5:], CHAINS[leaf[5:]][-1:]):
             early += count
@@ -102,7 +113,7 @@ def has_tasks(script):
     found = []
     for sample in script.split("\n\n"):
         frames = re.findall(r"^\t *[0-9a-f]+ (\S+)\+0x", sample, re.M)
-        if any(f.startswith("leaf_") and f != "leaf_callback" for f in frames):
+        if any(f.startswith("leaf_") and f not in CALLED for f in frames):
             found.append(not any(f in LOOP for f in frames))
     return found
 

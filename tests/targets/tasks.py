@@ -39,6 +39,12 @@ def leaf_callback(): burn(3)
 def leaf_storm(): burn(1)
 def leaf_many(): burn(3)
 def leaf_nested(): burn(3)
+def leaf_within(): burn(2)
+def leaf_within_setup(): burn(1)
+def leaf_within_callback(): burn(1)
+def leaf_within_twice(): burn(2)
+def leaf_within_eager(): burn(1)
+def leaf_within_back(): burn(1)
 
 async def step(leaf):
     await asyncio.sleep(0)
@@ -236,7 +242,40 @@ def run_within(coroutine):
 async def nested():
     run_within(work(leaf_nested))
 
-CASES = [plain, group, gather, wait, shield, timeout, agen, shared, eager, callback, storm, many, nested] + EAGER
+# A task that others await runs the other loop: they belong to its stack, too.
+
+async def inner_setup():
+    """The loop runs no task while it calls back."""
+    leaf_within_setup()
+    done = asyncio.Event()
+    def call():
+        leaf_within_callback()
+        done.set()
+    asyncio.get_running_loop().call_soon(call)
+    await done.wait()
+
+async def twice():
+    await asyncio.sleep(0)
+    run_within(work(leaf_within_twice))
+
+async def inner_eager():
+    await asyncio.sleep(0)
+    await asyncio.create_task(eager_first(leaf_within_eager), eager_start=True)
+
+async def host(start):
+    await asyncio.sleep(0)
+    run_within(start())
+    leaf_within_back()
+
+async def within_work(): await work(leaf_within)
+async def within_twice(): await asyncio.create_task(twice())
+
+async def within(): await asyncio.create_task(host(within_work))
+async def within_setup(): await asyncio.create_task(host(inner_setup))
+async def within_two(): await asyncio.create_task(host(within_twice))
+async def within_eager(): await asyncio.create_task(host(inner_eager))
+
+CASES = [plain, group, gather, wait, shield, timeout, agen, shared, eager, callback, storm, many, nested, within, within_setup, within_two, within_eager] + EAGER
 
 async def main(seconds, cases):
     end = time.thread_time() + seconds  # others may use the machine

@@ -80,7 +80,7 @@ static struct frame *part(struct fixture *x)
 /*
  * "1b 2c~ 3de" are three tasks, the running one first: named Task-N, with their frames root first. "0"
  * has no name. Flags follow: "!" torn, "+" limit, "~" frames are missing, "*" without a coroutine, "&"
- * eager, "w" three wait for it.
+ * eager, "^" the next one runs its loop, "w" three wait for it.
  */
 static void put_tasks(struct fixture *x, const char *text)
 {
@@ -104,6 +104,7 @@ static void put_tasks(struct fixture *x, const char *text)
 					     *text == '+' ? TASK_LIMIT :
 					     *text == '~' ? TASK_FRAMES :
 					     *text == '*' ? TASK_NO_COROUTINE :
+					     *text == '^' ? TASK_WITHIN :
 							    TASK_EAGER;
 		}
 	}
@@ -222,6 +223,23 @@ static void tasks_go_before_the_coroutine(void **state)
 		  "mL[cycle]<Task-2>a<Task-1>r" },
 		{ "eager: its creator's chain", "mLcxr", "1&r 2c 3a",
 		  "m<Task-3>a<Task-2>cx<Task-1>r", "mL<Task-3>a<Task-2>cx<Task-1>r" },
+		{ "a loop within a task", "mLhxL1Lrs", "1r 2^a 3h 4b",
+		  "m<Task-4>b<Task-3>hx<Task-2>a<Task-1>rs",
+		  "mL<Task-4>b<Task-3>hxL1L<Task-2>a<Task-1>rs" },
+		{ "that waits", "mLhxLA1", "3h 4b", "m<Task-4>b<Task-3>hxLA1", "mL<Task-4>b<Task-3>hxLA1" },
+		{ "whose task is entered or left", "mLhxL1", "1^r 3h 4b", "m<Task-4>b<Task-3>hx<Task-1>r1",
+		  "mL<Task-4>b<Task-3>hxL<Task-1>r1" },
+		{ "within an eager one", "mLcxhyLr", "1^r 2&h 3c 4b",
+		  "m<Task-4>b<Task-3>cx<Task-2>hy<Task-1>r",
+		  "mL<Task-4>b<Task-3>cx<Task-2>hyL<Task-1>r" },
+		{ "two within each other", "mLhLiLr", "1^r 2^i 3h 4b", "m<Task-4>b<Task-3>h<Task-2>i<Task-1>r",
+		  "mL<Task-4>b<Task-3>hL<Task-2>iL<Task-1>r" },
+		{ "who runs the loop is not on the stack", "mLr", "1^r 3h", "m<Task-3>h<Task-1>r",
+		  "mL<Task-3>h<Task-1>r" },
+		{ "in a loop of C", "mLhx1", "1^r 3h", "m<Task-3>hx1<Task-1>r", "mL<Task-3>hx1<Task-1>r" },
+		{ "too many within each other", "mLr", "1^r 2^ 3^ 4^ 5^ 6^ 7^ 8^ 9a",
+		  "m[limit]<Task-8><Task-7><Task-6><Task-5><Task-4><Task-3><Task-2><Task-1>r",
+		  "mL[limit]<Task-8><Task-7><Task-6><Task-5><Task-4><Task-3><Task-2><Task-1>r", true },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -294,7 +312,7 @@ static void any_parts_do_no_harm(void **state)
 	unsigned seed = 7;
 
 	for (int n = 0; n < 20000; n++) {
-		static const char letters[] = "abcLA-12", flags[] = "123abc!+~*&w";
+		static const char letters[] = "abcLA-12", flags[] = "123abc!+~*&^w";
 		char stack[12] = "", parts[24] = "1";
 		struct tasks tasks = { .mode = ASYNC_BOTH, .parts = x->parts };
 		struct tasks_notes notes;

@@ -22,7 +22,7 @@ static void begin(struct fake_tasks *x, int version)
 	if (x->f)
 		fake_free(x->f);
 	fake_tasks_begin(x, fake_new(&fake_versions[version], 0x7f0000000000, 4 << 20));
-	assert_int_equal(x->layout.running_task, 872);
+	assert_int_equal(x->layout.running_loop, 864);
 }
 
 static int fixture_new(void **state)
@@ -255,10 +255,10 @@ static void an_eager_task_goes_on_with_its_creator(void **state)
 		fake_alloc(x->f, SPAN);
 		stack = fake_alloc(x->f, 16384) + 4096;
 		/* tasks[0] creates tasks[1], that tasks[2], which runs; tasks[3] is deeper. */
-		enter(x, coros[0], stack + 3200, 1000);
-		enter(x, coros[1], stack + 1600, 1100);
-		enter(x, coros[2], stack, 1200);
-		enter(x, coros[3], stack - 800, 1300);
+		enter(x, coros[0], stack + 3200, fake_alloc(x->f, 256));
+		enter(x, coros[1], stack + 1600, fake_alloc(x->f, 256));
+		enter(x, coros[2], stack, fake_alloc(x->f, 256));
+		enter(x, coros[3], stack - 800, fake_alloc(x->f, 256));
 		fake_put(x->f, tasks[2] + AWAITED_BY, other);
 		fake_put(x->f, stack + 96, tasks[0]);
 		fake_put(x->f, stack + 104, other);
@@ -292,6 +292,61 @@ static void an_eager_task_goes_on_with_its_creator(void **state)
 		assert_int_equal(x->result.cnt, 2);
 		assert_task(x, 0, tasks[2], 0, TASK_LIVE | TASK_TORN);
 		fake_heal(x->f);
+	}
+}
+
+/* A task whose coroutine calls a function that runs another loop; a generator that no task runs is between. */
+static void a_loop_within_a_task_goes_on_with_that(void **state)
+{
+	struct fake_tasks *x = *state;
+
+	for_each_new(v)
+	{
+		const struct py_offsets *off = &x->f->offsets;
+		__u64 coros[3], outer, inner, main, parent, function, stack;
+
+		begin(x, v);
+		off = &x->f->offsets;
+		parent = fake_task(x, fake_suspended(x, fake_future(x), 2), 0);
+		main = fake_task(x, fake_suspended(x, fake_future(x), 4), 0);
+		for (int i = 0; i < 3; i++)
+			coros[i] = fake_coroutine(x, x->layout.state_executing, 0, 6 + 2 * i);
+		outer = fake_task(x, coros[0], parent);
+		inner = fake_task(x, coros[2], main);
+		fake_alloc(x->f, SPAN);
+		stack = fake_alloc(x->f, 16384) + 4096;
+		function = fake_alloc(x->f, 256);
+		/* inner, which main awaits, runs below coros[1], which outer's coroutine calls. */
+		enter(x, coros[0], stack + 3200, fake_alloc(x->f, 256));
+		enter(x, coros[1], stack + 1600, coros[0] + IFRAME);
+		enter(x, coros[2], stack, function);
+		fake_put(x->f, function + off->frame.previous, coros[1] + IFRAME);
+		for (int i = 0; i < 2; i++)
+			fake_put_u8(x->f, stack + 1600 * (i + 1) + off->frame.owner, FAKE_ENTRY);
+		fake_put(x->f, stack + 1600 + 200, inner);
+		fake_put(x->f, stack + 3200 + 80, parent);
+		fake_put(x->f, stack + 3200 + 200, outer);
+		walk_tasks(x, inner);
+		assert_int_equal(x->result.cnt, 8);
+		assert_task(x, 0, inner, 0, TASK_LIVE);
+		assert_frame(x, 1, coros[2], 10);
+		assert_task(x, 2, main, 0, TASK_WITHIN);
+		assert_task(x, 4, outer, 0, TASK_LIVE);
+		assert_frame(x, 5, coros[0], 6);
+		assert_task(x, 6, parent, 0, 0);
+
+		/* A frame on the way is not present: whoever comes next may be missing. */
+		fake_fault(x->f, function, 8);
+		walk_tasks(x, inner);
+		assert_int_equal(x->result.cnt, 4);
+		assert_task(x, 2, main, 0, TASK_TORN);
+		fake_heal(x->f);
+
+		/* The task's address is not where the evaluation loop keeps it. */
+		fake_put(x->f, stack + 3200 + 200, 0);
+		walk_tasks(x, inner);
+		assert_int_equal(x->result.cnt, 4);
+		assert_task(x, 2, main, 0, 0);
 	}
 }
 
@@ -498,6 +553,7 @@ int main(void)
 		cmocka_unit_test(circles_end),
 		cmocka_unit_test(what_is_torn_is_marked),
 		cmocka_unit_test(an_eager_task_goes_on_with_its_creator),
+		cmocka_unit_test(a_loop_within_a_task_goes_on_with_that),
 		cmocka_unit_test(every_fault_is_noted),
 		cmocka_unit_test(what_is_not_present_is_marked),
 		cmocka_unit_test(garbage_ends),

@@ -61,7 +61,8 @@ int task_layout_of(struct task_layout *ret, const struct py_offsets *offsets,
 
 	*ret = (struct task_layout){ .start_ns = start_ns };
 	if (!published_kind_by(PUBLISHED_ASYNCIO, offsets->version) || (head != 16 && head != 32) ||
-	    offsets->frame.instr_ptr != FRAME_STACKPOINTER - 8)
+	    offsets->frame.instr_ptr != FRAME_STACKPOINTER - 8 ||
+	    asyncio->thread_running_task != asyncio->thread_running_loop + 8)
 		return -ENODATA;
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		from = members[i].offset < from ? members[i].offset : from;
@@ -72,7 +73,7 @@ int task_layout_of(struct task_layout *ret, const struct py_offsets *offsets,
 		*members[i].to = (__u8)(members[i].offset - from);
 	}
 	ret->window_at = (__u32)from;
-	ret->running_task = (__u32)asyncio->thread_running_task;
+	ret->running_loop = (__u32)asyncio->thread_running_loop;
 	ret->gen_iframe = (__u8)(head + GEN_IFRAME);
 	ret->gen_state = HEAD - (GEN_IFRAME - GEN_FRAME_STATE);
 	ret->set_used = (__u8)(head + SET_USED);

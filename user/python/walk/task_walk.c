@@ -23,8 +23,11 @@ void task_walk_from(const struct task_walk_config *x, __u64 task_addr, struct ta
 		if (x->alone && t.task_cnt && !t.object_addr && !t.name_addr &&
 		    t.name_at == t.name_parts && !t.entry_addr && t.seek_addr == t.seek_end_addr)
 			break;
-		if (task_step(&t, &w, x->offsets, x->layout, &ret->parts[t.cnt],
-			      &ret->parts[t.task_at]))
+		struct frame *part = &ret->parts[t.task_at];
+
+		if (task_looks_at_stack(&t) ?
+			    task_stack_step(&t, &w, x->offsets, x->layout, part) :
+			    task_step(&t, &w, x->offsets, x->layout, &ret->parts[t.cnt], part))
 			break;
 	}
 	if (!x->alone)

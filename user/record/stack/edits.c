@@ -88,12 +88,12 @@ static __u32 find_cycle(const struct tasks *t)
 	return t->cnt;
 }
 
-/* The outermost of the tasks that create each other, or the running one. */
-static __u32 find_outermost(const struct tasks *t)
+/* The outermost of the tasks that create each other, or the one that the loop runs. */
+static __u32 find_outermost(const struct tasks *t, const struct tasks_loop *loop)
 {
-	__u32 at = 0;
+	__u32 at = loop->first;
 
-	while (t->parts[at].fingerprint & TASK_EAGER && task_end(t, at) < t->cycle_at)
+	while (t->parts[at].fingerprint & TASK_EAGER && task_end(t, at) < loop->end)
 		at = task_end(t, at);
 	return at;
 }
@@ -103,31 +103,55 @@ static bool has_tasks(const struct tasks *t)
 	return t->cnt && is_task(&t->parts[0]);
 }
 
-/* The item of a coroutine that is on the stack; from->cnt: it is not, or there is none. */
-static __u32 find_coroutine(const struct items *from, const struct tasks *t, __u32 task)
+/* The item of a coroutine that is on the stack, before item below; from->cnt: it is not, or there is none. */
+static __u32 find_coroutine(const struct items *from, const struct tasks *t, __u32 task,
+			    __u32 below)
 {
 	__u32 own = coroutine_of(t, task);
 
 	if (own == task_end(t, task))
 		return from->cnt;
-	for (__u32 i = from->cnt; i-- > 0;)
+	for (__u32 i = below; i-- > 0;)
 		if (from->list[i].kind == ITEM_PYTHON &&
 		    from->list[i].frame.frame_addr == t->parts[own].frame_addr)
 			return i;
 	return from->cnt;
 }
 
+/* Adds the loop whose tasks begin at parts[first]. Returns where the next loop's begin. */
+static __u32 find_loop(struct tasks *t, __u32 first)
+{
+	struct tasks_loop *loop = &t->loops[t->loop_cnt++];
+	__u32 at = first;
+
+	while (!(t->parts[at].fingerprint & TASK_WITHIN) && task_end(t, at) < t->cycle_at)
+		at = task_end(t, at);
+	*loop = (struct tasks_loop){ .first = first, .end = task_end(t, at) };
+	loop->outermost = find_outermost(t, loop);
+	t->eager |= loop->outermost > first;
+	return loop->end;
+}
+
 __u32 tasks_find(struct tasks *t, const struct items *from)
 {
-	t->coroutine = from->cnt;
+	__u32 next = 0, below = from->cnt;
+
+	t->loop_cnt = 0;
+	t->eager = false;
 	if (t->mode == ASYNC_OFF || (!has_tasks(t) && !t->late))
 		return 0;
 	if (!has_tasks(t))
 		return from->cnt;
 	t->cycle_at = find_cycle(t);
-	t->outermost = find_outermost(t);
-	t->coroutine = find_coroutine(from, t, t->outermost);
-	return t->coroutine;
+	while (next < t->cycle_at && t->loop_cnt < TASK_LOOPS_MAX) {
+		struct tasks_loop *loop = &t->loops[t->loop_cnt];
+
+		next = find_loop(t, next);
+		loop->coroutine = find_coroutine(from, t, loop->outermost, below);
+		below = loop->coroutine < below ? loop->coroutine : below;
+	}
+	t->deep = next < t->cycle_at;
+	return t->loops[0].coroutine;
 }
 
 static bool is_loop(const struct item *item)
@@ -153,41 +177,54 @@ static __u32 next_python(const struct items *from, __u32 i)
 	return i;
 }
 
-/* What to make of a sample's tasks. */
+/* What to make of the tasks of one loop. */
 struct plan {
 	const struct tasks *t;
+	const struct tasks_loop *loop;
 	__u32 at; /* items before the chain */
 	__u32 skip; /* leading parts that are the thread's own frames */
 	bool unknown; /* who creates the running task: a mark comes instead of the chain */
 };
 
-static struct plan plan_of(const struct items *from, const struct tasks *t)
+/* below: where the chain of the loop within it goes, or the number of items. */
+static struct plan plan_of(const struct items *from, const struct tasks *t,
+			   const struct tasks_loop *loop, __u32 below)
 {
-	struct plan p = { .t = t, .at = t->coroutine };
+	struct plan p = { .t = t, .loop = loop, .at = loop->coroutine };
 	__u32 next;
 
 	if (p.at < from->cnt) {
-		p.skip = task_end(t, t->outermost) - 1;
+		p.skip = task_end(t, loop->outermost) - 1;
 		return p;
 	}
+	p.at = below;
+	if (loop->first)
+		return p;
 	p.at = end_of_loop(from);
+	/* A loop in C has no frames: then it comes after all that the task does that runs it. */
+	for (__u32 l = 1; l < t->loop_cnt; l++) {
+		if (t->loops[l].coroutine < from->cnt && t->loops[l].coroutine >= p.at) {
+			p.at = from->cnt;
+			return p;
+		}
+	}
 	/* Is there a function of the program after the loop, and not one that a task's C code calls? */
 	next = next_python(from, p.at);
-	p.unknown = p.at && !t->outermost && !(t->parts[0].fingerprint & TASK_NO_COROUTINE) &&
+	p.unknown = p.at && !loop->outermost && !(t->parts[0].fingerprint & TASK_NO_COROUTINE) &&
 		    next < from->cnt && !(from->list[next].roles & CODE_ASYNCIO);
 	return p;
 }
 
-static void put_name(const struct plan *p, __u32 at, struct items *to)
+static void put_name(const struct tasks *t, __u32 at, struct items *to)
 {
-	__u32 end = coroutine_of(p->t, at);
+	__u32 end = coroutine_of(t, at);
 	struct item *item;
 
 	if (end == at + 1)
 		return;
 	item = items_add(to, ITEM_TASK, at);
 	for (__u32 i = at + 1; i < end && i - at <= TASK_NAME_PARTS; i++) {
-		const struct frame *part = &p->t->parts[i];
+		const struct frame *part = &t->parts[i];
 		__u64 words[3];
 
 		memcpy(words, part, sizeof(words));
@@ -206,7 +243,7 @@ static void put_task(const struct plan *p, __u32 at, struct items *to)
 			to, task->fingerprint & TASK_TORN ? ITEM_TASKS_TORN : ITEM_TASKS_LIMIT, 0);
 	if (task->instr_off > 1)
 		items_add_mark(to, ITEM_TASK_WAITERS, (__u32)task->instr_off);
-	put_name(p, at, to);
+	put_name(p->t, at, to);
 	if (task->fingerprint & TASK_NO_COROUTINE)
 		items_add_mark(to, ITEM_TASK_FOREIGN, 0);
 	if (at < p->skip)
@@ -223,39 +260,46 @@ static void put_chain(const struct plan *p, struct items *to)
 		items_add_mark(to, ITEM_TASKS_TORN, 0);
 		return;
 	}
-	if (p->t->cycle_at < p->t->cnt)
-		items_add_mark(to, ITEM_TASKS_CYCLE, 0);
-	for (__u32 i = p->t->cycle_at; i-- > p->t->outermost;)
+	if (p->loop == &p->t->loops[p->t->loop_cnt - 1]) {
+		if (p->t->deep)
+			items_add_mark(to, ITEM_TASKS_LIMIT, 0);
+		else if (p->t->cycle_at < p->t->cnt)
+			items_add_mark(to, ITEM_TASKS_CYCLE, 0);
+	}
+	for (__u32 i = p->loop->end; i-- > p->loop->outermost;)
 		if (is_task(&p->t->parts[i]))
 			put_task(p, i, to);
 }
 
 /* If the frame is the coroutine of a task that another one creates: that task's name. */
-static void put_created(const struct plan *p, const struct item *item, struct items *to)
+static void put_created(const struct tasks *t, const struct item *item, struct items *to)
 {
-	for (__u32 i = 0; i < p->t->outermost; i = task_end(p->t, i)) {
-		__u32 own = coroutine_of(p->t, i);
+	for (__u32 l = 0; l < t->loop_cnt; l++) {
+		for (__u32 i = t->loops[l].first; i < t->loops[l].outermost; i = task_end(t, i)) {
+			__u32 own = coroutine_of(t, i);
 
-		if (own < task_end(p->t, i) &&
-		    p->t->parts[own].frame_addr == item->frame.frame_addr) {
-			put_name(p, i, to);
-			return;
+			if (own < task_end(t, i) &&
+			    t->parts[own].frame_addr == item->frame.frame_addr) {
+				put_name(t, i, to);
+				return;
+			}
 		}
 	}
 }
 
-/* The items before the chain: without the loop's frames, and what these call in C. */
-static void put_before(const struct plan *p, const struct items *from, struct items *to)
+/* The items from first on before the chain: without the loop's frames, and what these call in C. */
+static void put_before(const struct plan *p, const struct items *from, __u32 first,
+		       struct items *to)
 {
 	bool folding = false;
 
-	for (__u32 i = 0; i < p->at; i++) {
+	for (__u32 i = first; i < p->at; i++) {
 		const struct item *item = &from->list[i];
 
 		if (item->kind == ITEM_PYTHON)
 			folding = p->t->mode == ASYNC_TASKS && is_loop(item);
-		if (p->t->outermost && item->kind == ITEM_PYTHON)
-			put_created(p, item, to);
+		if (p->t->eager && item->kind == ITEM_PYTHON)
+			put_created(p->t, item, to);
 		to->list[to->cnt++] = *item;
 		if (!folding)
 			continue;
@@ -265,13 +309,13 @@ static void put_before(const struct plan *p, const struct items *from, struct it
 	}
 }
 
-static bool is_cut(const struct plan *p)
+static bool is_cut(const struct tasks *t)
 {
-	for (__u32 i = 0; i < p->t->cnt; i++)
-		if (is_task(&p->t->parts[i]) &&
-		    p->t->parts[i].fingerprint & (TASK_TORN | TASK_LIMIT | TASK_FRAMES))
+	for (__u32 i = 0; i < t->cnt; i++)
+		if (is_task(&t->parts[i]) &&
+		    t->parts[i].fingerprint & (TASK_TORN | TASK_LIMIT | TASK_FRAMES))
 			return true;
-	return p->unknown;
+	return t->deep;
 }
 
 /* The most that a part becomes: a task's marks before and after, and its name. */
@@ -280,8 +324,8 @@ static bool is_cut(const struct plan *p)
 int edit_tasks(const struct items *from, const struct tasks *t, struct items *to,
 	       struct tasks_notes *ret)
 {
-	struct plan p;
-	__u32 at;
+	__u32 at, done = 0, below = from->cnt;
+	struct plan plans[TASK_LOOPS_MAX];
 
 	*ret = (struct tasks_notes){ .chain = has_tasks(t) };
 	if (items_begin(to, 2 * from->cnt + PART_ITEMS * (t->cnt + 1)))
@@ -295,18 +339,24 @@ int edit_tasks(const struct items *from, const struct tasks *t, struct items *to
 		copy(to, from, at, from->cnt);
 		return 0;
 	}
-	p = plan_of(from, t);
-	ret->cut = is_cut(&p);
-	put_before(&p, from, to);
-	put_chain(&p, to);
-	if (!t->outermost) {
-		copy(to, from, p.at, from->cnt);
+	ret->cut = is_cut(t);
+	for (__u32 l = 0; l < t->loop_cnt; l++) {
+		plans[l] = plan_of(from, t, &t->loops[l], below);
+		ret->cut |= plans[l].unknown;
+		below = plans[l].at;
+	}
+	for (__u32 l = t->loop_cnt; l-- > 0; done = plans[l].at) {
+		put_before(&plans[l], from, done, to);
+		put_chain(&plans[l], to);
+	}
+	if (!t->eager) {
+		copy(to, from, done, from->cnt);
 		return 0;
 	}
-	for (__u32 i = p.at; i < from->cnt; i++) {
-		if (from->list[i].kind == ITEM_PYTHON)
-			put_created(&p, &from->list[i], to);
-		to->list[to->cnt++] = from->list[i];
+	for (; done < from->cnt; done++) {
+		if (from->list[done].kind == ITEM_PYTHON)
+			put_created(t, &from->list[done], to);
+		to->list[to->cnt++] = from->list[done];
 	}
 	return 0;
 }
@@ -314,11 +364,12 @@ int edit_tasks(const struct items *from, const struct tasks *t, struct items *to
 int edit_suspended(const struct frame *parts, __u32 cnt, struct items *to)
 {
 	struct tasks t = { .parts = parts, .cnt = cnt, .mode = ASYNC_TASKS };
-	const struct plan p = { .t = &t };
+	const struct plan p = { .t = &t, .loop = t.loops };
 
 	if (items_begin(to, PART_ITEMS * (cnt + 1)))
 		return -ENOMEM;
 	t.cycle_at = find_cycle(&t);
+	t.loops[t.loop_cnt++].end = t.cycle_at;
 	put_chain(&p, to);
 	return 0;
 }

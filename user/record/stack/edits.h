@@ -35,6 +35,16 @@ enum async_mode {
 	ASYNC_BOTH, /* that of its tasks, with the loop */
 };
 
+/* Loops within each other in one chain. */
+#define TASK_LOOPS_MAX 8
+
+/* The part of a chain that belongs to one loop. */
+struct tasks_loop {
+	__u32 first, end; /* its parts */
+	__u32 outermost; /* the part of the outermost task on the stack; first: the one that the loop runs */
+	__u32 coroutine; /* the item of its coroutine; if there is none, the number of items */
+};
+
 /* The asyncio tasks of a sample. */
 struct tasks {
 	const struct frame
@@ -44,8 +54,10 @@ struct tasks {
 	bool late; /* no parts: the kernel may not have known the tasks yet */
 	/* By tasks_find(). */
 	__u32 cycle_at; /* parts from there on repeat earlier ones */
-	__u32 outermost; /* the part of the outermost task on the stack; 0: the running one */
-	__u32 coroutine; /* the item of its coroutine; if there is none, the number of items */
+	struct tasks_loop loops[TASK_LOOPS_MAX]; /* the innermost first */
+	__u32 loop_cnt;
+	bool deep; /* there are more loops */
+	bool eager; /* one of them was created by another one on the stack */
 };
 
 struct tasks_notes {
@@ -74,6 +86,9 @@ struct tasks_notes {
  * creator's coroutine; what lies between that and the new task stays as it is. If something other
  * than a task has started it, it has no chain. If the new task has not begun yet or is just being
  * left, its creator may be unknown; a mark says so.
+ *
+ * A task that runs another loop (TASK_WITHIN) is on the stack, too: its chain goes before its own
+ * coroutine, and that of the other loop's tasks before theirs.
  *
  * Of a sample from before the kernel knew where the tasks are the stack stays the thread's own, with
  * a mark if it runs the loop.
