@@ -7,7 +7,7 @@ import re
 import tempfile
 
 import harness as h
-from test_dump_tasks import EAGER
+from test_dump_tasks import EAGER, WITHIN
 
 PROGRAM = """
 import asyncio
@@ -78,6 +78,16 @@ def check_eager(tap, python):
         tap.equal(set(folded(folder + "/x.folded")), {("main",)}, python.name + ": a task's creator does not wait", done.stderr[-500:])
 
 
+def check_within(tap, python):
+    """Tasks of a loop that a task runs have that one, which does not wait, and those that await it before them."""
+    with tempfile.TemporaryDirectory(prefix="krait-e2e-") as folder, h.Target(python.command("-c", WITHIN)) as target:
+        path = os.path.join(folder, "x.data")
+        done = h.run_krait("record", "--tasks=10", "-p", str(target.pid), "-d", "500ms", "-o", path)
+        h.run_krait("convert", "-i", path, "--event", "waiting-tasks", "-o", folder + "/x.folded")
+        tap.equal(set(folded(folder + "/x.folded")), {("main",), ("main", "host", "sleep"), ("main", "host", "second", "third", "sleep")},
+                  python.name + ": a loop's tasks are below who runs it", done.stderr[-500:])
+
+
 def record(tap, python, folder):
     name = python.name
     path = os.path.join(folder, "x.data")
@@ -109,6 +119,7 @@ def main():
     for python in pythons[:1]:
         check_names(tap, python)
         check_eager(tap, python)
+        check_within(tap, python)
     for rate in ("0", "11", "x", "nan"):
         tap.equal(h.run_krait("record", "--tasks=" + rate, "-p", "1").returncode, 2, "--tasks=%s is refused" % rate)
     h.cleanup()

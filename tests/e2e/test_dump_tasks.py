@@ -28,6 +28,27 @@ async def main():
     await asyncio.create_task(boss(), name='boss')
 asyncio.run(main())
 """
+# main awaits host, which runs another loop, whose task waits within an inner one.
+WITHIN = """
+import asyncio, time
+def run_within(coroutine):
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    asyncio.tasks._leave_task(loop, task)
+    asyncio._set_running_loop(None)
+    asyncio.new_event_loop().run_until_complete(coroutine)
+async def third():
+    print('READY', flush=True)
+    await asyncio.sleep(1000)
+async def second():
+    asyncio.create_task(asyncio.sleep(1000), name='beside')
+    await asyncio.sleep(0)
+    run_within(third())
+async def host():
+    run_within(second())
+async def main():
+    await asyncio.create_task(host(), name='host')
+asyncio.run(main())
+"""
 
 
 def krait(*args):
@@ -127,6 +148,17 @@ def check_eager(tap, python):
                names["child"]["running"] and not names["Task-1"]["on_stack"], python.name + ": and in JSON", names)
 
 
+def check_within(tap, python):
+    """Tasks of a loop that a task runs are below that one."""
+    with h.Target(python.command("-c", WITHIN)) as target:
+        h.wait_until(lambda: h.proc_state(target.pid) == "S", target.process)
+        r = krait("--tasks", str(target.pid))
+    lines = [re.sub(r"( \S+:\d+)?$|Task-\d+", "", line) for line in max(paths(r.stdout), key=len, default=())]
+    tap.equal(lines, ["(T) ", "main", "(T) host [on its thread's stack]", "host", "(T)  [on its thread's stack]", "second", "(T) ",
+                      "third", "sleep"], python.name + ": a loop's tasks are below who runs it", r.stdout, r.stderr)
+    tap.ok(re.search(r"^( +).*\(T\) beside\n", r.stdout, re.M), python.name + ": so are those that nobody awaits", r.stdout)
+
+
 def check_many(tap, python):
     with Held(python, str(MANY)) as target:
         begin = sum(os.times()[2:4])
@@ -146,6 +178,7 @@ def main():
     for python in new:
         check(tap, python)
         check_eager(tap, python)
+        check_within(tap, python)
     for python in new[-1:]:
         check_many(tap, python)
         with h.start(python, "asleep.py") as target:

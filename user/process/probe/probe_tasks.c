@@ -30,6 +30,8 @@
  */
 #define LONG_DIGIT 8
 #define LONG_SHIFT 3
+/* Tasks of one thread that run a loop within another one. */
+#define HOSTS_MAX 8
 
 struct list {
 	int mem;
@@ -217,21 +219,92 @@ static bool interp_is_new(const struct list *l, __u32 state)
 	return true;
 }
 
+/* ---- loops within a task ---------------------------------------------------------------------- */
+
+/* The loop to which it belongs: the first member after an object's head (Modules/_asynciomodule.c, FutureObj_HEAD). */
+static __u64 loop_of(struct list *l, const struct probe_task *t)
+{
+	__u64 loop_addr;
+
+	return read_word(l, t->addr + l->head_size, &loop_addr) ? 0 : loop_addr;
+}
+
+static bool has_created(const struct list *l, __u32 first, __u64 addr)
+{
+	for (__u32 i = first; i < l->out.head.task_cnt; i++)
+		if (l->out.tasks[i].notes & TASK_EAGER &&
+		    l->out.waiters[l->out.tasks[i].first_waiter] == addr)
+			return true;
+	return false;
+}
+
+/* The tasks, from first on, that run a loop, the innermost first: on the stack, but neither running nor a creator. */
+static __u32 find_hosts(struct list *l, __u32 first, __u32 hosts[HOSTS_MAX])
+{
+	__u64 entry_addrs[HOSTS_MAX];
+	__u32 cnt = 0;
+
+	for (__u32 i = first; i < l->out.head.task_cnt && cnt < HOSTS_MAX; i++) {
+		const struct probe_task *t = &l->out.tasks[i];
+		__u32 at = cnt;
+		__u64 addr;
+
+		if (!(t->notes & TASK_LIVE) || t->flags & PROBE_TASK_RUNS || !t->frame_cnt ||
+		    has_created(l, first, t->addr) ||
+		    read_word(l,
+			      l->out.frames[t->first_frame].frame_addr +
+				      (__u64)l->ask->offsets.frame.previous,
+			      &addr))
+			continue;
+		for (; at > 0 && entry_addrs[at - 1] > addr; at--) {
+			entry_addrs[at] = entry_addrs[at - 1];
+			hosts[at] = hosts[at - 1];
+		}
+		entry_addrs[at] = addr;
+		hosts[at] = i;
+		cnt++;
+	}
+	return cnt;
+}
+
+/* A thread's tasks that nobody awaits, from first on: if a task runs their loop, that one is added as if it did. */
+static void link_loops(struct list *l, __u32 first, __u64 loop_addr)
+{
+	__u32 hosts[HOSTS_MAX], cnt = find_hosts(l, first, hosts);
+
+	for (__u32 h = 0; h < cnt; h++) {
+		const struct probe_task *host = &l->out.tasks[hosts[h]];
+
+		for (__u32 i = first; i < l->out.head.task_cnt && loop_addr; i++) {
+			struct probe_task *t = &l->out.tasks[i];
+
+			if (t == host || t->waiter_cnt || loop_of(l, t) != loop_addr)
+				continue;
+			t->first_waiter = l->out.head.waiter_cnt;
+			task_list_add_waiter(&l->out, t, host->addr);
+		}
+		loop_addr = loop_of(l, host);
+	}
+}
+
 static void fill(struct list *l)
 {
 	const struct published_asyncio *a = &l->ask->asyncio;
-	__u64 running;
+	__u64 running, loop_addr;
 
 	task_list_begin(&l->out);
 	read_states(l);
 	for (__u32 i = 0; i < l->state_cnt; i++) {
 		const struct thread_list_entry *s = &l->states[i];
+		__u32 first = l->out.head.task_cnt;
 
 		if (read_word(l, s->tstate_addr + a->thread_running_task, &running))
 			running = 0;
 		follow_until_whole(l, s->tstate_addr + a->thread_tasks_head, s->native_id, running);
 		if (running)
 			add_task(l, running, s->native_id, PROBE_TASK_RUNS);
+		if (!read_word(l, s->tstate_addr + a->thread_running_loop, &loop_addr))
+			link_loops(l, first, loop_addr);
 		if (interp_is_new(l, i))
 			follow_until_whole(l, s->interp_addr + a->interp_tasks_head, 0, 0);
 	}

@@ -52,7 +52,7 @@ struct probe_task {
 	__u32 name; /* offset in texts */
 	__u32 first_frame, frame_cnt; /* in frames, the coroutine's first */
 	__u32 first_waiter,
-		waiter_cnt; /* in waiters, by address: the tasks that await it, or its creator (TASK_EAGER) */
+		waiter_cnt; /* in waiters, by address: the tasks that await it, its creator (TASK_EAGER), or who runs its loop */
 	__u32 pad_;
 };
 
