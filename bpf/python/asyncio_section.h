@@ -231,16 +231,19 @@ static __always_inline void remember_idle(const struct scratch *s, __u32 place)
 	if (!slot || s->tasks.cnt || s->tasks.note)
 		return;
 	slot->idle = place;
-	if (!s->tasks.calm_met)
+	if (!s->tasks.calm_met && !s->tasks.has_loop)
 		slot->calm = (struct task_calm){};
 }
 
-/* A task that runs another loop is neither running nor has a loop while that begins and ends. */
+/*
+ * A task that runs another loop is neither running nor has a loop while that begins and ends. Asked of a thread that has
+ * run tasks, or of which nothing is known.
+ */
 static __always_inline bool has_left_loop(const struct scratch *s)
 {
 	const struct thread_slot *slot = slot_of(s);
 
-	return slot && slot->calm.caller;
+	return slot && (slot->calm.caller || !slot->idle);
 }
 
 /* task_addr: 0: none runs. Returns the number of parts found. */
@@ -284,6 +287,7 @@ static __always_inline void take_tasks(const struct trigger *t, struct scratch *
 	if (!at || read_user(running, sizeof(running), s->record.tstate_addr + at) ||
 	    (!(running[0] | running[1]) && !has_left_loop(s)))
 		return;
+	s->tasks.has_loop = running[0] != 0;
 	cnt = CALL_FLAVOUR(t->has_loop, walk_running_task, s->index, proc->layout, running[1]);
 	append_parts(t, s, proc, SECTION_TASKS, at_most(cnt, KRAIT_MAX_TASK_PARTS));
 }

@@ -131,7 +131,7 @@ struct task_walk {
 	/* Where the outermost task on the stack runs: if it has no creator and nobody runs its loop, calm. */
 	__u32 calm_entry, calm_caller;
 	__u32 calm_met; /* the caller of calm tasks is on the stack */
-	__u32 pad2_;
+	__u32 has_loop; /* set from outside: the thread runs a loop */
 };
 
 static __always_inline void task_walk_begin(struct task_walk *t, __u64 task_addr, __u32 names)
