@@ -140,6 +140,19 @@ static void frames_come_root_first(void **state)
 	}
 }
 
+/* Its leaf has returned and not been called again: CPython clears the code (Python/ceval.c), the frame's caller stays. */
+static void one_that_runs_meanwhile_is_marked(void **state)
+{
+	struct greenlets *x = *state;
+	__u64 frame;
+
+	greenlets_build(x, THREE);
+	frame = fake_get(x->f, fake_get(x->f, greenlets_top_frame(x, x->deep)) + 24);
+	fake_put(x->f, frame + x->f->offsets.frame.executable, 1);
+	assert_int_equal(list(x, MODULE), 0);
+	assert_int_equal(find(x, x->deep)->notes, TASK_FRAMES | TASK_TORN);
+}
+
 /*
  * If another greenlet's stack ends within an entry frame, part of that frame is in the copy and the
  * rest in place.
@@ -384,6 +397,7 @@ int main(void)
 		cmocka_unit_test(all_layouts),
 		cmocka_unit_test(a_frame_that_is_saved_in_part),
 		cmocka_unit_test(frames_come_root_first),
+		cmocka_unit_test(one_that_runs_meanwhile_is_marked),
 		cmocka_unit_test(parents_of_parents),
 		cmocka_unit_test(other_programs),
 		cmocka_unit_test(nothing_is_proved),

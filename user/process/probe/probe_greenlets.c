@@ -249,6 +249,19 @@ static bool is_unchanged(struct list *l, __u64 addr, const struct greenlet *g)
 		       l->walked.frame_cnt * sizeof(*l->walked.frames));
 }
 
+/*
+ * Is a frame among them that is being cleared? A greenlet that is suspended has none: it ran while they were read. When
+ * its leaf has returned, the rest of the chain is as before, and so is all of it once the leaf is called again: two looks
+ * that find the same can both have come between.
+ */
+static bool has_ended_frame(const struct list *l)
+{
+	for (__u32 i = 0; i < l->walked.frame_cnt; i++)
+		if (!l->walked.frames[i].code_addr && !l->walked.frames[i].frame_addr)
+			return true;
+	return false;
+}
+
 /* Reads it and walks its frames, until both are consistent. Returns enum task_note, or -errno. */
 static int read_one(struct list *l, __u64 addr, struct greenlet *ret)
 {
@@ -266,6 +279,7 @@ static int read_one(struct list *l, __u64 addr, struct greenlet *ret)
 		notes = l->walked.reason == REASON_PYTHON ? 0 :
 			l->walked.reason == REASON_DEPTH  ? TASK_LIMIT :
 							    TASK_FRAMES;
+		notes |= has_ended_frame(l) ? TASK_FRAMES : 0;
 		if (!(notes & TASK_FRAMES) && is_unchanged(l, addr, ret))
 			return notes;
 		notes |= TASK_TORN;
