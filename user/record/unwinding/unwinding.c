@@ -34,7 +34,10 @@
 #define START_PATIENCE_NS 1000000000ULL
 /* The same per step later on, since records wait meanwhile. */
 #define STEP_PATIENCE_NS 20000000ULL
-/* Pause before asking again for files that could not be read: the first, and the longest. */
+/*
+ * Pause before asking again for files of a process that could not be read: the first, and the longest, times the number
+ * of processes that wait. It is the process's own: others that cannot be served do not delay a newcomer.
+ */
 #define AGAIN_NS 2000000ULL
 #define AGAIN_RARE_NS 1000000000ULL
 
@@ -51,7 +54,6 @@ struct unwinding {
 	unsigned waiting_cnt, waiting_cap;
 	struct process **posted; /* processes with posts, in order */
 	unsigned posted_cnt, posted_cap;
-	__u64 step_ns, again_ns; /* when the next step is due; the last pause, 0: none */
 	bool started;
 	bool late; /* read rows only once they are missed */
 	bool starving; /* unwinding__starve() */
@@ -67,6 +69,7 @@ struct unwound {
 	__u64 digest; /* of the mappings that the kernel has; 0: none */
 	__u32 space; /* the number of these in the kernel's tables; valid with a digest */
 	bool waits; /* some of its files' rows have not been read yet */
+	__u64 step_ns, again_ns; /* when to ask for them; the last pause before that, 0: none */
 	unsigned posts; /* enum unwinding_post, and POSTED if there are any */
 	__u64 posted_ns; /* time of the last sample that posted some */
 	__u64 seen; /* of the space that they were made from */
@@ -350,6 +353,7 @@ static void update(struct unwinding *u, struct process *p, __u64 now_ns)
 		return;
 	p->unwound->seen = space__digest(view_of(p));
 	p->unwound->pause_ns = 0;
+	p->unwound->step_ns = p->unwound->again_ns = 0;
 	/* Each file is useful as soon as it has been read: the mappings are in place. */
 	settle_now(u, p, now_ns);
 	if (look_at_made_code(u, p, true, now_ns))
@@ -469,32 +473,53 @@ __u64 unwinding__read_cnt(struct unwinding *u)
 	return u->read_cnt;
 }
 
+/* The first that waits and is due; without one, the one that is due next. NULL: none waits. */
+static struct process *next_waiting(const struct unwinding *u, __u64 now_ns)
+{
+	struct process *next = NULL;
+
+	for (unsigned i = 0; i < u->waiting_cnt; i++) {
+		struct process *p = u->waiting[i];
+
+		if (p->unwound->step_ns <= now_ns)
+			return p;
+		if (!next || p->unwound->step_ns < next->unwound->step_ns)
+			next = p;
+	}
+	return next;
+}
+
+/* Asks for rows of that process. */
+static void ask(struct unwinding *u, struct process *p, __u64 now_ns)
+{
+	const __u64 rare_ns = AGAIN_RARE_NS * u->waiting_cnt;
+	struct unwound *w = p->unwound;
+	bool some = false;
+
+	/* Take turns: it comes last if it must wait again. */
+	stop_waiting(u, p);
+	update(u, p, now_ns);
+	if (w->digest)
+		some = settle_files(u, p, now_ns, clock_monotonic_ns() + STEP_PATIENCE_NS);
+	w->again_ns = some ? 0 : w->again_ns ? 2 * w->again_ns : AGAIN_NS;
+	if (w->again_ns > rare_ns)
+		w->again_ns = rare_ns;
+	w->step_ns = now_ns + w->again_ns;
+}
+
 __u64 unwinding__step(struct unwinding *u, __u64 now_ns)
 {
-	bool some = false;
 	struct process *p;
 
 	act_on_posts(u);
 	if (u->posted_cnt)
 		return now_ns;
-	if (!u->waiting_cnt || u->starving)
-		return 0;
-	if (now_ns < u->step_ns)
-		return u->step_ns;
-	/* Take turns, so that a process that cannot be served does not block others. */
-	p = u->waiting[0];
-	stop_waiting(u, p);
-	update(u, p, now_ns);
-	if (p->unwound->digest)
-		some = settle_files(u, p, now_ns, clock_monotonic_ns() + STEP_PATIENCE_NS);
-	if (some)
-		u->again_ns = 0;
-	else
-		u->again_ns = u->again_ns ? 2 * u->again_ns : AGAIN_NS;
-	if (u->again_ns > AGAIN_RARE_NS)
-		u->again_ns = AGAIN_RARE_NS;
-	u->step_ns = now_ns + u->again_ns;
-	return u->waiting_cnt ? u->step_ns : 0;
+	p = u->starving ? NULL : next_waiting(u, now_ns);
+	if (p && p->unwound->step_ns <= now_ns) {
+		ask(u, p, now_ns);
+		p = next_waiting(u, now_ns);
+	}
+	return p ? p->unwound->step_ns : 0;
 }
 
 void unwinding__started(struct unwinding *u)
