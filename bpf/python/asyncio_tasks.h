@@ -396,7 +396,7 @@ static __always_inline int task_coroutine(struct task_walk *t, struct walker *w,
 			      walk_opcode(w, off, code_addr, &instr_off, PREV_UNKNOWN) :
 			      0;
 	out->instr_off = instr_off;
-	out->fingerprint = w->fingerprints ? walk_fingerprint(w, off, code_addr) : 0;
+	out->fingerprint = walk_wants_fingerprints(w) ? walk_fingerprint(w, off, code_addr) : 0;
 	t->cnt++;
 	if (state == l->state_executing) {
 		t->note |= TASK_LIVE;

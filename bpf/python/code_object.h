@@ -173,7 +173,7 @@ struct describer {
 	__u32 frame_cnt;
 	__u32 left; /* snapshots that this sample may still send */
 	__u32 bytes; /* bytes that they may take */
-	__u32 contents_left; /* bytes of contents that this sample may still read */
+	__u32 contents_left; /* bytes of contents that this section of the sample may still read */
 	__u32 fingerprint; /* what describe_contents() found */
 	__u8 exact; /* read all contents: the process has replaced code objects a moment ago */
 	__u8 leaf; /* the next code object is the one that runs */

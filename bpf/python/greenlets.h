@@ -216,7 +216,7 @@ static __always_inline int greenlet_visit(struct greenlet_walk *g, struct walker
 	out->frame_addr = addr;
 	out->opcode = greenlet_opcode(g, w, off, owner, addr, code_addr, &instr_off);
 	out->instr_off = instr_off;
-	out->fingerprint = w->fingerprints ? walk_fingerprint(w, off, code_addr) : 0;
+	out->fingerprint = walk_wants_fingerprints(w) ? walk_fingerprint(w, off, code_addr) : 0;
 	g->cnt++;
 	return 0;
 }

@@ -114,7 +114,7 @@ static __always_inline void walk_python_frame(struct walker *w, const struct py_
 	out->frame_addr = code_addr ? addr : 0;
 	out->instr_off = owner == OWNER_FRAME_OBJECT ? FRAME_INSTR_UNKNOWN : instr_off;
 	out->opcode = opcode;
-	out->fingerprint = w->fingerprints ? walk_fingerprint(w, off, code_addr) : 0;
+	out->fingerprint = walk_wants_fingerprints(w) ? walk_fingerprint(w, off, code_addr) : 0;
 }
 
 /*

@@ -130,10 +130,20 @@ static inline int walk_read(struct walker *w, __u8 *window, __u32 size, __u64 ad
 }
 #endif
 
-/* If opcodes are not wanted, the verifier removes the code that reads them. */
+/* If opcodes are not wanted, the verifier removes the code that reads them. Fingerprints come later, in describe.h. */
 #ifdef __bpf__
 static bool walk_wants_opcodes(const struct walker *w);
+
+static inline bool walk_wants_fingerprints(const struct walker *w)
+{
+	return false;
+}
 #else
+static inline bool walk_wants_fingerprints(const struct walker *w)
+{
+	return w->fingerprints;
+}
+
 static inline bool walk_wants_opcodes(const struct walker *w)
 {
 	return w->opcodes;

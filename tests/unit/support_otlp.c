@@ -45,7 +45,7 @@ void otlp_tick(struct window *w, __u32 node, int pid, unsigned n, __u64 period)
 					  .tid = pid,
 					  .image = (__u32)pid };
 
-	window__add(w, &s);
+	(void)sample_store_add(&w->samples, &s);
 }
 
 void otlp_wait(struct window *w, __u32 node, int pid, enum state state, __u64 ns)
@@ -59,7 +59,7 @@ void otlp_wait(struct window *w, __u32 node, int pid, enum state state, __u64 ns
 					  .tid = pid,
 					  .image = (__u32)pid };
 
-	window__add(w, &s);
+	(void)sample_store_add(&w->samples, &s);
 }
 
 void otlp_window_end(struct window *w)

@@ -157,7 +157,7 @@ static void each_service_has_a_body_of_its_own(void **state)
 			sample_at(100 * NS_PER_SEC, 7 + i % 3,
 				  stack(p, 7 + i % 3, i % 3 == 1 ? "post" : "sell"));
 
-		window__add(&w, &s);
+		(void)sample_store_add(&w.samples, &s);
 	}
 	w.to_ns = 110 * NS_PER_SEC;
 	w.wall_offset_ns = 1000 * (__s64)NS_PER_SEC;

@@ -129,6 +129,9 @@ static void print_refusals(FILE *out)
 	struct refusals r = { 0 };
 
 	refusals_note(&r, -ENOTSUP, HOSTILE, 7, "");
+	/* One whose second interpreter is missing is sampled. */
+	refusals_note(&r, 0, HOSTILE, 8, "");
+	assert_int_equal(refusals_cnt(&r), 1);
 	refusals_print(&r, out);
 }
 

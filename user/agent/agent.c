@@ -58,7 +58,8 @@ static void on_sample(void *ctx, const struct profile *profile, const struct pro
 
 	if (!a->running)
 		return;
-	window__add(window_at(a, a->number + (sample->time_ns >= a->due_ns)), sample);
+	(void)sample_store_add(&window_at(a, a->number + (sample->time_ns >= a->due_ns))->samples,
+			       sample);
 	resources__meet(a->config->resources, sample->pid, sample->image);
 	for (unsigned i = 0; i < a->config->sink_cnt; i++) {
 		const struct agent_sink *sink = &a->config->sinks[i];

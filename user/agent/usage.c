@@ -19,21 +19,6 @@
 /* Differences below this are not worth finding out whose they are. */
 #define DOUBTED_NS NS_PER_MS
 
-static __u64 ns_of(struct timespec ts)
-{
-	return (__u64)ts.tv_sec * NS_PER_SEC + (__u64)ts.tv_nsec;
-}
-
-static __u64 cpu_of(pid_t pid)
-{
-	struct timespec ts;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
-		return 0;
-	return ns_of(ts);
-}
-
 /*
  * CPU time of its ended children: a helper may start one per job. It counts as the helper's until
  * that ends.
@@ -102,7 +87,7 @@ void usage_read(struct usage *usage)
 
 		if (process_start_ticks(pid, &now.pid_start_ticks[i]))
 			now.pid_start_ticks[i] = 0;
-		now.pid_ns[i] = cpu_of(pid);
+		now.pid_ns[i] = clock_process_ns(pid);
 		now.cpu_ns += now.pid_ns[i] + (i ? cpu_of_ended(pid) : 0);
 		if (pid == now.apart_pid)
 			apart_ns = now.pid_ns[i];
@@ -131,7 +116,8 @@ __u64 usage_glance(const struct usage *last)
 	__u64 ns = last->cpu_ns;
 
 	for (unsigned i = 0; i < last->processes; i++) {
-		__u64 now_ns = last->pids[i] == last->apart_pid ? 0 : cpu_of(last->pids[i]);
+		__u64 now_ns = last->pids[i] == last->apart_pid ? 0 :
+								  clock_process_ns(last->pids[i]);
 
 		if (now_ns > last->pid_ns[i] &&
 		    (now_ns - last->pid_ns[i] < DOUBTED_NS || is_still_there(last, i)))

@@ -39,7 +39,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		*verbose = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected argument \"%s\"", arg);
+		arguments_refuse(state, "unexpected argument \"%s\"", arg);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

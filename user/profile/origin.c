@@ -19,11 +19,6 @@ static void put_word(char ret[ORIGIN_NAME_SIZE], const char *text)
 	put(ret, text, strlen(text));
 }
 
-static bool starts_with(const char *text, const char *start)
-{
-	return !strncmp(text, start, strlen(start));
-}
-
 /* The text after the last "/site-packages/" or "/dist-packages/"; NULL: none. */
 static const char *in_packages(const char *file)
 {

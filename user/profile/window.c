@@ -12,11 +12,6 @@ void window__begin(struct window *w, const struct profile *profile, __u64 from_n
 	sample_store_begin(&w->samples, profile->dict, WINDOW_SAMPLES_MAX);
 }
 
-void window__add(struct window *w, const struct profile_sample *sample)
-{
-	(void)sample_store_add(&w->samples, sample);
-}
-
 /* ---- order ------------------------------------------------------------------------------------ */
 
 #define DIFFER(a, b) ((a) < (b) ? -1 : (a) > (b))

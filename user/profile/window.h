@@ -54,7 +54,6 @@ struct window {
 
 /* Begins an empty window. The profile must outlive it. */
 void window__begin(struct window *w, const struct profile *profile, __u64 from_ns);
-void window__add(struct window *w, const struct profile_sample *sample);
 /*
  * Sorts by process, by profile (event and rate; waits for the GIL are separate), then state, node
  * and time, so that related samples are adjacent.

@@ -6,6 +6,7 @@
 #define KRAIT_BASE_SYSTEM_CLOCK_H
 
 #include <linux/types.h>
+#include <sys/types.h>
 #include <time.h>
 
 #define NS_PER_SEC 1000000000ULL
@@ -17,6 +18,17 @@ static inline __u64 clock_monotonic_ns(void)
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (__u64)ts.tv_sec * NS_PER_SEC + (__u64)ts.tv_nsec;
+}
+
+/* CPU time of a process's threads so far; 0: unknown. */
+static inline __u64 clock_process_ns(pid_t pid)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
+		return 0;
 	return (__u64)ts.tv_sec * NS_PER_SEC + (__u64)ts.tv_nsec;
 }
 

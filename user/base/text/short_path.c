@@ -42,6 +42,11 @@ const char *short_path(const char *path)
 	return parent == path ? base : parent;
 }
 
+bool starts_with(const char *text, const char *start)
+{
+	return !strncmp(text, start, strlen(start));
+}
+
 const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

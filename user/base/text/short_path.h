@@ -5,6 +5,8 @@
 #ifndef KRAIT_BASE_TEXT_SHORT_PATH_H
 #define KRAIT_BASE_TEXT_SHORT_PATH_H
 
+#include <stdbool.h>
+
 #define SHORT_FILE_SIZE 256
 
 /*
@@ -20,6 +22,7 @@ const char *short_path(const char *path);
  */
 const char *short_file(char buf[SHORT_FILE_SIZE], const char *path);
 
+bool starts_with(const char *text, const char *start);
 /* Returns what follows the last slash; without one, the whole path. Points into the argument. */
 const char *base_name(const char *path);
 

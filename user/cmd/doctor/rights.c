@@ -11,6 +11,7 @@
 
 #include "cmd/doctor/checks.h"
 #include "cmd/doctor/findings.h"
+#include "process/proc/cgroup.h"
 #include "process/proc/proc.h"
 #include "base/data/cleanup.h"
 
@@ -130,25 +131,22 @@ static void check_locked_memory(struct findings *f)
 			     "at most %llu KiB", (unsigned long long)limit.rlim_max / 1024);
 }
 
-/* Of krait's cgroup, version 2. */
+/* Of krait's control group, or one above it. */
 static void check_memory(struct findings *f)
 {
-	char line[512], path[640], text[64];
-	cleanup_fclose FILE *own = fopen("/proc/self/cgroup", "re");
+	char text[16384], group[256];
 	unsigned long long max;
 
-	if (!own || !fgets(line, sizeof(line), own) || strncmp(line, "0::", 3))
+	if (proc_read(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) <= 0)
 		return;
-	line[strcspn(line, "\n")] = '\0';
-	snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", line + 3);
-	if (proc_read(AT_FDCWD, path, text, sizeof(text)) <= 0 || sscanf(text, "%llu", &max) != 1 ||
-	    max >= MEMORY_WANTED)
+	max = cgroup_memory_limit(text, "/sys/fs/cgroup", group, sizeof(group));
+	if (!max || max >= MEMORY_WANTED)
 		findings_add(f, FINDING_OK, "memory", NULL, NULL, "no limit that matters");
 	else
 		findings_add(f, FINDING_LIMITED, "memory",
 			     "the kernel may kill krait while it records many processes",
 			     "give krait's control group 256 MiB or more",
-			     "its control group is limited to %llu MiB", max >> 20);
+			     "its control group %s is limited to %llu MiB", group, max >> 20);
 }
 
 void checks_rights(struct findings *f)

@@ -95,8 +95,7 @@ static bool has_ended(const struct mailbox *m, pid_t tid)
 
 	snprintf(path, sizeof(path), "task/%d/stat", (int)tid);
 	len = proc_read(m->dir, path, text, sizeof(text));
-	return len <= 0 || proc_stat_parse(text, (size_t)len, &stat) || stat.state == 'Z' ||
-	       stat.state == 'X';
+	return len <= 0 || proc_stat_parse(text, (size_t)len, &stat) || proc_has_ended(&stat);
 }
 
 struct states {

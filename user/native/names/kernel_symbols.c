@@ -198,21 +198,15 @@ static void sort(struct kernel_symbols *s, size_t sorted)
 		qsort(s->list + first, s->cnt - first, sizeof(*s->list), compare);
 }
 
-static int compare_own(const void *a, const void *b)
-{
-	const struct own_code *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
 void kernel_symbols__own(void *symbols, __u64 start, __u32 size)
 {
 	struct kernel_symbols *s = symbols;
+	size_t at = sorted_below(s->own_cnt, i, s->own[i].start <= start);
 
 	if (s->loaded || vec_reserve(s->own, s->own_cap, s->own_cnt + 1))
 		return;
-	s->own[s->own_cnt++] = (struct own_code){ start, start + size };
-	qsort(s->own, s->own_cnt, sizeof(*s->own), compare_own);
+	memmove(&s->own[at + 1], &s->own[at], (s->own_cnt++ - at) * sizeof(*s->own));
+	s->own[at] = (struct own_code){ start, start + size };
 }
 
 static bool is_own(const struct kernel_symbols *s, __u64 addr)

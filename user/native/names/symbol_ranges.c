@@ -76,11 +76,6 @@ static const char sources[] =
 	"tupleobject typeobject typevarobject unicodectype unicodedata unicodeobject "
 	"unionobject uniqueid utf8_tokenizer weakrefobject zlibmodule ";
 
-static bool starts_with(const char *text, const char *start)
-{
-	return !strncmp(text, start, strlen(start));
-}
-
 /* As in the symbol table, not demangled: PyInit_*()? */
 static bool python_code_is_init(const char *name)
 {

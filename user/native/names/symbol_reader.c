@@ -103,7 +103,7 @@ static bool has_wrong_priority(const struct symbol_parser *p, bool may_hurry)
 {
 	if (!p->is_urgent || p->is_late)
 		return false;
-	return !may_hurry || !parser__is_urgent(p->process);
+	return may_hurry != parser__is_urgent(p->process);
 }
 
 static void start(struct symbol_reader *r, struct symbol_parser *p, bool may_hurry)

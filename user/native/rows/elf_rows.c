@@ -14,7 +14,6 @@
 #define SECTIONS_MAX 8
 
 /* Sections of code: linkers make about 5. */
-#define CODES_MAX 32
 
 struct code {
 	__u64 start, end; /* offsets in the file */
@@ -22,8 +21,8 @@ struct code {
 
 struct work {
 	struct elf_file *file;
-	struct code codes[CODES_MAX]; /* in no order */
-	unsigned code_cnt;
+	struct code *codes; /* in no order */
+	__u32 code_cnt, code_cap;
 	struct eh_frame frame;
 	struct eh_section sections[SECTIONS_MAX];
 	__u8 *data[SECTIONS_MAX];
@@ -182,8 +181,8 @@ static void make_offsets(struct work *w)
 
 static void add_code(struct work *w, __u64 offset, __u64 size)
 {
-	if (size && w->code_cnt < CODES_MAX && size <= w->file->size &&
-	    offset <= w->file->size - size)
+	if (size && size <= w->file->size && offset <= w->file->size - size &&
+	    !vec_reserve(w->codes, w->code_cap, w->code_cnt + 1))
 		w->codes[w->code_cnt++] = (struct code){ offset, offset + size };
 }
 
@@ -259,6 +258,7 @@ static int make_rows(struct elf_file *file, struct row_table *ret)
 		row_table_free(ret);
 	eh_frame_free(&w.frame);
 	free(w.hole);
+	free(w.codes);
 	for (unsigned i = 0; i < w.cnt; i++)
 		free(w.data[i]);
 	return err;

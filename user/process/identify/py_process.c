@@ -28,6 +28,7 @@
 #include "process/proc/proc.h"
 #include "process/memory/remote.h"
 #include "base/data/cleanup.h"
+#include "base/text/short_path.h"
 
 /* The beginning of a mapped file, while we look for its loaded parts. */
 struct base {
@@ -131,30 +132,18 @@ static void note_unopened(struct identify *s, const struct maps_line *m, int err
 	}
 }
 
-static bool begins(const char *name, const char *with)
-{
-	return !strncmp(name, with, strlen(with));
-}
-
-static const char *name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* A name makes a file worth a look, or tells what to say where no runtime was found; nothing else. */
 static bool is_like_python(const char *path)
 {
-	return begins(name_of(path), "python") || begins(name_of(path), "libpython");
+	return starts_with(base_name(path), "python") || starts_with(base_name(path), "libpython");
 }
 
 static bool is_like_pypy(const char *path)
 {
-	const char *name = name_of(path);
+	const char *name = base_name(path);
 
-	return begins(name, "libpypy") ||
-	       (begins(name, "pypy") && (!name[4] || isdigit((unsigned char)name[4])));
+	return starts_with(name, "libpypy") ||
+	       (starts_with(name, "pypy") && (!name[4] || isdigit((unsigned char)name[4])));
 }
 
 static void note_name(struct identify *s, const char *path)
@@ -409,7 +398,7 @@ static int begin(pid_t pid, struct py_process *ret, int *ret_dir)
 		ret->comm[0] = '\0';
 	if (stat.kernel_thread)
 		return refuse(ret, -ENOEXEC, "it is a kernel thread");
-	if (stat.state == 'Z' || stat.state == 'X')
+	if (proc_has_ended(&stat))
 		return refuse(ret, -ESRCH, "it has exited and waits for its parent");
 	take_ids(*ret_dir, ret);
 	return 0;

@@ -47,17 +47,6 @@ struct child_wait {
 /* How often we tell the waiting process that we are alive. */
 #define SLICE_MS 20
 
-/* CPU time that it has used; 0 unknown. */
-static __u64 used_ns(pid_t pid)
-{
-	struct timespec t;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
-		return 0;
-	return (__u64)t.tv_sec * NS_PER_SEC + (__u64)t.tv_nsec;
-}
-
 /* False: it has not ended in time. */
 static bool await_end(const struct child_wait *w, pid_t child, int pidfd)
 {
@@ -66,7 +55,7 @@ static bool await_end(const struct child_wait *w, pid_t child, int pidfd)
 
 	for (; now_ns < end_ns; now_ns = clock_monotonic_ns()) {
 		struct pollfd p = { .fd = pidfd, .events = POLLIN };
-		const __u64 uses = used_ns(child);
+		const __u64 uses = clock_process_ns(child);
 
 		if (uses != used)
 			moved_ns = now_ns;

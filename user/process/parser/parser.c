@@ -199,12 +199,7 @@ pid_t parser__pid(const struct parser *p)
 
 __u64 parser__cpu_ns(const struct parser *p)
 {
-	struct timespec used;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(p->pid, &clock) || clock_gettime(clock, &used))
-		return 0;
-	return (__u64)used.tv_sec * NS_PER_SEC + (__u64)used.tv_nsec;
+	return clock_process_ns(p->pid);
 }
 
 __u64 parser__idle_ns(const struct parser *p)

@@ -466,9 +466,9 @@ static int other_folder(const struct probe_request *r, int dir)
 	struct proc_stat stat;
 	int other = -1;
 
-	if (proc_stat_at(dir, &stat) || stat.state == 'Z' || stat.state == 'X')
+	if (proc_stat_at(dir, &stat) || proc_has_ended(&stat))
 		other = r->start_ticks ? proc_open_started(r->pid, r->start_ticks) : -1;
-	return other < 0 ? -1 : other;
+	return other;
 }
 
 static int answer_by_folder(struct server *s, const struct probe_request *r, const int *fds,

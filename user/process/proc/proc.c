@@ -24,11 +24,6 @@ static int open_folder(pid_t pid)
 	return fd >= 0 ? fd : errno == ENOENT ? -ESRCH : -errno;
 }
 
-static bool has_ended(const struct proc_stat *stat)
-{
-	return stat->state == 'Z' || stat->state == 'X';
-}
-
 /*
  * The folder of a thread of that process that has not ended, with all its files: /proc/TID, which no
  * list shows. Returns a descriptor and the thread's *ret; -ESRCH: there is none.
@@ -52,7 +47,7 @@ static int open_other_thread(int leader, pid_t pid, struct proc_stat *ret)
 		dir = open_folder(atoi(entry->d_name));
 		/* While it is among the threads its number is nobody else's. */
 		snprintf(name, sizeof(name), "task/%.200s", entry->d_name);
-		if (dir >= 0 && !proc_stat_at(dir, ret) && !has_ended(ret) &&
+		if (dir >= 0 && !proc_stat_at(dir, ret) && !proc_has_ended(ret) &&
 		    !faccessat(leader, name, F_OK, 0))
 			found = take_fd(&dir);
 	}
@@ -68,7 +63,7 @@ int proc_open_stat(pid_t pid, struct proc_stat *ret)
 	if (err)
 		return err;
 	leader = *ret;
-	other = has_ended(&leader) ? open_other_thread(dir, pid, ret) : -ESRCH;
+	other = proc_has_ended(&leader) ? open_other_thread(dir, pid, ret) : -ESRCH;
 	if (other < 0) {
 		*ret = leader;
 		return take_fd(&dir);

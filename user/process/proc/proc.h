@@ -28,6 +28,12 @@ struct proc_stat {
 	bool kernel_thread;
 };
 
+/* A zombie, or not even that: it runs nothing any more. */
+static inline bool proc_has_ended(const struct proc_stat *stat)
+{
+	return stat->state == 'Z' || stat->state == 'X';
+}
+
 /* CPU time used so far. */
 struct proc_times {
 	__u64 cpu_ticks; /* fields 14 and 15, over all its threads */

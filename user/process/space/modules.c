@@ -67,11 +67,6 @@ struct space_room *modules__room(struct modules *ms)
 	return &ms->room;
 }
 
-static bool starts_with(const char *text, const char *start)
-{
-	return !strncmp(text, start, strlen(start));
-}
-
 /* "python", "python3", "python3.11d", "python3.11-dbg"; not "python.so", "python3-worker". */
 static bool is_launcher(const char *name)
 {

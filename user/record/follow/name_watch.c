@@ -199,6 +199,7 @@ static void on_names(void *ctx, int result, const void *data, size_t len, int fd
 	struct processes *ps = table_of(p);
 	const struct probe_names *found = data;
 	const struct thread *next;
+	__u8 longest;
 
 	w->asked = false;
 	ps->watches.asked_cnt--;
@@ -213,9 +214,8 @@ static void on_names(void *ctx, int result, const void *data, size_t len, int fd
 		w->rested_ns = clock_monotonic_ns() + REST_FACTOR * found->took_ns;
 		memcpy(w->places, found->places, sizeof(w->places));
 	}
-	w->pause += w->pause < (w->renames ? PAUSE_RENAMED : PAUSE_LONGEST);
-	if (w->renames && w->pause > PAUSE_RENAMED)
-		w->pause = PAUSE_RENAMED;
+	longest = w->renames ? PAUSE_RENAMED : PAUSE_LONGEST;
+	w->pause = w->pause < longest ? w->pause + 1 : longest;
 	next = TAILQ_FIRST(&w->waiting);
 	if (next)
 		enter_queue(ps, w, next->looks ? w->pause : pause_of_new(w));

@@ -75,14 +75,10 @@ static bool may_change(int err)
 /* A process that existed before us does not count as found late. */
 static void note_late(struct processes *ps, const struct process *p)
 {
-	struct timespec used;
-	clockid_t clock;
-
 	if (p->scanned)
 		return;
 	ps->late_cnt++;
-	if (!clock_getcpuclockid(p->pid, &clock) && !clock_gettime(clock, &used))
-		ps->late_ns += (__u64)used.tv_sec * NS_PER_SEC + (__u64)used.tv_nsec;
+	ps->late_ns += clock_process_ns(p->pid);
 }
 
 /* What krait shows of it is not all. */
@@ -93,7 +89,7 @@ static void note_second(struct processes *ps, const struct process *p)
 	if (!*p->info.second)
 		return;
 	snprintf(why, sizeof(why), "a second interpreter in the same process: %s", p->info.second);
-	refusals_note(&ps->refusals, -ENOTSUP, why, p->pid, p->info.comm);
+	refusals_note(&ps->refusals, 0, why, p->pid, p->info.comm);
 }
 
 static int begin_tracking(struct processes *ps, struct process *p)

@@ -10,6 +10,7 @@ void refusals_note(struct refusals *r, int err, const char *why, pid_t pid, cons
 {
 	unsigned i = 0;
 
+	r->process_cnt += err != 0;
 	if (err == -EACCES) {
 		unread_note(&r->unread, pid, comm, why);
 		return;
@@ -28,11 +29,7 @@ void refusals_note(struct refusals *r, int err, const char *why, pid_t pid, cons
 
 __u64 refusals_cnt(const struct refusals *r)
 {
-	__u64 cnt = r->unread.mentions.cnt;
-
-	for (unsigned i = 0; i < r->cnt; i++)
-		cnt += r->list[i].cnt;
-	return cnt;
+	return r->process_cnt;
 }
 
 void refusals_print(const struct refusals *r, FILE *out)

@@ -23,13 +23,14 @@ struct refusal {
 /* All zeroes initially. */
 struct refusals {
 	unsigned cnt;
+	__u64 process_cnt;
 	struct refusal list[REFUSALS_MAX];
 	struct unread unread;
 };
 
-/* err: -EACCES if the process may not be read; why and comm as in struct py_process. */
+/* err: -EACCES if the process may not be read; 0: it is sampled, but not all of it; why and comm as in struct py_process. */
 void refusals_note(struct refusals *r, int err, const char *why, pid_t pid, const char *comm);
-/* Processes, over all reasons. */
+/* Processes that are not sampled, for whatever reason. */
 __u64 refusals_cnt(const struct refusals *r);
 /* One line per distinct reason. */
 void refusals_print(const struct refusals *r, FILE *out);
