@@ -60,7 +60,6 @@ void arguments_refuse(const struct argp_state *state, const char *fmt, ...)
 struct word {
 	const char *name; /* of a long option: len letters */
 	size_t len;
-	char key; /* of a short option */
 	const struct argp_option *real; /* the last non-alias: an alias takes the same arguments */
 	const struct argp_option *found; /* NULL: none */
 	const char *found_name,
@@ -93,16 +92,37 @@ static bool match_long(const struct argp_option *o, void *ctx)
 	return exact;
 }
 
+const struct argp_option *arguments_long(const struct argp *argp, const char *text, size_t len)
+{
+	struct word w = { .name = text, .len = len };
+
+	nearest_begin(&w.nearest, "");
+	arguments_each(argp, match_long, &w);
+	return w.found;
+}
+
+struct letter {
+	char key;
+	const struct argp_option *real, *found;
+};
+
 static bool match_short(const struct argp_option *o, void *ctx)
 {
-	struct word *w = ctx;
+	struct letter *l = ctx;
 
 	if (!(o->flags & OPTION_ALIAS))
-		w->real = o;
-	if (o->key != w->key)
-		return false;
-	w->found = w->real;
-	return true;
+		l->real = o;
+	if (o->key == l->key)
+		l->found = l->real;
+	return l->found;
+}
+
+const struct argp_option *arguments_short(const struct argp *argp, char key)
+{
+	struct letter l = { .key = key };
+
+	arguments_each(argp, match_short, &l);
+	return l.found;
 }
 
 static bool takes_value(const struct argp_option *o)
@@ -157,18 +177,17 @@ static bool check_long(const struct argp *argp, const struct argp_state *state, 
 static bool check_short(const struct argp *argp, const struct argp_state *state, const char *text)
 {
 	for (; *text; text++) {
-		struct word w = { .key = *text };
+		const struct argp_option *o = arguments_short(argp, *text);
 
-		if (!arguments_each(argp, match_short, &w))
-			arguments_each(&own, match_short, &w);
-		if (!w.found)
+		if (!o)
+			o = arguments_short(&own, *text);
+		if (!o)
 			arguments_refuse(state, "no option -%c", *text);
-		if (!w.found->arg)
+		if (!o->arg)
 			continue;
-		if (takes_value(w.found) && !text[1] && state->next >= state->argc)
-			arguments_refuse(state, "-%c needs a value: -%c %s", *text, *text,
-					 w.found->arg);
-		return takes_value(w.found) && !text[1];
+		if (takes_value(o) && !text[1] && state->next >= state->argc)
+			arguments_refuse(state, "-%c needs a value: -%c %s", *text, *text, o->arg);
+		return takes_value(o) && !text[1];
 	}
 	return false;
 }

@@ -30,6 +30,9 @@ typedef bool (*arguments_fn)(const struct argp_option *option, void *ctx);
 bool arguments_each(const struct argp *argp, arguments_fn fn, void *ctx);
 /* Finds a long option of the parser or its children; NULL: none. */
 const struct argp_option *arguments_find(const struct argp *argp, const char *name);
+/* Likewise as it is typed: its name or the beginning of that, len letters; or the letter of a short one. Not an alias. */
+const struct argp_option *arguments_long(const struct argp *argp, const char *text, size_t len);
+const struct argp_option *arguments_short(const struct argp *argp, char key);
 
 /*
  * Arguments of options. An invalid text ends the program with a message that contains "what", if

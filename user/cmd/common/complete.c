@@ -159,13 +159,16 @@ void complete_pids(const char *prefix, const char *text)
 
 /* ---- functions of the capture ----------------------------------------------------------------- */
 
-static bool is_mine(const char *path)
+/* Opens it, if it is the caller's own; else NULL. */
+static FILE *open_mine(const char *path)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
 
-	return fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-	       st.st_size <= CAPTURE_MAX;
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    st.st_size > CAPTURE_MAX)
+		return NULL;
+	return fdopen(take_fd(&fd), "r");
 }
 
 static int by_text(const void *a, const void *b)
@@ -175,12 +178,13 @@ static int by_text(const void *a, const void *b)
 
 static void offer_functions(const struct value *v, const char *path)
 {
-	struct input_options options = { .path = path };
+	cleanup_fclose FILE *file = open_mine(path);
+	struct input_options options = { .path = path, .file = file };
 	const char **names = NULL;
 	size_t cnt = 0, cap = 0;
 	struct input in;
 
-	if (!is_mine(path) || input__load(&in, &options, NULL, NULL, NULL) != EXIT_CODE_OK)
+	if (!file || input__load(&in, &options, NULL, NULL, NULL) != EXIT_CODE_OK)
 		return;
 	for (__u32 i = 1; i <= dict__frame_cnt(in.profile->dict); i++) {
 		const struct profile_frame *f = dict__frame_at(in.profile->dict, i);
@@ -305,24 +309,8 @@ static void offer_value(const struct line *l, const char *what, const struct arg
 struct options {
 	const char *text; /* typed of a long option */
 	size_t len;
-	bool whole; /* that is all of it */
-	char key; /* or of a short one */
-	const struct argp_option *real, *found;
+	const struct argp_option *real;
 };
-
-static bool find_option(const struct argp_option *o, void *ctx)
-{
-	struct options *s = ctx;
-
-	if (!(o->flags & OPTION_ALIAS))
-		s->real = o;
-	if (s->text ?
-		    !o->name || strncmp(o->name, s->text, s->len) || (s->whole && o->name[s->len]) :
-		    o->key != s->key)
-		return false;
-	s->found = s->real;
-	return true;
-}
 
 static bool offer_option(const struct argp_option *o, void *ctx)
 {
@@ -339,30 +327,18 @@ static bool offer_option(const struct argp_option *o, void *ctx)
 	return false;
 }
 
-static const struct argp_option *long_option(const struct line *l, const char *text, size_t len)
-{
-	struct options s = { .text = text, .len = len, .whole = true };
-
-	if (!arguments_each(l->argp, find_option, &s)) {
-		s.whole = false;
-		arguments_each(l->argp, find_option, &s);
-	}
-	return s.found;
-}
-
 /* Of "-anp12": the option with a value, p; *ret: its value. NULL: none has one. */
 static const struct argp_option *short_option(const struct line *l, const char *word,
 					      const char **ret)
 {
 	for (const char *c = word + 1; *c; c++) {
-		struct options s = { .key = *c };
+		const struct argp_option *o = arguments_short(l->argp, *c);
 
-		arguments_each(l->argp, find_option, &s);
-		if (!s.found)
+		if (!o)
 			return NULL;
 		*ret = c + 1;
-		if (s.found->arg)
-			return s.found;
+		if (o->arg)
+			return o;
 	}
 	return NULL;
 }
@@ -374,7 +350,7 @@ static const struct argp_option *wants(const struct line *l, const char *word)
 	const char *value = "";
 
 	if (!strncmp(word, "--", 2) && !strchr(word, '='))
-		o = long_option(l, word + 2, strlen(word + 2));
+		o = arguments_long(l->argp, word + 2, strlen(word + 2));
 	else if (word[0] == '-' && word[1] != '-')
 		o = short_option(l, word, &value);
 	return o && o->arg && !(o->flags & OPTION_ARG_OPTIONAL) && !*value ? o : NULL;
@@ -417,7 +393,7 @@ static void offer_word(struct line *l, const char *word, int operands, bool only
 	struct value v = { .prefix = word, .text = word };
 
 	if (!only_operands && !strncmp(word, "--", 2) && value++)
-		o = long_option(l, word + 2, (size_t)(value - word) - 3);
+		o = arguments_long(l->argp, word + 2, (size_t)(value - word) - 3);
 	else if (!only_operands && word[0] == '-' && word[1] != '-')
 		o = short_option(l, word, &value);
 	if (o && o->arg && value) {

@@ -445,9 +445,9 @@ int input__load(struct input *ret, const struct input_options *given, const stru
 {
 	struct input_options copy = *given, *o = &copy;
 	const char *path = o->path ? o->path : INPUT_DEFAULT;
-	bool is_stdin = !strcmp(path, "-");
-	cleanup_fclose FILE *opened = is_stdin ? NULL : fopen(path, "re");
-	FILE *file = is_stdin ? stdin : opened;
+	bool is_stdin = !o->file && !strcmp(path, "-");
+	cleanup_fclose FILE *opened = is_stdin || o->file ? NULL : fopen(path, "re");
+	FILE *file = is_stdin ? stdin : opened ? opened : o->file;
 	const char *name = is_stdin ? "standard input" : path;
 
 	*ret = (struct input){ .profile = beside ? profile__new_beside(beside->profile) :

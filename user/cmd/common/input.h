@@ -10,6 +10,7 @@
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "capture/import/perf_import.h"
 #include "output/emitter.h"
@@ -19,6 +20,7 @@
 
 struct input_options {
 	const char *path; /* NULL: INPUT_DEFAULT; "-": the standard input */
+	FILE *file; /* that, already open; NULL: input__load() opens it */
 	struct perf_filter filter;
 	bool may_fold; /* ignore no_native and no_kernel for folded stacks */
 	bool wall; /* time on and off the CPU as one event */
