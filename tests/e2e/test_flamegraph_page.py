@@ -748,6 +748,15 @@ def opens_on_the_answer(browser, folder):
     browser.size(1280, 720)
 
 
+def keys_at_once(browser, folder):
+    page = Page(browser, folder, "small", is_opening=True)
+    for key, name in (("End", "Cart.total"), ("ArrowUp", "Server.run"), ("Enter", "Server.run")):
+        browser.key(key)
+        browser.run("krait.settled()")
+        equal(page.state()[1], name, f"{key} works without a click first")
+    page.clean("keys")
+
+
 def whose_code(browser, folder):
     """Show: Python, my code. What has no box counts for what called it, and all sums stay."""
     page = Page(browser, folder, "small")
@@ -911,7 +920,7 @@ def run_parts(*parts, huge=True):
 def main():
     shots = [screenshots] if os.environ.get("KRAIT_SHOTS") else []
     return run_parts(small_page, views_page, search_page, narrow_matches, hostile_page, deep_page, exports, diff_page, waits_page,
-                     many_page, programs_on_phones, long_texts, strip_page, source_page, colors_apart, opens_on_the_answer, whose_code, waits_by_state,
+                     many_page, programs_on_phones, long_texts, strip_page, source_page, colors_apart, opens_on_the_answer, keys_at_once, whose_code, waits_by_state,
                      accessible_pages, paper,
                      *shots, huge=bool(shots))
 

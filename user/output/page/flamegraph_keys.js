@@ -148,7 +148,9 @@ const KraitKeys = app => {
 				return;
 		} else if (control || event.altKey || event.target.tagName === 'SELECT' || event.target.tagName === 'INPUT') {
 			return;
-		} else if (keys[event.key] && event.target === stage) {
+		} else if (keys[event.key] && (event.target === stage || (event.target === document.body && !$('graph').hidden))) {
+			/* Nobody has to click first. */
+			stage.focus({ preventScroll: true });
 			keys[event.key]();
 		} else if (anywhere[event.key]) {
 			anywhere[event.key]();
