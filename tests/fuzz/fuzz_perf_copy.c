@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fuzz_perf_copy.c - any bytes as a perf.data to be copied: the copy has no more records, it is read without complaints that
- * the original did not cause, and copying it again changes nothing.
+ * the original did not cause, and copying it again, compressed and
+ * plain, changes nothing.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -26,9 +27,9 @@ static const char *rename_it(void *ctx, const char *path, const __u8 *build_id,
 }
 
 /* Returns the copy; NULL: it was refused. */
-static FILE *copy(FILE *in, struct perf_read_stats *stats)
+static FILE *copy(FILE *in, int compression, struct perf_read_stats *stats)
 {
-	const struct perf_copy_editor editor = { .rename = rename_it };
+	const struct perf_copy_editor editor = { .rename = rename_it, .compression = compression };
 	struct error err = { .text = "" };
 	FILE *out = tmpfile();
 
@@ -50,20 +51,21 @@ static long size_of(FILE *f)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	cleanup_fclose FILE *in = tmpfile(), *first = NULL, *second = NULL;
+	cleanup_fclose FILE *in = tmpfile(), *first = NULL, *packed = NULL, *second = NULL;
 	struct perf_read_stats before, after;
 
 	if (!in || fwrite(data, 1, size, in) != size)
 		abort();
-	first = copy(in, &before);
+	first = copy(in, 0, &before);
 	if (!first || size_of(first) > COPY_MAX)
 		return 0;
-	second = copy(first, &after);
+	packed = copy(first, 1, &after);
+	second = packed ? copy(packed, 0, &after) : NULL;
 	/* Its header may be one that only the reader of a whole file believes. */
 	if (!second)
 		return 0;
-	/* What describes the compression is not in the copy. */
-	if (before.records < after.records || after.cut > before.cut)
+	/* What describes the compression is in the compressed copy alone. */
+	if (before.records + 1 < after.records || after.cut > before.cut)
 		abort();
 	if (size_of(first) != size_of(second))
 		abort();

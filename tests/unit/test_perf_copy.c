@@ -235,6 +235,45 @@ static void a_copy_is_the_plain_file(void **state)
 	}
 }
 
+static void read_all(FILE *f, struct bytes *ret)
+{
+	size_t size = (fseek(f, 0, SEEK_END), (size_t)ftell(f));
+
+	bytes_fill(ret, 0, size);
+	rewind(f);
+	assert_int_equal(fread(ret->data, 1, size, f), size);
+	rewind(f);
+}
+
+/* Compressed, also anew, and plain again: nothing has changed. */
+static void a_copy_may_be_compressed(void **state)
+{
+	for (int packed = 0; packed < 2; packed++) {
+		const struct perf_copy_editor to = { .compression = 3 }, back = { 0 };
+		cleanup_bytes struct bytes in = { 0 }, want = { 0 }, small = { 0 }, got = { 0 };
+		struct parts from = parts_of(OLD, packed), plain = parts_of(OLD, false);
+		cleanup_fclose FILE *first, *second = tmpfile(), *third = tmpfile();
+		struct perf_read_stats stats;
+		struct perf_file_header h;
+		struct error err;
+
+		put_file(&in, &from, packed);
+		put_file(&want, &plain, false);
+		first = file_of(&in);
+		assert_int_equal(perf_copy(second, first, "test", &to, &stats, &err), 0);
+		read_all(second, &small);
+		memcpy(&h, small.data, sizeof(h));
+		assert_true(h.features[0] & 1ULL << PERF_FEATURE_COMPRESSED);
+		assert_int_equal(perf_copy(third, second, "test", &back, &stats, &err), 0);
+		assert_int_equal(stats.skipped, 0);
+		read_all(third, &got);
+		assert_int_equal(got.len, want.len);
+		assert_memory_equal(got.data, want.data, want.len);
+		parts_free(&from);
+		parts_free(&plain);
+	}
+}
+
 /* As after a kill: no size, no features; the last record may be cut. */
 static void a_torn_file_gets_an_end(void **state)
 {
@@ -297,6 +336,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_copy_is_the_plain_file),
+		cmocka_unit_test(a_copy_may_be_compressed),
 		cmocka_unit_test(a_torn_file_gets_an_end),
 		cmocka_unit_test(damage_does_no_harm),
 	};

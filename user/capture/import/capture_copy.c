@@ -108,10 +108,13 @@ static void free_libraries(struct copier *c)
 }
 
 int capture_copy(FILE *out, const char *out_name, const char *kept_name, FILE *in,
-		 const char *in_name, struct capture_copied *ret, struct error *err)
+		 const char *in_name, int compression, struct capture_copied *ret,
+		 struct error *err)
 {
 	struct copier c = { .in_name = in_name };
-	const struct perf_copy_editor editor = { .rename = rename_library, .ctx = &c };
+	const struct perf_copy_editor editor = { .rename = rename_library,
+						 .ctx = &c,
+						 .compression = compression };
 	int result;
 
 	*ret = (struct capture_copied){ 0 };

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "capture/perfdata/perf_copy.h"
+#include "capture/perfdata/compressed.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,16 +29,77 @@ struct copy {
 	FILE *in, *out;
 	const struct perf_copy_editor *editor;
 	struct perf_reader *reader;
-	__u64 written; /* bytes of records */
+	struct packer *packer; /* NULL: nothing is compressed */
+	bool announced; /* readers know that something is */
+	__u64 written; /* bytes of records, but for what the packer has given */
 	struct moved *moved; /* in the file's order */
 	unsigned moved_cnt, moved_cap;
 	struct bytes record; /* an edited one */
+	struct bytes announcement;
 };
 
 static int put(struct copy *c, const void *data, size_t size)
 {
 	errno = 0;
 	return fwrite_unlocked(data, 1, size, c->out) == size ? 0 : stream_cause();
+}
+
+/* Of all records that went to *out. */
+static __u64 records_size(const struct copy *c)
+{
+	return c->written + (c->packer ? packer__given(c->packer) : 0);
+}
+
+static int flush_packer(struct copy *c)
+{
+	return c->packer ? packer__flush(c->packer, c->out) : 0;
+}
+
+/* The payload of the feature. */
+static void put_compression(const struct copy *c, struct bytes *to, __u32 ratio)
+{
+	bytes_u32(to, 0);
+	bytes_u32(to, PERF_COMPRESSED_ZSTD);
+	bytes_u32(to, (__u32)c->editor->compression);
+	bytes_u32(to, ratio);
+	bytes_u32(to, COMPRESSED_EXPANDS_TO);
+}
+
+/* As in a recording's file: the feature also precedes what depends on it. */
+static int announce(struct copy *c)
+{
+	struct bytes *b = &c->announcement;
+
+	c->announced = true;
+	bytes_u32(b, PERF_USER_HEADER_FEATURE);
+	bytes_u32(b, 0);
+	bytes_u64(b, PERF_FEATURE_COMPRESSED);
+	put_compression(c, b, 0);
+	bytes_align(b, 8);
+	if (b->failed)
+		return -ENOMEM;
+	bytes_patch_u16(b, offsetof(struct perf_event_header, size), (__u16)b->len);
+	c->written += b->len;
+	return put(c, b->data, b->len);
+}
+
+/* What describes the file, or precedes other data, is never compressed. */
+static int put_record(struct copy *c, const void *data, size_t size)
+{
+	__u32 type;
+	int err = 0;
+
+	memcpy(&type, data, sizeof(type));
+	if (c->packer && type < PERF_USER_HEADER_ATTR) {
+		if (!c->announced)
+			err = announce(c);
+		if (!err)
+			err = packer__reserve(c->packer, c->out, size);
+		return err ? err : packer__put(c->packer, c->out, data, size);
+	}
+	err = flush_packer(c);
+	c->written += size;
+	return err ? err : put(c, data, size);
 }
 
 static int get_at(struct copy *c, __u64 offset, void *data, size_t size)
@@ -60,7 +123,7 @@ static int put_renamed(struct copy *c, const struct perf_read *r, const char *pa
 	struct bytes *b = &c->record;
 
 	if (behind > r->raw_size || at % 8)
-		return put(c, raw, r->raw_size);
+		return put_record(c, raw, r->raw_size);
 	b->len = 0;
 	bytes_put(b, raw, at);
 	bytes_text(b, path);
@@ -69,10 +132,9 @@ static int put_renamed(struct copy *c, const struct perf_read *r, const char *pa
 	if (b->failed)
 		return -ENOMEM;
 	if (b->len > 0xfff8)
-		return put(c, raw, r->raw_size);
+		return put_record(c, raw, r->raw_size);
 	bytes_patch_u16(b, offsetof(struct perf_event_header, size), (__u16)b->len);
-	c->written += b->len - r->raw_size;
-	return put(c, b->data, b->len);
+	return put_record(c, b->data, b->len);
 }
 
 static const char *new_path(const struct copy *c, const char *path, const __u8 *build_id,
@@ -117,7 +179,7 @@ static int note_moved(struct copy *c, const struct perf_read *r, __u64 data_offs
 {
 	if (vec_reserve(c->moved, c->moved_cap, c->moved_cnt + 1))
 		return -ENOMEM;
-	c->moved[c->moved_cnt++] = (struct moved){ r->at, data_offset + c->written };
+	c->moved[c->moved_cnt++] = (struct moved){ r->at, data_offset + records_size(c) };
 	return 0;
 }
 
@@ -134,15 +196,18 @@ static int copy_records(struct copy *c, __u64 data_offset)
 
 		if (is_dropped(&r))
 			continue;
-		if (r.extra && r.at)
+		if (r.extra)
+			err = flush_packer(c);
+		if (!err && r.extra && r.at)
 			err = note_moved(c, &r, data_offset);
-		c->written += r.raw_size;
 		if (!err)
-			err = path ? put_renamed(c, &r, path) : put(c, r.raw, r.raw_size);
+			err = path ? put_renamed(c, &r, path) : put_record(c, r.raw, r.raw_size);
 		if (!err && r.extra)
 			err = put_extra(c);
 	}
-	return err ? err : result;
+	if (!err)
+		err = result;
+	return err ? err : flush_packer(c);
 }
 
 /* ---- features --------------------------------------------------------------------------------- */
@@ -258,6 +323,13 @@ static void cleanup_features_(struct features *f)
 		bytes_free(&f->list[i].edited);
 }
 
+static __u32 ratio_of(const struct copy *c)
+{
+	const __u64 given = packer__given(c->packer);
+
+	return given ? (__u32)((packer__taken(c->packer) + given / 2) / given) : 0;
+}
+
 /* Which there are, with those that are edited. */
 static int list_features(struct copy *c, struct features *f, const struct perf_file_header *h)
 {
@@ -266,16 +338,18 @@ static int list_features(struct copy *c, struct features *f, const struct perf_f
 
 	for (unsigned i = 0; i < FEATURES && !err && h->data.size; i++) {
 		struct feature *new = &f->list[f->cnt];
+		const bool has = h->features[i / 64] & 1ULL << i % 64;
 
-		if (!(h->features[i / 64] & 1ULL << i % 64))
-			continue;
 		*new = (struct feature){ .number = i };
-		err = get_at(c, table, &new->from, sizeof(new->from));
-		table += sizeof(new->from);
-		if (err || i == PERF_FEATURE_COMPRESSED)
+		if (has)
+			err = get_at(c, table, &new->from, sizeof(new->from));
+		table += has ? sizeof(new->from) : 0;
+		if (err || !(i == PERF_FEATURE_COMPRESSED ? c->announced : has))
 			continue;
 		f->cnt++;
-		if (i == PERF_FEATURE_BUILD_ID || i == PERF_FEATURE_AUXTRACE)
+		if (i == PERF_FEATURE_COMPRESSED)
+			put_compression(c, &new->edited, ratio_of(c));
+		else if (i == PERF_FEATURE_BUILD_ID || i == PERF_FEATURE_AUXTRACE)
 			err = put_list(c, &new->edited, i, &new->from);
 	}
 	/* A file that was cut off has no readable end. */
@@ -340,11 +414,11 @@ static int copy_file(struct copy *c, const struct perf_file_header *in)
 	if (!err)
 		err = copy_records(c, in->data.offset);
 	/* Without records the size in the header would mean that there is no end. */
-	if (!err && !perf_reader__stats(c->reader)->cut && c->written)
+	if (!err && !perf_reader__stats(c->reader)->cut && records_size(c))
 		err = list_features(c, f, in);
 	if (!err)
-		err = write_features(c, f, in->data.offset + c->written);
-	out.data.size = c->written;
+		err = write_features(c, f, in->data.offset + records_size(c));
+	out.data.size = records_size(c);
 	memset(out.features, 0, sizeof(out.features));
 	for (unsigned i = 0; f && i < f->cnt; i++)
 		out.features[f->list[i].number / 64] |= 1ULL << f->list[i].number % 64;
@@ -393,8 +467,13 @@ int perf_copy(FILE *out, FILE *in, const char *name, const struct perf_copy_edit
 
 	if (result)
 		return result;
-	result = copy_all(&c, name, err);
+	if (editor->compression && packer__new(&c.packer, editor->compression))
+		result = error_set(err, ENOMEM, EXIT_CODE_OUTPUT, "out of memory");
+	else
+		result = copy_all(&c, name, err);
 	*ret_stats = *perf_reader__stats(c.reader);
+	packer__free(c.packer);
+	bytes_free(&c.announcement);
 	perf_reader__free(c.reader);
 	bytes_free(&c.record);
 	free(c.moved);

@@ -3,7 +3,7 @@
  * perf_copy.h - a perf.data with the records of another one, krait's, perf's or anybody's, in the same layout.
  *
  * Everything is copied byte for byte, whether krait knows it or not: events, records, trace data, features. Only what
- * was compressed is not any more, what depends on where something is in the file is corrected, and editors may
+ * was compressed is not any more (or is anew), what depends on where something is in the file is corrected, and editors may
  * rename objects. A file whose writer was killed gets an end.
  */
 #ifndef KRAIT_CAPTURE_PERFDATA_PERF_COPY_H
@@ -19,6 +19,7 @@ struct perf_copy_editor {
 	const char *(*rename)(void *ctx, const char *path, const __u8 *build_id,
 			      unsigned build_id_size);
 	void *ctx;
+	int compression; /* of the copy: zstd's level, 0: none */
 };
 
 /*

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/perfdata/compressed.h"
 #include "cmd/common/complete.h"
 #include "base/data/cleanup.h"
 #include "base/system/error.h"
@@ -310,6 +311,17 @@ void arguments_size(__u64 *ret, const char *text, struct argp_state *state)
 {
 	if (parse_size(text, ret))
 		arguments_refuse(state, "a size is a number with k, M or G, not \"%s\"", text);
+}
+
+int arguments_level(const char *text, struct argp_state *state)
+{
+	char *end;
+	long level = text ? strtol(text, &end, 10) : COMPRESSED_LEVEL_DEFAULT;
+
+	if (text && (end == text || *end || level < 1 || level > COMPRESSED_LEVEL_MAX))
+		arguments_refuse(state, "-z takes a level, 1 (fastest) to %d, not \"%s\"",
+				 COMPRESSED_LEVEL_MAX, text);
+	return (int)level;
 }
 
 void arguments_thread(struct thread_filter *filter, const char *text, struct argp_state *state)

@@ -54,6 +54,8 @@ unsigned arguments_count(const char *text, const char *what, struct argp_state *
 void arguments_time(__u64 *ret_ns, const char *text, struct argp_state *state);
 void arguments_rate(__u64 *ret, const char *text, struct argp_state *state);
 void arguments_size(__u64 *ret, const char *text, struct argp_state *state);
+/* A level of zstd's, as -z takes it; text NULL: the usual one. */
+int arguments_level(const char *text, struct argp_state *state);
 /* Adds one thread to those that --thread lets through. */
 void arguments_thread(struct thread_filter *filter, const char *text, struct argp_state *state);
 

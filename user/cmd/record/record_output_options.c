@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/record/record_output_options.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/common/arguments.h"
 #include "cmd/common/formats.h"
 #include "cmd/common/page_sources.h"
-#include "capture/perfdata/compressed.h"
 #include "record/samples/label.h"
 
 /* "python3.12 [app.py]": without the script, all would be "python3.12". */
@@ -81,17 +79,6 @@ static void add_output(struct record_options *o, const char *path, struct argp_s
 	o->outputs[o->output_cnt++] = path;
 }
 
-static void parse_level(struct record_options *o, const char *text, struct argp_state *state)
-{
-	char *end;
-	long level = text ? strtol(text, &end, 10) : COMPRESSED_LEVEL_DEFAULT;
-
-	if (text && (end == text || *end || level < 1 || level > COMPRESSED_LEVEL_MAX))
-		arguments_refuse(state, "-z takes a level, 1 (fastest) to %d, not \"%s\"",
-				 COMPRESSED_LEVEL_MAX, text);
-	o->compression = (int)level;
-}
-
 static void settle(struct record_options *o, struct argp_state *state)
 {
 	if (!o->output_cnt) {
@@ -116,7 +103,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->format = arg;
 		break;
 	case 'z':
-		parse_level(o, arg, state);
+		o->compression = arguments_level(arg, state);
 		break;
 	case 't':
 		o->threads = true;

@@ -46,6 +46,8 @@ static const struct argp_option option_table[] = {
 	  "is stdout",
 	  0 },
 	{ "format", 'f', "NAME", 0, "whatever the suffix", 0 },
+	{ "compression-level", 'z', "LEVEL", OPTION_ARG_OPTIONAL,
+	  "perf.data: compress it, as record -z does; otherwise it is a plain file", 0 },
 	{ "lines", KEY_LINES, NULL, 0, "folded: one entry for each line, not for each function",
 	  0 },
 	{ "threads", 't', NULL, 0, "folded: a frame for each thread", 0 },
@@ -94,6 +96,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'f':
 		c->format = arg;
+		break;
+	case 'z':
+		c->emit.compression = arguments_level(arg, state);
 		break;
 	case 't':
 		c->emit.threads = true;
@@ -255,8 +260,8 @@ static int copy_to(const struct convert *c, FILE *in, const char *path)
 		return EXIT_CODE_OUTPUT;
 	}
 	if (capture_copy(output_file__stream(file), output_file__name(file),
-			 output_file__kept_name(file), in, is_stdin ? NULL : input_path(c), &copied,
-			 &err)) {
+			 output_file__kept_name(file), in, is_stdin ? NULL : input_path(c),
+			 c->emit.compression, &copied, &err)) {
 		log_error(NULL, "%s", err.text);
 		return err.code;
 	}
