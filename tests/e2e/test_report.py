@@ -1,6 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """krait report: its text, its exit codes, and that it works in pipes."""
+import json
 import os
 import pty
 import subprocess
@@ -34,6 +35,28 @@ check("\x1b" not in out, "no colours when piped")
 with open(SMALL, encoding="utf-8") as file:
     code, same, err = report("-", text=file.read())
 check((code, same) == (0, out), "standard input gives the same", err)
+code, out, err = report("--json", SMALL)
+said = json.loads(out)
+event = said["events"][0]
+hot = event["rows"][0]
+check(code == 0 and not err and (said["schema"], said["version"]) == ("krait.report", 1), "--json: says what it is", out, err)
+check((hot["function"], hot["file"].rsplit("/", 1)[-1], hot["kind"], hot["self"]) == ("Cart.total", "cart.py", "python", 270) and
+      event["all"] == 1000 and sum(row["self"] for row in event["rows"]) == 1000, "--json: all rows, and their sum", out)
+check(len(event["rows"]) == len(rows) - 3 and all(
+    line.split()[3].startswith(row["function"].split()[0]) for row, line in zip(event["rows"], rows[1:])), "--json: the table's rows", out)
+check(len(json.loads(report("--json", "-n", "2", SMALL)[1])["events"][0]["rows"]) == 2, "--json: -n limits")
+code, out, err = report("--json", "--by", "thread", SMALL)
+check(code == 2 and "--json has functions or lines" in err and not out, "--json: of functions and lines", (code, err))
+evil = json.loads(report("--json", "-", text='a "b\\ \x1b[31m (x.py:3) 2\nc 1\n')[1])["events"][0]["rows"]
+check(sum(row["self"] for row in evil) == 3 and "\x1b" not in json.dumps(evil, ensure_ascii=False), "--json: hostile names", evil)
+with tempfile.NamedTemporaryFile("w", suffix=".folded") as after:
+    after.write("a;b 9\na;d 1\n")
+    after.flush()
+    run = subprocess.run([KRAIT, "diff", "--json", "-m", "0", "-", after.name], input="a;b 5\na 3\na;c 2\n", capture_output=True, text=True)
+    said = json.loads(run.stdout or "{}")
+    check(run.returncode == 0 and said["schema"] == "krait.diff" and [side["all"] for side in said["sides"]] == [10, 10] and
+          {row["function"]: (row["self"], row["total"]) for row in said["rows"]} ==
+          {"a": ([3, 0], [10, 10]), "b": ([5, 9], [5, 9]), "c": ([2, 0], [2, 0]), "d": ([0, 1], [0, 1])}, "diff --json", run)
 code, out, err = report("--sort", "total", "-n", "2", SMALL)
 check(code == 0 and out.splitlines()[1].endswith("server.py") and "13 more" in out,
       "rows are sorted and limited", out)

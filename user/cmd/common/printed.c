@@ -11,6 +11,7 @@
 #include "base/text/log.h"
 #include "base/files/output_file.h"
 #include "base/text/stream.h"
+#include "base/text/json.h"
 
 int printed(const char *module, int err)
 {
@@ -66,4 +67,14 @@ bool printed_is_page(const char *path)
 	size_t len = path ? strlen(path) : 0;
 
 	return len > 5 && !strcmp(path + len - 5, ".html");
+}
+
+void printed_json_head(struct json *j, const char *what)
+{
+	char schema[32];
+
+	snprintf(schema, sizeof(schema), "krait.%s", what);
+	json_put_string(j, "schema", schema);
+	json_put_number(j, "version", 1);
+	json_put_string(j, "krait", KRAIT_VERSION);
 }

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+struct json;
 struct output_file;
 
 /*
@@ -36,5 +37,10 @@ int printed_open(struct output_file **ret, const char *path) __attribute__((warn
 int printed_finish(struct output_file *file, const char *path, int err);
 /* Tells whether the path asks for a page. */
 bool printed_is_page(const char *path);
+/*
+ * What an object for programs begins with: "schema" ("krait.WHAT"), its "version", which rises when
+ * a member goes or changes its meaning, and "krait", the version of this program.
+ */
+void printed_json_head(struct json *j, const char *what);
 
 #endif /* KRAIT_CMD_COMMON_PRINTED_H */

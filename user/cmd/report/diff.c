@@ -17,12 +17,14 @@
 #include "base/system/error.h"
 #include "base/text/log.h"
 #include "base/files/output_file.h"
+#include "base/text/json.h"
 
 #define DEFAULT_ROWS 20
 #define DEFAULT_MIN_POINTS 0.05
 
 enum option_key {
 	OPTION_UNIT = 256,
+	OPTION_JSON,
 };
 
 struct diff_command {
@@ -30,6 +32,7 @@ struct diff_command {
 	struct diff_options diff;
 	const char *paths[2];
 	const char *output;
+	bool json, limit_given;
 };
 
 static const struct argp_option option_table[] = {
@@ -43,6 +46,9 @@ static const struct argp_option option_table[] = {
 	  "(default 0.05)",
 	  0 },
 	{ "input", 'i', "FILE", OPTION_HIDDEN },
+	{ "json", OPTION_JSON, NULL, 0,
+	  "for programs: one JSON object, without a limit unless -n gives one (docs/READING.md)",
+	  0 },
 	{ "unit", OPTION_UNIT, "time|samples", 0,
 	  "beside shares, print the time that samples stand for (default) or their "
 	  "number",
@@ -78,9 +84,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'n':
 		c->diff.limit = arguments_count(arg, "--limit", state);
+		c->limit_given = true;
 		break;
 	case 'm':
 		c->diff.min_points = parse_points(arg, state);
+		break;
+	case OPTION_JSON:
+		c->json = true;
 		break;
 	case OPTION_UNIT:
 		if (strcmp(arg, "time") && strcmp(arg, "samples"))
@@ -118,6 +128,20 @@ static const struct argp parser = {
 	.children = input_filters,
 };
 
+static int put_json(FILE *out, const struct counts *a, const struct counts *b,
+		    const struct diff_options *o)
+{
+	struct json j = { .out = out };
+	int err;
+
+	json_open_object(&j);
+	printed_json_head(&j, "diff");
+	err = diff_json(&j, a, b, o);
+	json_close_object(&j);
+	putc('\n', out);
+	return err ? err : json_finish(&j);
+}
+
 static int write_diff(struct diff_command *c, const struct counts *a, const struct counts *b)
 {
 	cleanup_output_file struct output_file *file = NULL;
@@ -125,8 +149,9 @@ static int write_diff(struct diff_command *c, const struct counts *a, const stru
 
 	if (err)
 		return err;
-	err = (printed_is_page(c->output) ? diff_page : diff_table)(output_file__stream(file), a, b,
-								    &c->diff);
+	err = (c->json			  ? put_json :
+	       printed_is_page(c->output) ? diff_page :
+					    diff_table)(output_file__stream(file), a, b, &c->diff);
 	return printed_finish(file, c->output, err);
 }
 
@@ -164,6 +189,8 @@ int cmd_diff(int argc, char **argv)
 		code = input__load(&in[i], &c.input, i ? &in[0] : NULL, NULL, NULL);
 	}
 	summary_options_init(&text, stdout);
+	if (c.json && !c.limit_given)
+		c.diff.limit = 0;
 	c.diff.width = c.output ? 0 : text.width;
 	c.diff.ascii = text.ascii;
 	c.diff.name_a = c.paths[0];

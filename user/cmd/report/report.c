@@ -24,6 +24,7 @@
 #include "base/system/error.h"
 #include "base/text/log.h"
 #include "base/text/pattern.h"
+#include "base/text/json.h"
 
 /* Nodes below this share say little and hide the rest. */
 #define TREE_MIN_PERCENT 1.0
@@ -49,6 +50,7 @@ enum option_key {
 	OPTION_SYMBOL_FILTER,
 	OPTION_STDIO,
 	OPTION_NO_CHILDREN,
+	OPTION_JSON,
 };
 
 enum report_by {
@@ -75,7 +77,7 @@ struct report_options {
 	struct column_options columns;
 	bool by_columns; /* some of these were given */
 	const char *callers; /* whose callers to show; NULL: not requested */
-	bool tree, by_given, min_given, no_pager;
+	bool tree, by_given, min_given, limit_given, no_pager, json;
 };
 
 static const struct argp_option option_table[] = {
@@ -127,6 +129,10 @@ static const struct argp_option option_table[] = {
 	  0 },
 	{ "stats", OPTION_STATS, NULL, 0,
 	  "also how every interrupt of the recording ended: complete, truncated or lost, and why",
+	  0 },
+	{ "json", OPTION_JSON, NULL, 0,
+	  "functions or lines for programs: one JSON object, without a limit unless -n gives one "
+	  "(docs/READING.md)",
 	  0 },
 	{ "no-pager", OPTION_NO_PAGER, 0, 0, PAGER_HELP, 0 },
 	{ "stdio", OPTION_STDIO, 0, 0, "print text (there is nothing else)", 0 },
@@ -239,6 +245,10 @@ static void check(const struct report_options *o, struct argp_state *state)
 		arguments_refuse(state, "--tree and --callers need --by function or --by line");
 	if (o->tree && o->callers)
 		arguments_refuse(state, "--tree goes from the root, --callers to it: choose one");
+	if (o->json && (o->tree || o->callers || o->by > BY_LINE || o->by_columns))
+		arguments_refuse(
+			state,
+			"--json has functions or lines: only with --by function or --by line");
 	if (o->by_columns && o->by_given)
 		arguments_refuse(state, "--by chooses one kind of row, --sort and the like several "
 					"columns: choose one");
@@ -274,6 +284,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'n':
 		o->summary.limit = arguments_count(arg, "--limit", state);
+		o->limit_given = true;
 		return 0;
 	case OPTION_BY:
 		o->by = parse_by(arg, state);
@@ -301,6 +312,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_STATS:
 		o->summary.stats = true;
+		return 0;
+	case OPTION_JSON:
+		o->json = true;
 		return 0;
 	case OPTION_NO_PAGER:
 		o->no_pager = true;
@@ -336,6 +350,7 @@ static const struct argp parser = {
 	       "  krait report --callers Cart.total         who calls it, and for how much\n"
 	       "  krait report --callers lock               who waits for a lock, and where\n"
 	       "  krait report --children --function Cart.total    what it calls\n"
+	       "  krait report --json | jq '.events[0].rows[] | select(.kind == \"python\").function'\n"
 	       "  krait record -p PID -f folded -o - | krait report -\n",
 	.children = input_children,
 };
@@ -396,6 +411,39 @@ static int print_report(const struct report_options *o, struct input *in)
 	return err ? err : found ? 0 : -ENOENT;
 }
 
+/* An array of events with samples. */
+static int put_json_events(struct json *j, const struct report_options *o, struct input *in)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < (in->wall ? 1 : in->profile->event_cnt) && !err; i++) {
+		const struct counts *c = in->wall ? input__shown(in) :
+						    profile__counts(in->profile, i);
+
+		if (in->profile->event_cnt > 1 && !c->samples)
+			continue;
+		json_open_object(j);
+		err = summary_json(j, c, &o->summary);
+		json_close_object(j);
+	}
+	return err;
+}
+
+static int print_json(const struct report_options *o, struct input *in)
+{
+	struct json j = { .out = stdout };
+	int err;
+
+	json_open_object(&j);
+	printed_json_head(&j, "report");
+	json_put_array(&j, "events");
+	err = put_json_events(&j, o, in);
+	json_close_array(&j);
+	json_close_object(&j);
+	putchar('\n');
+	return err ? err : json_finish(&j);
+}
+
 static void take_sample(void *ctx, const struct profile *p, const struct profile_sample *s)
 {
 	struct report_options *o = ctx;
@@ -432,6 +480,8 @@ int cmd_report(int argc, char **argv)
 		return EXIT_CODE_USAGE;
 	if ((o.tree || o.callers) && !o.min_given)
 		o.summary.min_percent = TREE_MIN_PERCENT;
+	if (o.json && !o.limit_given)
+		o.summary.limit = 0;
 	if (o.by == BY_LINE)
 		o.summary.lines = true;
 	o.input.filter.sources |= o.summary.lines;
@@ -439,9 +489,11 @@ int cmd_report(int argc, char **argv)
 		return EXIT_CODE_OUTPUT;
 	code = input__load(&in, &o.input, NULL, o.gil ? take_sample : NULL, &o);
 	if (code == EXIT_CODE_OK) {
-		pager_start(&pager, !o.no_pager);
+		pager_start(&pager, !o.no_pager && !o.json);
 		o.summary.can_leave_kernel = in.is_capture;
-		err = o.gil ? print_gil(&o, &in) : print_report(&o, &in);
+		err = o.gil  ? print_gil(&o, &in) :
+		      o.json ? print_json(&o, &in) :
+			       print_report(&o, &in);
 		pager_end(&pager);
 		/* A reader such as head that has seen enough is no error. */
 		if (err == -ENOENT && !o.callers) {

@@ -324,19 +324,10 @@ static int put_row(const struct diff_report *r, FILE *out, __u32 place)
 	return put_function(r, out, &d->places.list[place]);
 }
 
-static int check(FILE *out, int err)
+/* Stores the places that are worth a row, sorted, and their number. */
+static int pick_rows(struct diff *d, __u32 **ret, __u32 *ret_cnt)
 {
-	if (!err)
-		err = stream_finish(out);
-	return err;
-}
-
-static int write_table(struct diff *d, FILE *out)
-{
-	cleanup_free __u32 *rows = calloc((size_t)d->places.cnt + 1, sizeof(*rows));
-	struct diff_report r;
-	__u32 cnt = 0, shown;
-	int err = 0;
+	__u32 *rows = calloc((size_t)d->places.cnt + 1, sizeof(*rows)), cnt = 0;
 
 	if (!rows)
 		return -ENOMEM;
@@ -348,6 +339,60 @@ static int write_table(struct diff *d, FILE *out)
 			rows[cnt++] = i;
 	}
 	qsort_r(rows, cnt, sizeof(*rows), compare_changes, d);
+	*ret = rows;
+	*ret_cnt = cnt;
+	return 0;
+}
+
+static void put_json_sides(struct json *j, const char *key, const __u64 sides[2])
+{
+	json_put_array(j, key);
+	json_number(j, (__s64)sides[0]);
+	json_number(j, (__s64)sides[1]);
+	json_close_array(j);
+}
+
+static int write_json(struct diff *d, struct json *j)
+{
+	cleanup_free __u32 *rows = NULL;
+	const unsigned limit = d->options->limit;
+	__u32 cnt;
+	int err = pick_rows(d, &rows, &cnt);
+
+	if (err)
+		return err;
+	json_put_array(j, "sides");
+	for (int side = 0; side < 2; side++) {
+		json_open_object(j);
+		json_put_string(j, "name", side ? d->options->name_b : d->options->name_a);
+		report_put_json(j, d->counts[side]);
+		json_close_object(j);
+	}
+	json_close_array(j);
+	json_put_array(j, "rows");
+	for (__u32 i = 0; i < cnt && (!limit || i < limit); i++) {
+		const struct profile_frame *at = &d->places.list[rows[i]];
+
+		json_newline(j);
+		json_open_object(j);
+		report_put_json_place(j, place_name(d->dict, at), file_beside(d, at), -1, at->kind);
+		put_json_sides(j, "self", d->functions[rows[i]].self);
+		put_json_sides(j, "total", d->functions[rows[i]].total);
+		json_close_object(j);
+	}
+	json_close_array(j);
+	return 0;
+}
+
+static int write_table(struct diff *d, FILE *out)
+{
+	cleanup_free __u32 *rows = NULL;
+	struct diff_report r;
+	__u32 cnt, shown;
+	int err = pick_rows(d, &rows, &cnt);
+
+	if (err)
+		return err;
 	shown = d->options->limit && d->options->limit < cnt ? d->options->limit : cnt;
 	begin_report(&r, d, out);
 	put_heads(&r, out);
@@ -355,36 +400,49 @@ static int write_table(struct diff *d, FILE *out)
 		err = put_row(&r, out, rows[i]);
 	if (shown < cnt)
 		report_put_more(&r.sides[0], cnt - shown);
-	return check(out, err);
+	return err ? err : stream_finish(out);
 }
 
-static int print_table(FILE *out, const struct counts *a, const struct counts *b,
-		       const struct diff_options *o)
+/* j NULL: a table. */
+static int print_any(FILE *out, struct json *j, const struct counts *a, const struct counts *b,
+		     const struct diff_options *o)
 {
 	struct diff d = { .options = o };
 	int err = diff_init(&d, a, b);
 
 	if (!err)
-		err = write_table(&d, out);
+		err = j ? write_json(&d, j) : write_table(&d, out);
 	diff_free(&d);
+	return err;
+}
+
+static int print_functions(FILE *out, struct json *j, const struct counts *a,
+			   const struct counts *b, const struct diff_options *o)
+{
+	struct counts *waits_a, *waits_b;
+	int err = -ENOMEM;
+
+	if (!waits_are_in(a) && !waits_are_in(b))
+		return print_any(out, j, a, b, o);
+	waits_a = waits__new_of_functions(a);
+	waits_b = waits__new_of_functions(b);
+	if (waits_a && waits_b)
+		err = print_any(out, j, waits_a, waits_b, o);
+	counts__free(waits_a);
+	counts__free(waits_b);
 	return err;
 }
 
 int diff_table(FILE *out, const struct counts *a, const struct counts *b,
 	       const struct diff_options *o)
 {
-	struct counts *waits_a, *waits_b;
-	int err = -ENOMEM;
+	return print_functions(out, NULL, a, b, o);
+}
 
-	if (!waits_are_in(a) && !waits_are_in(b))
-		return print_table(out, a, b, o);
-	waits_a = waits__new_of_functions(a);
-	waits_b = waits__new_of_functions(b);
-	if (waits_a && waits_b)
-		err = print_table(out, waits_a, waits_b, o);
-	counts__free(waits_a);
-	counts__free(waits_b);
-	return err;
+int diff_json(struct json *j, const struct counts *a, const struct counts *b,
+	      const struct diff_options *o)
+{
+	return print_functions(j->out, j, a, b, o);
 }
 
 /* ---- page ------------------------------------------------------------------------------------- */

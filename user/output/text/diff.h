@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "profile/counts.h"
+#include "base/text/json.h"
 
 struct diff_options {
 	bool by_total; /* sort by the change of the total instead of self */
@@ -32,6 +33,9 @@ struct diff_options {
 /* Both return 0, -EINVAL if the counts have different dictionaries, or another -errno. */
 int diff_table(FILE *out, const struct counts *a, const struct counts *b,
 	       const struct diff_options *o) __attribute__((warn_unused_result));
+/* The same rows for programs: one JSON object (docs/READING.md), whose head the caller has put. */
+int diff_json(struct json *j, const struct counts *a, const struct counts *b,
+	      const struct diff_options *o) __attribute__((warn_unused_result));
 /* Writes the page (output/page/html.h) with both: as wide as b or as a; red has grown, blue has shrunk. */
 int diff_page(FILE *out, const struct counts *a, const struct counts *b,
 	      const struct diff_options *o) __attribute__((warn_unused_result));

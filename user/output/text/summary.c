@@ -331,7 +331,59 @@ static int print(struct table *t)
 	return stream_finish(out);
 }
 
-static int print_table(FILE *out, const struct counts *c, const struct summary_options *o)
+/* "waits": what its self waited for, the largest first. */
+static void put_json_waits(struct json *j, const struct table *t, __u32 frame)
+{
+	__u32 i = (__u32)sorted_below(t->wait_cnt, k, t->waits[k].frame < frame);
+
+	json_put_array(j, "waits");
+	for (; i < t->wait_cnt && t->waits[i].frame == frame; i++) {
+		json_open_object(j);
+		json_put_string(j, "for", dict__text(t->view->dict, t->waits[i].what));
+		json_put_number(j, "self", (__s64)t->waits[i].self);
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
+
+static void put_json_row(struct json *j, const struct table *t, __u32 frame)
+{
+	const struct view *v = t->view;
+	const struct profile_frame *f = &v->frames[frame];
+
+	json_newline(j);
+	json_open_object(j);
+	report_put_json_place(j, label_name(v, f), view_file(v, f),
+			      f->line > 0 ? f->line : f->first_line, f->kind);
+	json_put_number(j, "self", (__s64)v->sums[frame].self);
+	json_put_number(j, "total", (__s64)v->sums[frame].total);
+	if (t->waits)
+		put_json_waits(j, t, frame);
+	json_close_object(j);
+}
+
+static int put_json(struct json *j, struct table *t)
+{
+	const unsigned limit = t->report.options->limit;
+	cleanup_free __u32 *rows = NULL;
+	__u32 cnt;
+	int err = t->report.options->waits ? find_waits(t) : 0;
+
+	if (!err)
+		err = pick_rows(t, &rows, &cnt);
+	if (err)
+		return err;
+	report_put_json(j, t->report.counts);
+	json_put_array(j, "rows");
+	for (__u32 i = 0; i < cnt && (!limit || i < limit); i++)
+		put_json_row(j, t, rows[i]);
+	json_close_array(j);
+	return 0;
+}
+
+/* j NULL: a table. */
+static int print_table(FILE *out, struct json *j, const struct counts *c,
+		       const struct summary_options *o)
 {
 	const struct view_options options = {
 		.lines = o->lines, .sources = true, .nodes = o->waits, .order = VIEW_BY_COUNT
@@ -345,12 +397,13 @@ static int print_table(FILE *out, const struct counts *c, const struct summary_o
 		return err;
 	t = (struct table){ .view = v };
 	text_report_begin(&t.report, out, c, o);
-	err = print(&t);
+	err = j ? put_json(j, &t) : print(&t);
 	free(t.waits);
 	return err;
 }
 
-int summary_table(FILE *out, const struct counts *c, const struct summary_options *o)
+static int print_any(FILE *out, struct json *j, const struct counts *c,
+		     const struct summary_options *o)
 {
 	struct summary_options options = *o;
 	struct counts *waits;
@@ -358,11 +411,21 @@ int summary_table(FILE *out, const struct counts *c, const struct summary_option
 
 	options.waits = waits_are_in(c);
 	if (!options.waits)
-		return print_table(out, c, &options);
+		return print_table(out, j, c, &options);
 	waits = waits__new_of_functions(c);
 	if (!waits)
 		return -ENOMEM;
-	err = print_table(out, waits, &options);
+	err = print_table(out, j, waits, &options);
 	counts__free(waits);
 	return err;
+}
+
+int summary_table(FILE *out, const struct counts *c, const struct summary_options *o)
+{
+	return print_any(out, NULL, c, o);
+}
+
+int summary_json(struct json *j, const struct counts *c, const struct summary_options *o)
+{
+	return print_any(j->out, j, c, o);
 }

@@ -13,6 +13,9 @@
 #include "base/text/printable.h"
 #include "base/text/short_path.h"
 #include "base/text/units.h"
+#include "output/label.h"
+#include "profile/frames.h"
+#include "base/text/json.h"
 
 #define SUMMARY_ROWS 20
 #define SUMMARY_ROWS_MIN 5
@@ -251,6 +254,50 @@ void report_put_total(const struct text_report *r)
 	if (event_is_time(&c->event))
 		put_time_total(r);
 	putc('\n', r->out);
+}
+
+void report_put_json(struct json *j, const struct counts *c)
+{
+	const struct accounts *a = &c->accounts;
+	__u64 all = c->uneven ? c->weight : c->samples;
+	double time_ns = (double)all * counts__unit_ns(c);
+
+	json_put_string(j, "event", c->event.name);
+	json_put_string(j, "unit", counts__share_unit(c));
+	json_put_number(j, "samples", (__s64)c->samples);
+	json_put_number(j, "all", (__s64)all);
+	if (time_ns > 0)
+		json_put_number(j, "time_ns", (__s64)(time_ns + 0.5));
+	else
+		json_put_null(j, "time_ns");
+	if (c->to_ns > c->from_ns && c->to_ns)
+		json_put_number(j, "window_ns", (__s64)(c->to_ns - c->from_ns));
+	else
+		json_put_null(j, "window_ns");
+	if (!a->interrupts) {
+		json_put_null(j, "interrupts");
+		return;
+	}
+	json_put_object(j, "interrupts");
+	json_put_number(j, "all", (__s64)a->interrupts);
+	for (int o = 0; o < OUTCOME_CNT; o++)
+		json_put_number(j, outcome_name(o), (__s64)accounts_total(a, o));
+	json_close_object(j);
+}
+
+void report_put_json_place(struct json *j, const char *name, const char *file, int line,
+			   enum frame_kind kind)
+{
+	json_put_string(j, "function", name);
+	if (*file)
+		json_put_string(j, "file", file);
+	else
+		json_put_null(j, "file");
+	if (line > 0)
+		json_put_number(j, "line", line);
+	else
+		json_put_null(j, "line");
+	json_put_string(j, "kind", frame_kind_name(kind));
 }
 
 /* How every interrupt ended, for who asks for it. */

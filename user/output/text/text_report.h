@@ -103,6 +103,17 @@ void report_put_row(const struct text_report *r, __u64 self, __u64 total);
 /* Prints "… 12 more" if rows were left out. */
 void report_put_more(const struct text_report *r, __u32 cnt);
 
+/*
+ * For programs: "event", "unit", "samples", "all" (100% of all shares, in the unit), "time_ns" (what
+ * these stand for; null: it is not time), "window_ns" (null: unknown) and "interrupts" (null: not
+ * from krait), into the open object.
+ */
+struct json;
+void report_put_json(struct json *j, const struct counts *c);
+/* "function", "file", "line" and "kind" of a row, likewise. line <= 0: unknown. */
+void report_put_json_place(struct json *j, const char *name, const char *file, int line,
+			   enum frame_kind kind);
+
 /* Prints "5,602 samples, none lost: 5.60 s of CPU time in 5.62 s (1.00 CPUs)", as far as known. */
 void report_put_total(const struct text_report *r);
 /* Prints the totals, the accounts if asked for, and what the marks of the view mean. */
