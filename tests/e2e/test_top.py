@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait top: what it shows of a program with known figures, as lines and on a real terminal; keys, sizes, files that
 it writes, how it ends."""
+import json
 import os
 import re
 import shlex
@@ -66,6 +67,15 @@ def check_batch(tap, python):
         blocks = rounds(done.stdout)
         tap.ok(done.returncode == 0 and len(blocks) == 4, "--batch -n 4: four rounds", done.returncode,
                done.stdout, done.stderr)
+        done_json = h.run_krait("top", "--json", *RATE, "-p", str(target.pid), "-n", "2", "-i", "500ms")
+        said = [json.loads(line) for line in done_json.stdout.splitlines()]
+        tap.ok(done_json.returncode == 0 and [(r["schema"], r["version"]) for r in said] == [("krait.top", 1)] * 2,
+               "--json: a line for each round", done_json)
+        last = {row["name"]: row for row in said[-1]["rows"]} if said else {}
+        parts = [last.get(f, {}).get("self_all_ns", 0) for f in ("hot", "warm")]
+        tap.ok(sum(parts) > 0 and abs(parts[0] / sum(parts) - 0.75) < 0.15 and last["work"]["total_all_ns"] >= sum(parts) and
+               sum(r["self_ns"] for line in said for r in line["rows"] if r["name"] == "hot") == parts[0],
+               "--json: three quarters are hot's, and rounds add up", said)
         tap.ok("with the GIL)" in done.stdout, "how much of it with the GIL", done.stdout)
         found = rows(blocks[-1]) if blocks else {}
         check_split(tap, "--batch", found)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "cmd/top/draw.h"
+#include "base/text/json.h"
 
 struct lines_options {
 	unsigned limit; /* rows; 0: all */
@@ -19,5 +20,8 @@ struct lines_options {
 /* Prints head, table and a blank line, and flushes. Returns 0 or -errno. */
 int lines_print(FILE *out, const struct model *m, const struct top_status *status,
 		const struct lines_options *options) __attribute__((warn_unused_result));
+/* The same round for programs, as members of the open object. limit: rows; 0: all. */
+void lines_put_json(struct json *j, const struct model *m, const struct top_status *status,
+		    unsigned limit);
 
 #endif /* KRAIT_CMD_TOP_LINES_H */

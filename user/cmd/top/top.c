@@ -15,8 +15,10 @@
 
 #include "base/system/clock.h"
 #include "base/system/error.h"
+#include "base/text/json.h"
 #include "base/system/priority.h"
 #include "base/text/log.h"
+#include "base/text/stream.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/outputs.h"
 #include "cmd/common/printed.h"
@@ -200,13 +202,28 @@ static void show(struct top_command *t)
 	screen_free(&s);
 }
 
+static int put_json(const struct top_command *t)
+{
+	struct json j = { .out = stdout };
+	int err;
+
+	json_open_object(&j);
+	printed_json_head(&j, "top");
+	lines_put_json(&j, t->model, &t->status, t->options.limit);
+	json_close_object(&j);
+	putchar('\n');
+	err = stream_finish(stdout);
+	return err ? err : json_finish(&j);
+}
+
 static void print_lines(struct top_command *t)
 {
 	const struct lines_options options = { .limit = t->options.limit,
 					       .utf8 = t->utf8 || !isatty(STDOUT_FILENO),
 					       .shares = t->options.shares };
 
-	t->failed = lines_print(stdout, t->model, &t->status, &options);
+	t->failed = t->options.json ? put_json(t) :
+				      lines_print(stdout, t->model, &t->status, &options);
 	if (t->failed)
 		t->over = true;
 }

@@ -22,6 +22,7 @@ enum {
 	KEY_VIEW = 256,
 	KEY_SHARES,
 	KEY_SOURCE,
+	KEY_JSON,
 };
 
 static const struct argp_option options[] = {
@@ -47,6 +48,8 @@ static const struct argp_option options[] = {
 	{ "rounds", 'n', "COUNT", 0, "end after so many rounds" },
 	{ LIVE_ROW_DURATION, "end after 10s, 2m" },
 	{ "batch", 'b', 0, 0, "plain lines (the default if the output is not a terminal)" },
+	{ "json", KEY_JSON, 0, 0,
+	  "for programs: --batch with one JSON object a line, one for each round (docs/READING.md)" },
 	{ "view", KEY_VIEW, "NAME", 0,
 	  "functions (the default), lines, processes, threads, containers, states or tree" },
 	{ "sort", 's', "KEY", 0,
@@ -171,6 +174,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'b':
 		o->batch = true;
+		break;
+	case KEY_JSON:
+		o->json = o->batch = true;
 		break;
 	case KEY_VIEW:
 		parse_view(o, arg, state);

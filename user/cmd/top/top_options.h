@@ -15,7 +15,7 @@ struct top_options {
 	__u64 rounds; /* 0: no limit */
 	unsigned limit; /* per round, as plain lines */
 	const char *source; /* folder; NULL: none */
-	bool batch, shares, tree;
+	bool batch, json, shares, tree;
 	enum rows_view view;
 	enum row_sort sort;
 };

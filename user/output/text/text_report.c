@@ -13,7 +13,6 @@
 #include "base/text/printable.h"
 #include "base/text/short_path.h"
 #include "base/text/units.h"
-#include "output/label.h"
 #include "profile/frames.h"
 #include "base/text/json.h"
 
