@@ -74,7 +74,6 @@ def check_failures(tap, target):
         ("no samples of a command", 0, ["record", "-o", keep, "--", "true"]),
         ("no such capture", 7, ["convert", "nosuch.data", "-o", keep]),
         ("a filter that takes nothing", 6, ["convert", capture, "--pid", "1", "-o", keep]),
-        ("a capture of a capture", 2, ["convert", capture, "-o", "other.data"]),
         ("no such function", 6, ["annotate", "-i", capture, "nosuchfunction", "-o", keep]),
         ("no such capture to compare", 7, ["diff", capture, "nosuch.data", "-o", keep]),
     ]
