@@ -5,6 +5,7 @@ waits or sleeps: in the printed table, in a flame graph and in the capture."""
 import gzip
 import re
 import subprocess
+import time
 
 import harness as h
 
@@ -111,10 +112,15 @@ def page_seconds(path):
         return int(re.search(r'"milliseconds":(\d+)', f.read())[1]) / 1000
 
 
+def told(seconds):
+    """Returns a time as report_time() writes it (user/output/text/text_report.c): a second or more on a busy machine."""
+    return "%.2f s" % seconds if seconds >= 0.9995 else "%.0f ms" % (1000 * seconds)
+
+
 def check_lengths(tap, python):
     """All that show a recording say how long it was, also if samples come late and end early."""
     r = h.record("--off-cpu", outputs=("x.data", "x.html", "x.pb.gz"), lines=False, command=python.command("-c", SLEEPY))
-    path, long = r.path("x.data"), "%.0f ms" % (1000 * r.stats["seconds"])
+    path, long = r.path("x.data"), told(r.stats["seconds"])
     said = h.run_krait("record", "--off-cpu", "-o", r.path("y.data"), "--", *python.command("-c", SLEEPY)).stderr
     first = re.findall(r" in ([\d.]+ m?s) \(", said)
     tap.ok(first and len(set(first)) == 1, python.name + ": the summary has a length", said)
@@ -129,9 +135,9 @@ def check_lengths(tap, python):
     tap.equal(set(re.findall(r" in ([\d.]+ m?s) \(", text)), {long}, "diff: the length", text)
     for name in ("again.html", "again.pb.gz"):
         krait("convert", "-q", "-i", path, "-o", r.path(name))
-    told = {name: (page_seconds if name.endswith("html") else pprof_seconds)(r.path(name))
+    shown = {name: (page_seconds if name.endswith("html") else pprof_seconds)(r.path(name))
             for name in ("x.html", "x.pb.gz", "again.html", "again.pb.gz")}
-    tap.ok(all("%.0f ms" % (1000 * s) == long for s in told.values()), "pages and pprof: the length", told, long)
+    tap.ok(all(told(s) == long for s in shown.values()), "pages and pprof: the length", shown, long)
     text = krait("report", "--time", "0.1,0.15", "--wall", "-i", path).stdout
     tap.equal(set(re.findall(r" in ([\d.]+ m?s) \(", text)), {"50 ms"}, "of a part: the part's length", text)
 
@@ -157,9 +163,9 @@ def check_opens(tap, python):
     text = krait("diff", path, path).stdout
     tap.ok(" of time in " in text, name + "diff", text)
     text = krait("annotate", "-i", path, "<string>").stdout
-    tap.ok(re.search(r"^<string>: \d+ ms, ", text, re.M) and "   Self     Time   Total   Line" in text and "events" not in text,
+    tap.ok(re.search(r"^<string>: [\d.]+ m?s, ", text, re.M) and "   Self     Time   Total   Line" in text and "events" not in text,
            name + "annotate says how long", text)
-    slept = re.search(r"^ *([\d.]+)% +\d+ ms +[\d.]+% +[13]  ", text, re.M)
+    slept = re.search(r"^ *([\d.]+)% +[\d.]+ m?s +[\d.]+% +[13]  ", text, re.M)
     tap.ok(slept and float(slept[1]) > 25, name + "and a line has the waits that it begins", text)
     krait("convert", "-q", "-i", path, "-o", r.path("again.callgrind"))
     with open(r.path("again.callgrind"), encoding="utf-8") as f:
@@ -179,8 +185,11 @@ def check_idle(tap, python):
         tap.ok("no samples" in said or
                "computed for" in said and "krait record --wall -p %d, or krait dump %d\n" % (target.pid, target.pid) in said,
                python.name + ": idle: with its pid", said)
+    began = time.monotonic()
     done = krait("record", "-f", "html", "-o", "/dev/null", "--", *python.command("-c", "import time\nwhile time.thread_time() < 0.3: pass"))
-    tap.ok("--wall" not in done.stdout + done.stderr and "Self  Total" in done.stdout + done.stderr,
+    # Where others have the CPUs, it may have waited for one for nine tenths of its time.
+    crowded = time.monotonic() - began > 2.5
+    tap.ok(("--wall" not in done.stdout + done.stderr or crowded) and "Self  Total" in done.stdout + done.stderr,
            python.name + ": busy: its functions", done.stdout, done.stderr)
 
 
