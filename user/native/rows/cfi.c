@@ -76,9 +76,8 @@ static bool take_deref(struct cfi_cursor c, struct cfi_state *s)
 	return true;
 }
 
-#ifdef __x86_64__
 /*
- * What linkers write for .plt (bfd/elfxx-x86.c; the same in lld and mold): sp + 8 + ((ip & 15) >=
+ * What linkers write for .plt on x86-64 (bfd/elfxx-x86.c; the same in lld and mold): sp + 8 + ((ip & 15) >=
  * n) * 8, where n is the offset of the instruction after the push.
  */
 static bool take_plt(struct cfi_cursor c, struct cfi_state *s)
@@ -87,8 +86,8 @@ static bool take_plt(struct cfi_cursor c, struct cfi_state *s)
 	__u64 reg;
 	int n;
 
-	if (s->cfa_reg != CFI_REG_SP || !take_breg(&c, &reg, &off) || reg != CFI_REG_RA || off ||
-	    take_literal(&c) != 15 || !take_op(&c, DW_OP_and))
+	if (s->cfa_reg != UNWIND_REG_SP || !take_breg(&c, &reg, &off) || reg != UNWIND_REG_RA ||
+	    off || take_literal(&c) != 15 || !take_op(&c, DW_OP_and))
 		return false;
 	n = take_literal(&c);
 	if (n < 0 || n > 15 || !take_op(&c, DW_OP_ge) || take_literal(&c) != 3 ||
@@ -98,12 +97,6 @@ static bool take_plt(struct cfi_cursor c, struct cfi_state *s)
 	s->cfa_add = n;
 	return true;
 }
-#else
-static bool take_plt(struct cfi_cursor c, struct cfi_state *s)
-{
-	return false;
-}
-#endif
 
 /* Sets the CFA of *s; UNWIND_CFA_NONE if the form is unsupported. */
 static void cfi_expression_cfa(struct cfi_cursor body, struct cfi_state *s)
@@ -193,9 +186,9 @@ void cfi_begin(struct cfi_machine *m, const struct cfi_common *common, __u64 pc,
 /* The place of a tracked register; NULL for any other. */
 static struct cfi_place *place_of(struct cfi_machine *m, struct cfi_state *s, __u64 reg)
 {
-	if (reg == CFI_REG_FP)
+	if (reg == UNWIND_REG_FP)
 		return &s->fp;
-	if (reg == CFI_REG_BASE)
+	if (reg == UNWIND_REG_BASE)
 		return &s->base;
 	return reg == m->common->ra_reg ? &s->ra : NULL;
 }
@@ -216,7 +209,7 @@ static void set_register(struct cfi_machine *m, __u64 reg, __u64 other)
 	if (!p)
 		return;
 	*p = (struct cfi_place){ .how = CFI_UNKNOWN };
-	if (p == &m->state.ra && other < CFI_REGS)
+	if (p == &m->state.ra && other < UNWIND_REGS)
 		*p = (struct cfi_place){ .how = CFI_IN_REG, .reg = (__u8)other };
 }
 
@@ -447,16 +440,17 @@ static bool set_ra_rule(struct unwind_rule *r, const struct cfi_place *ra)
 		r->ra = UNWIND_RA_UNDEFINED;
 		return true;
 	}
-	if (ra->how == CFI_IN_REG) {
+	/* As at entry: where calls leave it in a register (arm64). */
+	if (ra->how == CFI_IN_REG || (ra->how == CFI_SAME && UNWIND_REG_RA < UNWIND_REGS)) {
 		r->ra = UNWIND_RA_REG;
-		r->ra_off = ra->reg;
+		r->ra_off = ra->how == CFI_IN_REG ? ra->reg : UNWIND_REG_RA;
 		return true;
 	}
 	if (!fits(ra->off, INT16_MIN, INT16_MAX))
 		return false;
 	r->ra_off = (__s16)ra->off;
 	r->ra = ra->how == CFI_AT_CFA ? UNWIND_RA_CFA : UNWIND_RA_SP;
-	return ra->how == CFI_AT_CFA || (ra->how == CFI_AT_REG && ra->reg == CFI_REG_SP);
+	return ra->how == CFI_AT_CFA || (ra->how == CFI_AT_REG && ra->reg == UNWIND_REG_SP);
 }
 
 static void set_fp_rule(struct unwind_rule *r, const struct cfi_place *fp)
@@ -470,9 +464,9 @@ static void set_fp_rule(struct unwind_rule *r, const struct cfi_place *fp)
 	}
 	if (fp->how == CFI_AT_CFA)
 		r->fp = UNWIND_FP_CFA;
-	else if (fp->how == CFI_AT_REG && fp->reg == CFI_REG_SP)
+	else if (fp->how == CFI_AT_REG && fp->reg == UNWIND_REG_SP)
 		r->fp = UNWIND_FP_SP;
-	else if (fp->how == CFI_AT_REG && fp->reg == CFI_REG_FP)
+	else if (fp->how == CFI_AT_REG && fp->reg == UNWIND_REG_FP)
 		r->fp = UNWIND_FP_FP;
 	else
 		return;
@@ -482,7 +476,7 @@ static void set_fp_rule(struct unwind_rule *r, const struct cfi_place *fp)
 /* Relative to the same base as the return address. */
 static __s16 base_rule(const struct unwind_rule *r, const struct cfi_place *base)
 {
-	bool by_sp = base->how == CFI_AT_REG && base->reg == CFI_REG_SP && r->ra == UNWIND_RA_SP;
+	bool by_sp = base->how == CFI_AT_REG && base->reg == UNWIND_REG_SP && r->ra == UNWIND_RA_SP;
 
 	if (base->how == CFI_SAME)
 		return 0;
@@ -500,7 +494,7 @@ struct unwind_rule cfi_rule(const struct cfi_state *s, bool signal)
 	if (!set_ra_rule(&r, &s->ra) || (!set_cfa_rule(&r, s) && r.ra != UNWIND_RA_UNDEFINED))
 		return (struct unwind_rule){ 0 };
 	/* longjmp()'s target has another stack pointer as well. */
-	if (r.ra == UNWIND_RA_REG && (r.cfa != UNWIND_CFA_REG || r.reg != CFI_REG_SP))
+	if (r.ra == UNWIND_RA_REG && (r.cfa != UNWIND_CFA_REG || r.reg != UNWIND_REG_SP))
 		return (struct unwind_rule){ 0 };
 	if (r.ra == UNWIND_RA_UNDEFINED) {
 		r.fp = UNWIND_FP_UNKNOWN;

@@ -18,21 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "bpf/arch.h"
 #include "bpf/native/rows.h"
-
-#ifdef __aarch64__
-#define CFI_REG_FP 29
-#define CFI_REG_SP 31
-#define CFI_REG_RA 30
-#define CFI_REG_BASE 19
-#define CFI_REGS 32
-#else
-#define CFI_REG_FP 6
-#define CFI_REG_SP 7
-#define CFI_REG_RA 16
-#define CFI_REG_BASE 3
-#define CFI_REGS 16
-#endif
 
 /* What is left to read, of a section, an entry, or its instructions. */
 struct cfi_cursor {

@@ -6,15 +6,9 @@
 #include <string.h>
 
 #include "bpf/native/rows.h"
-#include "native/rows/cfi.h"
 #include "native/rows/code_state.h"
 #include "native/rows/row_table.h"
 
-#ifdef __x86_64__
-#include "native/rows/x86_insn.h"
-
-/* Alignment of functions. */
-#define ALIGNMENT 16
 #define PAGE 4096U
 /* Per function; with more rows it gets none. A long trace of CPython's JIT has a thousand. */
 #define ROWS_MAX 2048
@@ -61,7 +55,7 @@ struct function {
 	bool guessing; /* only a guess leads to pos */
 	__u64 begin;
 	__u64 called; /* target of the last forward call; ~0: none */
-	/* called only from the previous function, without the usual convention: rbx may be anything */
+	/* called only from the previous function, without the usual convention */
 	bool is_inner;
 	__u32 looks;
 };
@@ -69,11 +63,7 @@ struct function {
 /* Is the state as at the call? */
 static bool is_left(const struct function *f)
 {
-	struct code_state s = f->state;
-
-	if (f->is_inner)
-		s.rbx.place = IN_REGISTER;
-	return code_state_is_left(&s);
+	return code_state_is_left(&f->state, f->is_inner);
 }
 
 /* ---- branches --------------------------------------------------------------------------------- */
@@ -160,59 +150,31 @@ static bool is_whole(const struct function *f)
 /* ---- instructions ----------------------------------------------------------------------------- */
 
 /* Applies one instruction. False: it makes no sense here. */
-static bool step(struct function *f, const struct x86_insn *x)
+static bool step(struct function *f, const struct code_insn *x)
 {
-	struct code_state *s = &f->state;
-
 	switch (x->kind) {
-	case X86_PUSH:
-		code_state_store(s, x->reg, -8);
-		return code_state_move_sp(s, -8);
-	case X86_POP:
-		return code_state_pop(s, x->reg);
-	case X86_ADD_SP:
-		return code_state_move_sp(s, x->value);
-	case X86_COPY_SP:
-		code_state_copy_sp(s, x->reg);
-		return true;
-	case X86_SET_SP:
-		return code_state_sp_from(s, x->reg, x->value);
-	case X86_LEAVE:
-		return code_state_sp_from(s, X86_RBP, 0) && code_state_pop(s, X86_RBP);
-	case X86_ALIGN_SP:
-		return code_state_align_sp(s);
-	case X86_STORE:
-		code_state_store(s, x->reg, x->value);
-		return true;
-	case X86_LOAD:
-		code_state_load(s, x->reg, x->value);
-		return true;
-	case X86_JCC:
+	case CODE_JCC:
 		return branch(f, (__s64)f->pos + x->value);
-	case X86_JMP:
+	case CODE_JMP:
 		f->reached = false;
 		return branch(f, (__s64)f->pos + x->value);
-	case X86_JMP_BY_REG:
-	case X86_TRAP:
+	case CODE_JMP_BY_REG:
+	case CODE_TRAP:
 		f->reached = false;
 		return true;
-	case X86_JMP_BY_GOT:
-	case X86_RET:
+	case CODE_JMP_BY_GOT:
+	case CODE_RET:
 		f->reached = false;
 		f->returns = true;
 		return is_left(f);
-	case X86_CALL:
+	case CODE_CALL:
 		if (x->value > 0)
 			f->called = f->pos + (__u64)x->value;
-		return true;
-	case X86_NOP:
-		return true;
-	case X86_OTHER:
-		code_state_overwrite(s, x->written);
-		code_state_overwrite(s, x->written_too);
+		return code_state_apply(&f->state, x);
+	case CODE_NOP:
 		return true;
 	default:
-		return false;
+		return x->kind != CODE_BAD && code_state_apply(&f->state, x);
 	}
 }
 
@@ -230,20 +192,16 @@ static bool note(struct function *f)
 /* After a call that never returns there is only padding up to other code. */
 static bool comes_back(const struct function *f)
 {
-	return x86_insn(f->code + f->pos, f->size - f->pos).kind != X86_NOP;
+	return code_insn(f->code + f->pos, f->size - f->pos).kind != CODE_NOP;
 }
 
 /* Skips one byte or instruction of padding. False: it is something else. */
 static bool skip_filling(struct function *f)
 {
-	struct x86_insn x = { .kind = X86_NOP, .len = 1 };
+	__u64 len = code_filling(f->code + f->pos, f->size - f->pos);
 
-	if (f->code[f->pos] && f->code[f->pos] != 0xcc)
-		x = x86_insn(f->code + f->pos, f->size - f->pos);
-	if (x.kind != X86_NOP)
-		return false;
-	f->pos += x.len;
-	return true;
+	f->pos += len;
+	return len;
 }
 
 /*
@@ -285,15 +243,13 @@ static bool read_function(struct function *f)
 {
 	f->begin = f->pos;
 	f->is_inner = f->pos == f->called;
-	f->state = (struct code_state)CODE_STATE_AT_ENTRY;
-	if (f->is_inner)
-		f->state.rbx.place = LOST;
+	f->state = code_state_begin(f->is_inner);
 	f->reached = true;
 	f->target_cnt = f->row_cnt = f->guess_cnt = f->proved_cnt = 0;
 	f->guessing = false;
 	f->returns = false;
 	while (f->pos < f->size) {
-		struct x86_insn x;
+		struct code_insn x;
 
 		if (f->looks > LOOKS_MAX || has_guessed_wrong(f) || !meet(f))
 			return false;
@@ -306,11 +262,11 @@ static bool read_function(struct function *f)
 		}
 		if (!note(f))
 			return false;
-		x = x86_insn(f->code + f->pos, f->size - f->pos);
-		if (x.kind == X86_BAD)
+		x = code_insn(f->code + f->pos, f->size - f->pos);
+		if (x.kind == CODE_BAD)
 			return false;
 		f->pos += x.len;
-		if (!step(f, &x) || (x.kind == X86_CALL && !comes_back(f)))
+		if (!step(f, &x) || (x.kind == CODE_CALL && !comes_back(f)))
 			return false;
 		if (code_state_is_lost(&f->state))
 			return false;
@@ -321,37 +277,10 @@ static bool read_function(struct function *f)
 
 /* ---- rows ------------------------------------------------------------------------------------- */
 
-static struct unwind_rule rule_of(const struct code_state *s)
-{
-	struct unwind_rule r = {
-		.cfa = UNWIND_CFA_REG,
-		.reg = s->by == X86_RBP ? CFI_REG_FP :
-		       s->by == X86_RBX ? CFI_REG_BASE :
-					  CFI_REG_SP,
-		.off = code_state_cfa(s),
-		.ra = UNWIND_RA_CFA,
-		.ra_off = -8,
-		.fp = UNWIND_FP_UNKNOWN,
-		.base_off = UNWIND_BASE_UNKNOWN,
-	};
-
-	if (s->rbp.place == IN_REGISTER)
-		r.fp = UNWIND_FP_SAME;
-	if (s->rbp.place == SAVED && s->rbp.at >= INT16_MIN) {
-		r.fp = UNWIND_FP_CFA;
-		r.fp_off = (__s16)s->rbp.at;
-	}
-	if (s->rbx.place == IN_REGISTER)
-		r.base_off = 0;
-	if (s->rbx.place == SAVED && s->rbx.at > INT16_MIN)
-		r.base_off = (__s16)s->rbx.at;
-	return r;
-}
-
 static void put_rows(const struct function *f, __u64 offset, struct row_table *t)
 {
 	for (unsigned i = 0; i < f->row_cnt; i++) {
-		struct unwind_rule rule = rule_of(&f->rows[i].state);
+		struct unwind_rule rule = code_state_rule(&f->rows[i].state);
 
 		row_table_put(t, offset + f->rows[i].at, &rule);
 	}
@@ -365,32 +294,23 @@ static void skip_padding(struct function *f)
 		;
 }
 
-/*
- * How CPython's JIT begins each trace (3.13, 3.14): a function that saves what the trace may
- * change. It has its own pages, which the kernel merges with neighbours into one mapping, and ends
- * with data.
- */
-static bool is_trace(const struct function *f, __u64 at)
-{
-	static const __u8 pushes[] = { 0x41, 0x57, 0x41, 0x56, 0x41, 0x55, 0x41, 0x54, 0x53 };
-
-	return f->size - at >= sizeof(pushes) && !memcmp(f->code + at, pushes, sizeof(pushes));
-}
-
 /* In the middle of something: skips to its end, if that can be determined. */
 static void skip_unknown(struct function *f, __u64 offset)
 {
 	while (f->pos < f->size) {
-		struct x86_insn x = x86_insn(f->code + f->pos, f->size - f->pos);
+		struct code_insn x = code_insn(f->code + f->pos, f->size - f->pos);
 		__u64 page = ((offset + f->pos) / PAGE + 1) * PAGE - offset;
 
-		f->pos += x.kind == X86_BAD ? 1 : x.len;
-		if (f->pos >= page && page < f->size && is_trace(f, page)) {
+		f->pos += x.kind == CODE_BAD ? CODE_STEP : x.len;
+		if (f->pos < f->size && code_is_prologue(f->code + f->pos, f->size - f->pos))
+			return;
+		if (f->pos >= page && page < f->size &&
+		    code_is_trace(f->code + page, f->size - page)) {
 			f->pos = page;
 			return;
 		}
-		if (x.kind == X86_RET || x.kind == X86_JMP || x.kind == X86_JMP_BY_REG ||
-		    x.kind == X86_JMP_BY_GOT || x.kind == X86_TRAP)
+		if (x.kind == CODE_RET || x.kind == CODE_JMP || x.kind == CODE_JMP_BY_REG ||
+		    x.kind == CODE_JMP_BY_GOT || x.kind == CODE_TRAP)
 			return;
 	}
 }
@@ -398,7 +318,7 @@ static void skip_unknown(struct function *f, __u64 offset)
 /* A trace of CPython's JIT (3.13, 3.14) directly follows the function that calls it. */
 static bool may_begin(const struct function *f, __u64 offset)
 {
-	return !((offset + f->pos) % ALIGNMENT) || f->pos == f->called;
+	return !((offset + f->pos) % CODE_ALIGNMENT) || f->pos == f->called;
 }
 
 void code_rows(const __u8 *code, __u64 size, __u64 offset, struct row_table *t)
@@ -424,24 +344,12 @@ void code_rows(const __u8 *code, __u64 size, __u64 offset, struct row_table *t)
 		if (f.pos < size)
 			skip_unknown(&f, offset);
 		if (f.pos == begin)
-			f.pos++;
+			f.pos += CODE_STEP;
 	}
 }
-#else
-/* On this machine frame pointers are kept everywhere. */
-#define ALIGNMENT 16
-
-void code_rows(const __u8 *code, __u64 size, __u64 offset, struct row_table *t)
-{
-}
-#endif
-
-/* The shortest function is a PLT stub. */
-#define FUNCTION_MIN 6
-
 int code_rows_fit(__u64 offset, __u64 size)
 {
-	__u64 skip = -offset & (ALIGNMENT - 1);
+	__u64 skip = -offset & (CODE_ALIGNMENT - 1);
 
-	return size >= FUNCTION_MIN && skip <= size - FUNCTION_MIN;
+	return size >= CODE_FUNCTION_MIN && skip <= size - CODE_FUNCTION_MIN;
 }

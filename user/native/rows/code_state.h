@@ -1,82 +1,66 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * code_state.h - what is known about the stack between two instructions of a function: where the
- * CFA is, and where the caller's rbp and rbx are. After rsp was aligned, the CFA is found through a
- * copy of its earlier value.
+ * code_state.h - what is known about the stack between two instructions of a function without unwind
+ * information (code_rows.h): where the CFA is, and where the caller's values of the frame pointer, of the
+ * base register and, where calls leave it in a register, of the return address are.
+ *
+ * One pair of files for each machine: what an instruction is (x86_insn, a64_insn), what it does to the stack
+ * (x86_state.c, a64_state.c).
  *
  * Must hold: what the preceding instructions do not prove is LOST, or the function is rejected.
  */
-#ifndef KRAIT_NATIVE_ROWS_CODE_STATE_H
-#define KRAIT_NATIVE_ROWS_CODE_STATE_H
+#ifndef KRAIT_ROWS_CODE_STATE_H
+#define KRAIT_ROWS_CODE_STATE_H
 
 #include <linux/types.h>
 #include <stdbool.h>
 
+/* What every machine's instructions are to code_rows.c; the machine's own kinds follow. */
+enum code_kind {
+	CODE_BAD, /* unknown */
+	CODE_JCC, /* to value, relative to the end of the instruction */
+	CODE_JMP,
+	CODE_JMP_BY_REG, /* to an address from a register or memory: a jump table, or a tail call */
+	CODE_JMP_BY_GOT, /* to an address in memory beside the code: a stub */
+	CODE_CALL, /* to value, if that is known; else 0 */
+	CODE_RET,
+	CODE_TRAP, /* execution stops here */
+	CODE_NOP,
+	CODE_MACHINE,
+};
+
+struct unwind_rule;
+
+#if defined(__aarch64__)
+#include "native/rows/a64_insn.h"
+#else
 #include "native/rows/x86_insn.h"
+#endif
 
-/* Where the caller's value of a register is. */
-enum code_place {
-	IN_REGISTER,
-	SAVED,
-	/* relative to rsp when it was aligned: the distance from there to the CFA is unknown */
-	SAVED_BELOW,
-	LOST
-};
+/* Reads no byte beyond the end. */
+struct code_insn code_insn(const __u8 *code, __u64 left);
+/* Bytes of padding between functions that begin there; 0: something else. */
+__u64 code_filling(const __u8 *code, __u64 left);
+/*
+ * Does a function begin there that a just-in-time compiler puts on a page of its own? What precedes it may be
+ * anything.
+ */
+bool code_is_trace(const __u8 *code, __u64 left);
+/* Does only the beginning of a function look like that? */
+bool code_is_prologue(const __u8 *code, __u64 left);
 
-struct code_kept {
-	__u8 place; /* enum code_place */
-	__s32 at; /* SAVED: from the CFA, SAVED_BELOW: from there; negative: below */
-};
-
-/* A register that was set to a copy of rsp. */
-struct code_copy {
-	bool is; /* it still is a copy */
-	__s32 depth; /* CFA - its value */
-};
-
-struct code_state {
-	__s32 depth; /* CFA - rsp */
-	struct code_copy fp, base; /* rbp, rbx */
-	/*
-	 * register that gives the CFA: rsp, or a copy of it in rbp or rbx if rsp's position is
-	 * unknown
-	 */
-	__u8 by;
-	__s32 below; /* if not rsp: how far rsp is below its position when it was aligned */
-	struct code_kept rbp, rbx;
-};
-
-#define CODE_STATE_AT_ENTRY                                                                        \
-	{                                                                                          \
-		.depth = 8, .by = X86_RSP                                                          \
-	}
-
+/*
+ * The state at the first instruction. is_inner: called only from the previous function, without the usual
+ * convention.
+ */
+struct code_state code_state_begin(bool is_inner);
+/* Applies one of the machine's own kinds, or what a call does to registers. False: it makes no sense here. */
+bool code_state_apply(struct code_state *s, const struct code_insn *insn);
 bool code_state_same(const struct code_state *a, const struct code_state *b);
 /* Is the state as at the call? Then a jump goes to another function. */
-bool code_state_is_left(const struct code_state *s);
-
+bool code_state_is_left(const struct code_state *s, bool is_inner);
 /* The register that gives the CFA has been overwritten. */
 bool code_state_is_lost(const struct code_state *s);
-/* CFA minus the register that gives it. */
-__s32 code_state_cfa(const struct code_state *s);
+struct unwind_rule code_state_rule(const struct code_state *s);
 
-/* reg now has another value. */
-void code_state_overwrite(struct code_state *s, __u8 reg);
-/*
- * Stores reg to, or loads it from, [rsp + value]. Loading it from where it was saved restores the
- * caller's value.
- */
-void code_state_store(struct code_state *s, __u8 reg, __s64 value);
-void code_state_load(struct code_state *s, __u8 reg, __s64 value);
-/* reg, which must be rbp or rbx, = rsp. */
-void code_state_copy_sp(struct code_state *s, __u8 reg);
-/*
- * rsp = rsp + value; rsp = reg + value; rsp is aligned; reg is popped. False: its position is then
- * unknown.
- */
-bool code_state_move_sp(struct code_state *s, __s64 value);
-bool code_state_sp_from(struct code_state *s, __u8 reg, __s64 value);
-bool code_state_align_sp(struct code_state *s);
-bool code_state_pop(struct code_state *s, __u8 reg);
-
-#endif /* KRAIT_NATIVE_ROWS_CODE_STATE_H */
+#endif /* KRAIT_ROWS_CODE_STATE_H */

@@ -105,7 +105,7 @@ static bool put_clone(const struct eh_holes *holes, __u64 from, const struct eh_
 	__u64 len;
 
 	if (next->start - from != size || next->code_size < 2 ||
-	    next->code[0] != DW_CFA_undefined || next->code[1] != CFI_REG_RA)
+	    next->code[0] != DW_CFA_undefined || next->code[1] != UNWIND_REG_RA)
 		return false;
 	code = holes->read(holes->ctx, from, size, &len);
 	if (!code || len != size || memcmp(code, syscall_test_jl, sizeof(syscall_test_jl)) ||

@@ -130,6 +130,9 @@ static int add_debug_frame(struct work *w)
 	return before ? 0 : err;
 }
 
+/* Bytes of a file without tables whose code is read: of larger ones, all compiled so, most keep frame pointers. */
+#define BARE_MAX (64U << 10)
+
 static int take_sections(struct work *w)
 {
 	int err = take_named(w, ".eh_frame", false);
@@ -142,7 +145,8 @@ static int take_sections(struct work *w)
 		err = add_sections(w, 0);
 	if (!err)
 		err = add_debug_frame(w);
-	return err || w->cnt ? err : -ENODATA;
+	/* A small file without any, as arm64's vdso, is read like the holes of others. */
+	return err || w->cnt || w->file->size <= BARE_MAX ? err : -ENODATA;
 }
 
 /* ---- functions -------------------------------------------------------------------------------- */
@@ -253,6 +257,8 @@ static int make_rows(struct elf_file *file, struct row_table *ret)
 		make_offsets(&w);
 		find_codes(&w);
 		err = eh_rows(&w.frame, &holes, ret);
+		if (!err && !w.cnt && !ret->row_cnt)
+			err = -ENODATA;
 	}
 	if (err)
 		row_table_free(ret);

@@ -109,8 +109,8 @@ static const __u8 framed_code[] = { 0x55, /* push %rbp */
 				    0x5d, /* pop %rbp */
 				    0xc3 };
 static const __u8 framed_cfi[] = {
-	DW_CFA_advance_loc + 1, DW_CFA_def_cfa_offset, 16, DW_CFA_offset + CFI_REG_FP, 2,
-	DW_CFA_advance_loc + 6, DW_CFA_def_cfa_offset, 8,  DW_CFA_restore + CFI_REG_FP
+	DW_CFA_advance_loc + 1, DW_CFA_def_cfa_offset, 16, DW_CFA_offset + UNWIND_REG_FP, 2,
+	DW_CFA_advance_loc + 6, DW_CFA_def_cfa_offset, 8,  DW_CFA_restore + UNWIND_REG_FP
 };
 /* A CIE: data factor -8, the CFA is rsp + 8, the return address at CFA - 8. */
 static const __u8 common_entry[] = { 16,
@@ -125,11 +125,11 @@ static const __u8 common_entry[] = { 16,
 				     0,
 				     1,
 				     0x78,
-				     CFI_REG_RA,
+				     UNWIND_REG_RA,
 				     DW_CFA_def_cfa,
-				     CFI_REG_SP,
+				     UNWIND_REG_SP,
 				     8,
-				     DW_CFA_offset + CFI_REG_RA,
+				     DW_CFA_offset + UNWIND_REG_RA,
 				     1,
 				     0,
 				     0 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "native/rows/x86_insn.h"
+#include "native/rows/code_state.h"
 
+#ifdef __x86_64__
 #include <string.h>
 
 /* The three opcode maps; others are MAP_OTHER. */
@@ -288,7 +289,7 @@ static bool writes_rm_0f(const struct reader *r)
 	       op == 0xc0 || op == 0xc1 || op == 0xc7 || op == 0x7e || is_between(op, 0xc8, 0xcf);
 }
 
-static void note_written(const struct reader *r, struct x86_insn *ret)
+static void note_written(const struct reader *r, struct code_insn *ret)
 {
 	bool reg = false, rm = false;
 
@@ -319,11 +320,11 @@ static void note_written(const struct reader *r, struct x86_insn *ret)
 }
 
 /* add, or, and, sub of rsp with an immediate. */
-static void arithmetic_of_sp(const struct reader *r, struct x86_insn *ret)
+static void arithmetic_of_sp(const struct reader *r, struct code_insn *ret)
 {
 	const __u8 group = r->modrm >> 3 & 7;
 
-	ret->kind = X86_BAD;
+	ret->kind = CODE_BAD;
 	if (!r->wide || (r->op != 0x81 && r->op != 0x83))
 		return;
 	if (!group || group == 5) {
@@ -342,9 +343,9 @@ static bool may_be_copy(__u8 reg)
 }
 
 /* rsp has another value afterwards. */
-static void change_of_sp(const struct reader *r, struct x86_insn *ret)
+static void change_of_sp(const struct reader *r, struct code_insn *ret)
 {
-	ret->kind = X86_BAD;
+	ret->kind = CODE_BAD;
 	if (r->map != MAP_1 || !r->wide)
 		return;
 	if (r->op >= 0x80 && r->op <= 0x83) {
@@ -363,7 +364,7 @@ static void change_of_sp(const struct reader *r, struct x86_insn *ret)
 	}
 }
 
-static void moves(const struct reader *r, struct x86_insn *ret)
+static void moves(const struct reader *r, struct code_insn *ret)
 {
 	if (!r->wide)
 		return;
@@ -382,44 +383,44 @@ static void moves(const struct reader *r, struct x86_insn *ret)
 	}
 }
 
-static void one_byte_kind(const struct reader *r, struct x86_insn *ret)
+static void one_byte_kind(const struct reader *r, struct code_insn *ret)
 {
 	const __u8 op = r->op, group = r->modrm >> 3 & 7;
 
 	ret->value = r->imm;
 	if (is_between(op, 0x50, 0x5f)) {
-		ret->kind = r->size16 ? X86_BAD : op < 0x58 ? X86_PUSH : X86_POP;
+		ret->kind = r->size16 ? CODE_BAD : op < 0x58 ? X86_PUSH : X86_POP;
 		ret->reg = (op & 7) | (r->rex & 1) << 3;
 	} else if (op == 0x68 || op == 0x6a || op == 0x9c || (op == 0xff && group == 6)) {
-		ret->kind = r->size16 ? X86_BAD : X86_PUSH;
+		ret->kind = r->size16 ? CODE_BAD : X86_PUSH;
 	} else if (op == 0x9d || op == 0x8f) {
-		ret->kind = r->size16 || (op == 0x8f && group) ? X86_BAD : X86_POP;
+		ret->kind = r->size16 || (op == 0x8f && group) ? CODE_BAD : X86_POP;
 		ret->reg = op == 0x8f && is_reg(r) ? reg_of_rm(r) : X86_NO_REG;
 	} else if (is_between(op, 0x70, 0x7f) || is_between(op, 0xe0, 0xe3)) {
-		ret->kind = X86_JCC;
+		ret->kind = CODE_JCC;
 	} else if (op == 0xeb || op == 0xe9) {
-		ret->kind = X86_JMP;
+		ret->kind = CODE_JMP;
 	} else if (op == 0xe8 || (op == 0xff && group == 2)) {
 		/* A call of the next instruction is not a real call. */
-		ret->kind = op == 0xe8 && !r->imm ? X86_BAD : X86_CALL;
+		ret->kind = op == 0xe8 && !r->imm ? CODE_BAD : CODE_CALL;
 	} else if (op == 0xff && group == 4) {
-		ret->kind = (r->modrm & 0xc7) == 5 ? X86_JMP_BY_GOT : X86_JMP_BY_REG;
+		ret->kind = (r->modrm & 0xc7) == 5 ? CODE_JMP_BY_GOT : CODE_JMP_BY_REG;
 	} else if (op == 0xff && (group == 3 || group == 5 || group == 7)) {
-		ret->kind = X86_BAD;
+		ret->kind = CODE_BAD;
 	} else if (op == 0xc3 || op == 0xc2) {
-		ret->kind = op == 0xc3 ? X86_RET : X86_BAD;
+		ret->kind = op == 0xc3 ? CODE_RET : CODE_BAD;
 	} else if (op == 0xc9) {
 		ret->kind = X86_LEAVE;
 	} else if (op == 0xcc || op == 0xf4) {
-		ret->kind = X86_TRAP;
+		ret->kind = CODE_TRAP;
 	} else if (op == 0x90) {
-		ret->kind = r->rex & 1 ? X86_OTHER : X86_NOP;
+		ret->kind = r->rex & 1 ? X86_OTHER : CODE_NOP;
 	} else {
 		moves(r, ret);
 	}
 }
 
-static void find_kind(const struct reader *r, struct x86_insn *ret)
+static void find_kind(const struct reader *r, struct code_insn *ret)
 {
 	ret->kind = X86_OTHER;
 	note_written(r, ret);
@@ -428,11 +429,11 @@ static void find_kind(const struct reader *r, struct x86_insn *ret)
 	} else if (r->map == MAP_0F && !r->vector) {
 		ret->value = r->imm;
 		if (is_between(r->op, 0x80, 0x8f))
-			ret->kind = X86_JCC;
+			ret->kind = CODE_JCC;
 		else if (r->op == 0x0b || r->op == 0xb9 || r->op == 0xff)
-			ret->kind = X86_TRAP;
+			ret->kind = CODE_TRAP;
 		else if (r->op == 0x1f)
-			ret->kind = X86_NOP;
+			ret->kind = CODE_NOP;
 		else if ((r->op & 0xf7) == 0xa0)
 			ret->kind = X86_PUSH; /* fs, gs */
 		else if ((r->op & 0xf7) == 0xa1)
@@ -441,14 +442,14 @@ static void find_kind(const struct reader *r, struct x86_insn *ret)
 	if (ret->kind == X86_OTHER && (ret->written == X86_RSP || ret->written_too == X86_RSP))
 		change_of_sp(r, ret);
 	else if (ret->kind == X86_LOAD && ret->reg == X86_RSP)
-		ret->kind = X86_BAD;
+		ret->kind = CODE_BAD;
 }
 
-struct x86_insn x86_insn(const __u8 *code, __u64 left)
+struct code_insn code_insn(const __u8 *code, __u64 left)
 {
-	struct x86_insn ret = { .reg = X86_NO_REG,
-				.written = X86_NO_REG,
-				.written_too = X86_NO_REG };
+	struct code_insn ret = { .reg = X86_NO_REG,
+				 .written = X86_NO_REG,
+				 .written_too = X86_NO_REG };
 	struct reader r = { .code = code, .left = left };
 
 	read_prefixes(&r);
@@ -464,3 +465,4 @@ struct x86_insn x86_insn(const __u8 *code, __u64 left)
 	ret.len = (__u8)r.pos;
 	return ret;
 }
+#endif

@@ -2,8 +2,13 @@
 #include "native/rows/code_state.h"
 
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 #ifdef __x86_64__
+#include "bpf/native/rows.h"
+#include "native/rows/cfi.h"
+
 /* Deeper than any hand-written frame. */
 #define DEPTH_MAX (1 << 20)
 
@@ -20,10 +25,18 @@ bool code_state_same(const struct code_state *a, const struct code_state *b)
 	       a->rbx.place == b->rbx.place && a->rbx.at == b->rbx.at;
 }
 
-/* Is the state as at the call? Then a jump goes to another function. */
-bool code_state_is_left(const struct code_state *s)
+struct code_state code_state_begin(bool is_inner)
 {
-	return s->depth == 8 && s->by == X86_RSP && s->rbp.place != LOST && s->rbx.place != LOST;
+	/* An inner function's rbx may be anything. */
+	return (struct code_state){ .depth = 8,
+				    .by = X86_RSP,
+				    .rbx = { .place = is_inner ? LOST : IN_REGISTER } };
+}
+
+bool code_state_is_left(const struct code_state *s, bool is_inner)
+{
+	return s->depth == 8 && s->by == X86_RSP && s->rbp.place != LOST &&
+	       (is_inner || s->rbx.place != LOST);
 }
 
 static struct code_kept *kept_of(struct code_state *s, __u8 reg)
@@ -41,13 +54,13 @@ bool code_state_is_lost(const struct code_state *s)
 	return s->by == X86_RBP ? !s->fp.is : s->by == X86_RBX && !s->base.is;
 }
 
-__s32 code_state_cfa(const struct code_state *s)
+static __s32 cfa_of(const struct code_state *s)
 {
 	return s->by == X86_RBP ? s->fp.depth : s->by == X86_RBX ? s->base.depth : s->depth;
 }
 
 /* The register now has another value. */
-void code_state_overwrite(struct code_state *s, __u8 reg)
+static void overwrite(struct code_state *s, __u8 reg)
 {
 	struct code_kept *k = kept_of(s, reg);
 	struct code_copy *copy = copy_of(s, reg);
@@ -58,11 +71,11 @@ void code_state_overwrite(struct code_state *s, __u8 reg)
 		copy->is = false;
 }
 
-void code_state_copy_sp(struct code_state *s, __u8 reg)
+static void copy_sp(struct code_state *s, __u8 reg)
 {
 	struct code_copy *copy = copy_of(s, reg);
 
-	code_state_overwrite(s, reg);
+	overwrite(s, reg);
 	if (copy && s->by == X86_RSP)
 		*copy = (struct code_copy){ .is = true, .depth = s->depth };
 }
@@ -74,7 +87,7 @@ static enum code_place place_of(const struct code_state *s, __s64 value, __s64 *
 	return s->by == X86_RSP ? SAVED : SAVED_BELOW;
 }
 
-void code_state_store(struct code_state *s, __u8 reg, __s64 value)
+static void store(struct code_state *s, __u8 reg, __s64 value)
 {
 	struct code_kept *k = kept_of(s, reg);
 	__s64 at;
@@ -88,14 +101,14 @@ void code_state_store(struct code_state *s, __u8 reg, __s64 value)
  * Loaded from where it was saved, the register has the caller's value again. Otherwise it has some
  * other value.
  */
-void code_state_load(struct code_state *s, __u8 reg, __s64 value)
+static void load(struct code_state *s, __u8 reg, __s64 value)
 {
 	struct code_kept *k = kept_of(s, reg);
 	__s64 at;
 	enum code_place place = place_of(s, value, &at);
 	bool is_callers = k && k->place == place && k->at == at;
 
-	code_state_overwrite(s, reg);
+	overwrite(s, reg);
 	if (is_callers)
 		*k = (struct code_kept){ .place = IN_REGISTER };
 }
@@ -109,7 +122,7 @@ static bool set_depth(struct code_state *s, __s64 depth)
 }
 
 /* rsp = rsp + value. Beyond the point where it was aligned its position is unknown. */
-bool code_state_move_sp(struct code_state *s, __s64 value)
+static bool move_sp(struct code_state *s, __s64 value)
 {
 	__s64 below = s->below - value;
 
@@ -131,7 +144,7 @@ static void leave_below(struct code_state *s)
 		s->rbx.place = LOST;
 }
 
-bool code_state_align_sp(struct code_state *s)
+static bool align_sp(struct code_state *s)
 {
 	leave_below(s);
 	if (s->by == X86_RSP)
@@ -140,7 +153,7 @@ bool code_state_align_sp(struct code_state *s)
 }
 
 /* rsp = reg + value. */
-bool code_state_sp_from(struct code_state *s, __u8 reg, __s64 value)
+static bool sp_from(struct code_state *s, __u8 reg, __s64 value)
 {
 	const struct code_copy *copy = copy_of(s, reg);
 
@@ -151,11 +164,99 @@ bool code_state_sp_from(struct code_state *s, __u8 reg, __s64 value)
 	return set_depth(s, copy->depth - value);
 }
 
-bool code_state_pop(struct code_state *s, __u8 reg)
+static bool pop(struct code_state *s, __u8 reg)
 {
 	if (reg == X86_RSP)
 		return false;
-	code_state_load(s, reg, 0);
-	return code_state_move_sp(s, 8);
+	load(s, reg, 0);
+	return move_sp(s, 8);
+}
+
+bool code_state_apply(struct code_state *s, const struct code_insn *x)
+{
+	switch (x->kind) {
+	case X86_PUSH:
+		store(s, x->reg, -8);
+		return move_sp(s, -8);
+	case X86_POP:
+		return pop(s, x->reg);
+	case X86_ADD_SP:
+		return move_sp(s, x->value);
+	case X86_COPY_SP:
+		copy_sp(s, x->reg);
+		return true;
+	case X86_SET_SP:
+		return sp_from(s, x->reg, x->value);
+	case X86_LEAVE:
+		return sp_from(s, X86_RBP, 0) && pop(s, X86_RBP);
+	case X86_ALIGN_SP:
+		return align_sp(s);
+	case X86_STORE:
+		store(s, x->reg, x->value);
+		return true;
+	case X86_LOAD:
+		load(s, x->reg, x->value);
+		return true;
+	case X86_OTHER:
+		overwrite(s, x->written);
+		overwrite(s, x->written_too);
+		return true;
+	default: /* a call leaves these registers as they are */
+		return true;
+	}
+}
+
+struct unwind_rule code_state_rule(const struct code_state *s)
+{
+	struct unwind_rule r = {
+		.cfa = UNWIND_CFA_REG,
+		.reg = s->by == X86_RBP ? UNWIND_REG_FP :
+		       s->by == X86_RBX ? UNWIND_REG_BASE :
+					  UNWIND_REG_SP,
+		.off = cfa_of(s),
+		.ra = UNWIND_RA_CFA,
+		.ra_off = -8,
+		.fp = UNWIND_FP_UNKNOWN,
+		.base_off = UNWIND_BASE_UNKNOWN,
+	};
+
+	if (s->rbp.place == IN_REGISTER)
+		r.fp = UNWIND_FP_SAME;
+	if (s->rbp.place == SAVED && s->rbp.at >= INT16_MIN) {
+		r.fp = UNWIND_FP_CFA;
+		r.fp_off = (__s16)s->rbp.at;
+	}
+	if (s->rbx.place == IN_REGISTER)
+		r.base_off = 0;
+	if (s->rbx.place == SAVED && s->rbx.at > INT16_MIN)
+		r.base_off = (__s16)s->rbx.at;
+	return r;
+}
+
+/*
+ * How CPython's JIT begins each trace (3.13, 3.14): a function that saves what the trace may
+ * change. It has its own pages, which the kernel merges with neighbours into one mapping, and ends
+ * with data.
+ */
+bool code_is_trace(const __u8 *code, __u64 left)
+{
+	static const __u8 pushes[] = { 0x41, 0x57, 0x41, 0x56, 0x41, 0x55, 0x41, 0x54, 0x53 };
+
+	return left >= sizeof(pushes) && !memcmp(code, pushes, sizeof(pushes));
+}
+
+/* Pushes are anywhere. */
+bool code_is_prologue(const __u8 *code, __u64 left)
+{
+	return false;
+}
+
+__u64 code_filling(const __u8 *code, __u64 left)
+{
+	struct code_insn x = { .kind = CODE_NOP, .len = 1 };
+
+	if (*code && *code != 0xcc)
+		x = code_insn(code, left);
+	return x.kind == CODE_NOP ? x.len : 0;
 }
 #endif

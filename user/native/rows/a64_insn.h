@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * a64_insn.h - instructions of arm64: their effect on the stack, and where the program continues (Arm
+ * Architecture Reference Manual, DDI 0487, C4.1: encodings by group). Included by code_state.h.
+ *
+ * Must hold: an unallocated encoding is CODE_BAD; what may change sp in a way that is not known is A64_LOSE_SP.
+ */
+#ifndef KRAIT_ROWS_A64_INSN_H
+#define KRAIT_ROWS_A64_INSN_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+/* Of functions, and of instructions, in bytes. */
+#define CODE_ALIGNMENT 4
+#define CODE_STEP 4
+#define CODE_FUNCTION_MIN 4
+
+#define A64_BASE 19 /* callee-saved; see UNWIND_REG_BASE */
+#define A64_FP 29
+#define A64_LR 30
+#define A64_SP 31 /* in encodings that mean sp, not zero */
+#define A64_NO_REG 0xff
+
+enum a64_kind {
+	A64_OTHER = CODE_MACHINE,
+	A64_ADD_SP, /* sp = sp + value */
+	A64_SET_SP, /* sp = x29 + value */
+	A64_COPY_SP, /* x29 = sp + value */
+	A64_LOSE_SP, /* sp has an unknown value */
+	A64_STORE, /* regs to [by + value], the second one 8 bytes higher */
+	A64_LOAD,
+};
+
+struct code_insn {
+	__u8 kind; /* enum code_kind, a64_kind */
+	__u8 len; /* 4 */
+	__u8 by; /* A64_STORE, A64_LOAD: A64_SP or A64_FP */
+	__u8 regs[2]; /* of these, or A64_NO_REG */
+	__u8 written[3]; /* general registers whose values change; A64_NO_REG: none */
+	__s64 value;
+	__s64 before, after; /* what is added to sp before and after the access */
+};
+
+/* Where the caller's value of a register is. */
+enum code_place { IN_REGISTER, SAVED, LOST };
+
+struct code_kept {
+	__u8 place; /* enum code_place */
+	bool gone; /* the register itself has another value */
+	__s32 at; /* SAVED: from the CFA; negative: below */
+};
+
+/* Where sp is not known, the CFA is found by x29. */
+struct code_state {
+	__s32 depth; /* CFA - sp */
+	bool by_fp; /* depth is not known */
+	bool has_fp; /* x29 = CFA - fp_depth */
+	__s32 fp_depth;
+	struct code_kept fp, lr, base;
+};
+
+#endif /* KRAIT_ROWS_A64_INSN_H */
