@@ -14,7 +14,7 @@
 #include "bpf/offsets.h"
 #include "bpf/record.h"
 #include "bpf/types.h"
-#include "bpf/native/unwind_arch.h"
+#include "bpf/arch.h"
 
 /* A stack with more nodes (frames and entry frames) than this is "truncated: depth". */
 #define KRAIT_MAX_FRAMES 2048

@@ -9,7 +9,7 @@
 
 #include "bpf/abi.h"
 #include "bpf/bounds.h"
-#include "bpf/native/unwind_arch.h"
+#include "bpf/arch.h"
 
 #define PF_EXITING 0x00000004 /* include/linux/sched.h */
 
@@ -191,15 +191,6 @@ static __always_inline __u64 process_start_ns(struct task_struct *task)
 	return BPF_CORE_READ(task, group_leader, start_boottime);
 }
 
-/* pthread_self(): fs base, tpidr_el0. */
-#if defined(__TARGET_ARCH_x86)
-#define THREAD_POINTER thread.fsbase
-#elif defined(__TARGET_ARCH_arm64)
-#define THREAD_POINTER thread.uw.tp_value
-#else
-#error "krait knows x86-64 and arm64"
-#endif
-
 /* The current thread's number in its own pid namespace; 0: unknown. */
 static __always_inline __u32 current_ns_tid(void)
 {
@@ -258,51 +249,6 @@ static __always_inline __u64 current_process_start_ns(bool in_place)
 		return bpf_get_current_task_btf()->group_leader->start_boottime;
 	return process_start_ns((struct task_struct *)bpf_get_current_task());
 }
-
-/*
- * User registers as the kernel saves them: an array of words whose order is ABI (asm/ptrace.h). By
- * number, not by name, because newer kernels have narrowed some members, and the verifier refuses a
- * narrow load from the context of a perf event program.
- */
-#if defined(__TARGET_ARCH_x86)
-#define TASK_REGS_WORDS 21
-#define REG_FP 4
-#define REG_IP 16
-#define REG_MODE 17 /* cs */
-#define REG_SP 19
-#define REG_SYSCALL 15 /* orig_ax: negative if the kernel was entered in another way */
-#define REG_ARGS                                                                                   \
-	{                                                                                          \
-		14, 13, 12                                                                         \
-	} /* di, si, dx */
-#define MODE_IS_USER(mode) (((mode)&3) == 3)
-#define REGS_GENERAL 15 /* the first words */
-/*
- * Right after a system call: its number is in orig_ax (negative after interrupts and faults), and
- * the syscall instruction has copied ip into rcx. If a signal handler is about to begin, ip
- * differs.
- */
-#define REGS_BEHIND_SYSCALL(regs) ((__s64)(regs)[15] >= 0 && (regs)[11] == (regs)[REG_IP])
-#elif defined(__TARGET_ARCH_arm64)
-#define TASK_REGS_WORDS 36
-#define REG_FP 29
-#define REG_IP 32
-#define REG_MODE 33 /* pstate */
-#define REG_SP 31
-#define REG_SYSCALL 35 /* syscallno: -1 if the kernel was entered in another way */
-#define REG_ARGS                                                                                   \
-	{                                                                                          \
-		34, 1, 2                                                                           \
-	} /* orig_x0, x1, x2 */
-#define MODE_IS_USER(mode) (((mode)&15) == 0)
-#define REGS_GENERAL 29
-/* A member of struct pt_regs after these words would say so. */
-#define REGS_BEHIND_SYSCALL(regs) 0
-#endif
-
-_Static_assert(TASK_REGS_WORDS == UNWIND_SAVED_WORDS && REG_IP == UNWIND_WORD_IP,
-	       "user space knows where the registers are, too");
-
 /*
  * Reads from the context, in one instruction: the verifier demands it, and the compiler would not
  * do it.

@@ -420,7 +420,8 @@ static __always_inline int search_thread(__u32 memory, __u32 layout, __u32 index
 	thread_search_pay(t, proc, now_ns);
 	count_more(COUNTER_THREAD_STEPS, t->steps);
 	thread_search_settle(t, c.off, slot);
-	if (t->reason == REASON_PYTHON && THREAD_FIELD(t, c.off, thread_id) == t->thread_ptr)
+	if (t->reason == REASON_PYTHON &&
+	    THREAD_IS(THREAD_FIELD(t, c.off, thread_id), t->thread_ptr))
 		proc->seen |= PROC_SEEN_POINTER;
 	return t->reason;
 }

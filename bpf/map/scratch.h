@@ -48,7 +48,7 @@ struct caller_search {
  * page and line is one that the CPU has to fetch again.
  */
 struct scratch {
-	__u64 regs[TASK_REGS_WORDS]; /* of the thread, user mode */
+	__u64 regs[UNWIND_SAVED_WORDS]; /* of the thread, user mode */
 	__u32 groups[TASK_GROUPS_MAX]; /* its supplementary groups */
 	struct walker walker;
 	struct thread_search search;

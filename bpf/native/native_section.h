@@ -13,7 +13,7 @@
 #include "bpf/section.h"
 #include "bpf/kernel_task.h"
 #include "bpf/trigger.h"
-#include "bpf/native/unwind_arch.h"
+#include "bpf/arch.h"
 
 /* Copies the registers that a rule may use at the leaf. */
 static __always_inline void take_leaf_regs(struct scratch *s)
@@ -35,9 +35,10 @@ static __always_inline int find_regs(const struct trigger *t, struct scratch *s,
 	*ret = t->regs;
 	if (!from || bpf_probe_read_kernel(s->regs, sizeof(s->regs), from))
 		return in_kernel ? -1 : 0;
-	*ret = (struct native_regs){ s->regs[REG_IP], s->regs[REG_SP], s->regs[REG_FP] };
+	*ret = (struct native_regs){ s->regs[UNWIND_WORD_IP], s->regs[UNWIND_WORD_SP],
+				     s->regs[UNWIND_WORD_FP] };
 	take_leaf_regs(s);
-	return MODE_IS_USER(s->regs[REG_MODE]) ? 0 : -1;
+	return MODE_IS_USER(s->regs[UNWIND_WORD_MODE]) ? 0 : -1;
 }
 
 /*

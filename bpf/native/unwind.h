@@ -29,7 +29,7 @@
 #include "bpf/native/walk_state.h"
 #include "bpf/native/rows.h"
 #include "bpf/native/trail.h"
-#include "bpf/native/unwind_arch.h"
+#include "bpf/arch.h"
 #include "bpf/native/unwind_find.h"
 
 /* The largest believable stack, from the stack pointer up; only for frame pointers. */
@@ -192,8 +192,8 @@ static __always_inline __u32 unwind_by_rule(struct native_walk *w, struct native
 	w->flags &= ~(UNWIND_EXACT | UNWIND_LEAF | UNWIND_OF_LEAF | UNWIND_BY_FP);
 	w->flags |= kept;
 	w->sp = cfa;
-	w->ip = ra;
-	return ra ? NATIVE_NONE : NATIVE_COMPLETE;
+	w->ip = UNWIND_CODE_ADDR(ra);
+	return w->ip ? NATIVE_NONE : NATIVE_COMPLETE;
 }
 
 /* The same by the frame pointer, unless something says that there is none. */
@@ -220,7 +220,7 @@ static __always_inline __u32 unwind_by_fp(struct native_walk *w, struct native_f
 	w->flags = UNWIND_RESTORED | UNWIND_NO_BASE | UNWIND_BY_FP | (w->flags & UNWIND_UNMAPPED);
 	w->sp = w->fp + 16;
 	w->fp = fp;
-	w->ip = ra;
+	w->ip = UNWIND_CODE_ADDR(ra);
 	return w->ip ? NATIVE_NONE : NATIVE_COMPLETE;
 }
 

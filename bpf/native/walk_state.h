@@ -10,7 +10,7 @@
 #include "bpf/native/pages.h"
 #include "bpf/read.h"
 #include "bpf/native/rows.h"
-#include "bpf/native/unwind_arch.h"
+#include "bpf/arch.h"
 
 /* The user registers that the unwinder needs. */
 struct native_regs {

@@ -37,6 +37,7 @@
 #define KRAIT_BPF_PYTHON_THREAD_H
 
 #include "bpf/abi.h"
+#include "bpf/arch.h"
 #include "bpf/read.h"
 
 /* PyThreadState._status, Include/cpython/pystate.h, 3.12 to 3.15 */
@@ -78,19 +79,17 @@ static __always_inline int thread_window(struct thread_search *t, __u64 tstate_a
 
 #define THREAD_FIELD(t, off, field) window_u64((t)->window, (off)->thread.field, THREAD_WINDOW_MASK)
 
-/*
- * struct pthread of glibc 2.17 to 2.41 on x86-64 (nptl/descr.h): its tid, which no header
- * publishes, follows a header of 704 bytes and a list; header.self is the third pointer. In musl
- * 1.2 (pthread_impl.h) self is the first pointer.
- */
-static __always_inline __u64 thread_tid_at(struct thread_search *t, __u64 thread_ptr, __u64 self_at,
+/* The tid in the struct pthread there, if that says what it is; self_at: where it has its own address, below 0: nowhere. */
+static __always_inline __u64 thread_tid_at(struct thread_search *t, __u64 thread_ptr, __s64 self_at,
 					   __u64 tid_at)
 {
 	__u64 self = 0;
 	__u32 tid = 0;
 
-	if (read_from(t, &self, sizeof(self), thread_ptr + self_at) || self != thread_ptr ||
-	    read_from(t, &tid, sizeof(tid), thread_ptr + tid_at))
+	if (self_at >= 0 &&
+	    (read_from(t, &self, sizeof(self), thread_ptr + self_at) || self != thread_ptr))
+		return 0;
+	if (read_from(t, &tid, sizeof(tid), thread_ptr + tid_at))
 		return 0;
 	return tid;
 }
@@ -102,8 +101,15 @@ static __always_inline __u64 thread_number(struct thread_search *t, const struct
 
 	if (off->thread.native_thread_id != PYOFF_ABSENT)
 		return THREAD_FIELD(t, off, native_thread_id);
-	tid = thread_tid_at(t, thread_ptr, 16, 720);
-	return tid ? tid : thread_tid_at(t, thread_ptr, 0, 48);
+	/* What says what it is comes first. */
+	tid = PTHREAD_GLIBC_SELF < 0 ?
+		      0 :
+		      thread_tid_at(t, thread_ptr, PTHREAD_GLIBC_SELF, PTHREAD_GLIBC_TID);
+	if (!tid)
+		tid = thread_tid_at(t, thread_ptr, 0, PTHREAD_MUSL_TID);
+	return tid || PTHREAD_GLIBC_SELF >= 0 ?
+		       tid :
+		       thread_tid_at(t, thread_ptr, PTHREAD_GLIBC_SELF, PTHREAD_GLIBC_TID);
 }
 
 /* Where to begin walking the thread state's frames. */
@@ -174,7 +180,7 @@ static __always_inline int thread_has_gil(struct thread_search *t, const struct 
 
 	if (read_from_u64(t, &tstate_addr, runtime_addr + off->runtime.tstate_current) ||
 	    !tstate_addr || thread_window(t, tstate_addr) ||
-	    THREAD_FIELD(t, off, thread_id) != t->thread_ptr)
+	    !THREAD_IS(THREAD_FIELD(t, off, thread_id), t->thread_ptr))
 		return 0;
 	t->tstate_addr = tstate_addr;
 	t->interp_addr = THREAD_FIELD(t, off, interp);
@@ -195,7 +201,7 @@ static __always_inline int thread_still_valid(struct thread_search *t, const str
 		return 1;
 	if (!tstate_addr || thread_window(t, tstate_addr))
 		return 0;
-	if (THREAD_FIELD(t, off, thread_id) != t->thread_ptr ||
+	if (!THREAD_IS(THREAD_FIELD(t, off, thread_id), t->thread_ptr) ||
 	    THREAD_FIELD(t, off, interp) != interp_addr || !thread_is_bound(t, off))
 		return 0;
 	prev_addr = THREAD_FIELD(t, off, prev);
@@ -283,7 +289,7 @@ static __always_inline int thread_step(struct thread_search *t, const struct py_
 	if (THREAD_FIELD(t, off, prev) != t->prev_addr ||
 	    THREAD_FIELD(t, off, interp) != t->interp_addr)
 		return thread_search_end(t, REASON_THREAD_TORN);
-	if (THREAD_FIELD(t, off, thread_id) == t->thread_ptr) {
+	if (THREAD_IS(THREAD_FIELD(t, off, thread_id), t->thread_ptr)) {
 		if (thread_is_bound(t, off))
 			return thread_search_end(t, REASON_PYTHON);
 		t->candidate_addr = t->tstate_addr;
@@ -318,7 +324,7 @@ static __always_inline int thread_list_is_same(struct thread_search *t,
 	return head_addr && thread_interp_is_alone(t, off, t->runtime_addr, interp_addr) &&
 	       !read_from_u64(t, &now_addr, interp_addr + off->interp.threads_head) &&
 	       now_addr == head_addr && !thread_window(t, head_addr) &&
-	       THREAD_FIELD(t, off, thread_id) != t->thread_ptr &&
+	       !THREAD_IS(THREAD_FIELD(t, off, thread_id), t->thread_ptr) &&
 	       (!t->number || thread_number(t, off) != t->number) &&
 	       THREAD_FIELD(t, off, next) == head_next_addr;
 }

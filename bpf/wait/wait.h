@@ -65,17 +65,17 @@ static __always_inline __u16 file_mode_of(struct task_struct *task, __u64 fd)
  * them.
  */
 static __always_inline void note_syscall(struct wait_facts *w, struct task_struct *task,
-					 const void *from, __u64 regs[TASK_REGS_WORDS])
+					 const void *from, __u64 regs[UNWIND_SAVED_WORDS])
 {
-	static const __u8 words[] = REG_ARGS;
+	static const __u8 words[] = REGS_SYSCALL_ARGS;
 
-	if (!from || bpf_probe_read_kernel(regs, TASK_REGS_WORDS * sizeof(*regs), from) ||
-	    !MODE_IS_USER(regs[REG_MODE]))
+	if (!from || bpf_probe_read_kernel(regs, UNWIND_SAVED_WORDS * sizeof(*regs), from) ||
+	    !MODE_IS_USER(regs[UNWIND_WORD_MODE]))
 		return;
 	w->flags |= WAIT_HAS_SYSCALL;
-	if ((__s32)regs[REG_SYSCALL] < 0)
+	if (REGS_SYSCALL(regs) < 0)
 		return;
-	w->syscall = (__s32)regs[REG_SYSCALL];
+	w->syscall = REGS_SYSCALL(regs);
 	for (int i = 0; i < 3; i++)
 		w->args[i] = regs[words[i]];
 	w->file_mode = file_mode_of(task, w->args[0]);

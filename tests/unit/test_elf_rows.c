@@ -94,7 +94,7 @@ static enum saved saved_at(Dwarf_Frame *frame, int reg, __s64 *off)
 		return ELSEWHERE;
 	if (!cnt)
 		return ops == mem ? UNDEFINED : SAME;
-	if (cnt == 1 && ops[0].atom == DW_OP_regx && ops[0].number < CFI_REGS) {
+	if (cnt == 1 && ops[0].atom == DW_OP_regx && ops[0].number < UNWIND_REGS) {
 		*off = (__s64)ops[0].number;
 		return IN_REG;
 	}
@@ -102,7 +102,7 @@ static enum saved saved_at(Dwarf_Frame *frame, int reg, __s64 *off)
 		return ELSEWHERE;
 	/* An expression begins with the CFA on its stack, whatever it does with it. */
 	if (cnt == 2 && is_breg(&ops[1], &base, off))
-		return base == CFI_REG_SP ? AT_SP : base == CFI_REG_FP ? AT_FP : ELSEWHERE;
+		return base == UNWIND_REG_SP ? AT_SP : base == UNWIND_REG_FP ? AT_FP : ELSEWHERE;
 	*off = cnt == 2 ? (__s64)ops[1].number : 0;
 	if (cnt == 1 || ops[1].atom == DW_OP_plus_uconst)
 		return AT_CFA;
@@ -117,16 +117,16 @@ static struct unwind_rule expected_rule(Dwarf_Frame *frame, bool signal)
 				    UNWIND_FP_UNKNOWN };
 	struct unwind_rule r = { 0 };
 	__s64 fp = 0, ra = 0, base = 0;
-	enum saved fp_saved = saved_at(frame, CFI_REG_FP, &fp);
-	enum saved ra_saved = saved_at(frame, CFI_REG_RA, &ra);
-	enum saved base_saved = saved_at(frame, CFI_REG_BASE, &base);
+	enum saved fp_saved = saved_at(frame, UNWIND_REG_FP, &fp);
+	enum saved ra_saved = saved_at(frame, UNWIND_REG_RA, &ra);
+	enum saved base_saved = saved_at(frame, UNWIND_REG_BASE, &base);
 
 	/* setcontext() stores it relative to another register: krait does not follow that. */
 	if (ra_saved == ELSEWHERE || ra_saved == SAME || ra_saved == AT_FP)
 		return r;
 	take_cfa(frame, &r);
 	/* longjmp() has the stack pointer in a register, too. */
-	if (ra_saved == IN_REG && (r.cfa != UNWIND_CFA_REG || r.reg != CFI_REG_SP))
+	if (ra_saved == IN_REG && (r.cfa != UNWIND_CFA_REG || r.reg != UNWIND_REG_SP))
 		return (struct unwind_rule){ 0 };
 	r.fp = fps[fp_saved];
 	r.fp_off = (__s16)fp;
@@ -211,7 +211,7 @@ static size_t compare_segment(const char *path, const struct oracle *o, const st
 			address++;
 			continue;
 		}
-		assert_int_equal(dwarf_frame_info(frame, &start, &end, &signal), CFI_REG_RA);
+		assert_int_equal(dwarf_frame_info(frame, &start, &end, &signal), UNWIND_REG_RA);
 		want = expected_rule(frame, signal);
 		assert_true(start <= address && address < end);
 		checked = NULL;

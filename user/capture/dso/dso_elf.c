@@ -21,12 +21,6 @@
 #include "base/text/short_path.h"
 #include "base/text/stream.h"
 
-#if defined(__aarch64__)
-#define MACHINE EM_AARCH64
-#else
-#define MACHINE EM_X86_64
-#endif
-
 #define DUMMY_CNT 2
 /* Right after the ELF header and the two program headers. */
 #define NOTE_OFFSET (sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr))
@@ -246,7 +240,7 @@ static int add_headers(struct image *m)
 		return -ENOMEM;
 	ehdr->e_ident[EI_DATA] = ELFDATA2LSB;
 	ehdr->e_type = ET_DYN;
-	ehdr->e_machine = MACHINE;
+	ehdr->e_machine = ARCH_ELF_MACHINE;
 	ehdr->e_version = EV_CURRENT;
 	phdr[0] = (Elf64_Phdr){ .p_type = PT_LOAD,
 				.p_flags = PF_R | PF_X,

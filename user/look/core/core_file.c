@@ -182,7 +182,7 @@ static const char *check(Elf *elf)
 	if (head.e_type != ET_CORE)
 		return "it is not a core file";
 	if (gelf_getclass(elf) != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    head.e_machine != EM_X86_64)
+	    head.e_machine != ARCH_ELF_MACHINE)
 		return "it is from another kind of machine";
 	return NULL;
 }

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "bpf/native/unwind_arch.h"
+#include "bpf/arch.h"
 #include "base/data/memory.h"
 
 #define CORE_SEGMENTS_MAX 131072U

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/procfs.h>
-#include <sys/user.h>
 
 #include "base/data/vec.h"
 
@@ -16,28 +15,38 @@ static bool is_note(const Elf64_Nhdr *head, const char *name, const char *wanted
 	       !memcmp(name, wanted, head->n_namesz);
 }
 
-#ifdef __x86_64__
-static void take_registers(struct core_thread *t, const elf_gregset_t *regs)
+/* Of the system call that the thread is in. */
+static void take_syscall(struct core_thread *t)
 {
-	struct user_regs_struct r;
+	static const __u8 words[] = REGS_SYSCALL_ARGS;
+	__s32 number = REGS_SYSCALL(t->regs);
 
-	memcpy(&r, regs, sizeof(r));
-	t->syscall = (__s64)r.orig_rax;
-	t->args[0] = r.rdi;
-	t->args[1] = r.rsi;
-	t->args[2] = r.rdx;
-	t->args[3] = r.r10;
-	t->args[4] = r.r8;
-	t->args[5] = r.r9;
-	t->stack_ptr = r.rsp;
-	t->ip = r.rip;
-	memcpy(t->regs, &r, sizeof(t->regs));
+	/* gdb's generate-core-file does not record the system call of a stopped thread. */
+	t->syscall = number < 0 || number > 4096 ? -1 : number;
+	for (unsigned i = 0; i < sizeof(words); i++)
+		t->args[i] = t->regs[words[i]];
 }
-#else
+
+/* arm64 has it in a note of its own, behind the thread's. */
+static void take_syscall_number(struct core_thread *t, const void *desc, size_t len)
+{
+	__s32 number;
+
+	if (len < sizeof(number))
+		return;
+	memcpy(&number, desc, sizeof(number));
+	REGS_PUT_SYSCALL(t->regs, number);
+	take_syscall(t);
+}
+
 static void take_registers(struct core_thread *t, const elf_gregset_t *regs)
 {
+	memcpy(t->regs, regs, sizeof(*regs) < sizeof(t->regs) ? sizeof(*regs) : sizeof(t->regs));
+	REGS_PUT_SYSCALL(t->regs, -1);
+	t->stack_ptr = t->regs[UNWIND_WORD_SP];
+	t->ip = t->regs[UNWIND_WORD_IP];
+	take_syscall(t);
 }
-#endif
 
 static int take_thread(struct core_file *c, const void *desc, size_t len)
 {
@@ -52,9 +61,6 @@ static int take_thread(struct core_file *c, const void *desc, size_t len)
 	t.tid = status.pr_pid;
 	t.signal = status.pr_cursig;
 	take_registers(&t, &status.pr_reg);
-	/* gdb's generate-core-file does not record the system call of a stopped thread. */
-	if (t.syscall < 0 || t.syscall > 4096)
-		t.syscall = -1;
 	if (vec_reserve(c->threads, c->thread_cap, c->thread_cnt + 1))
 		return -ENOMEM;
 	c->threads[c->thread_cnt++] = t;
@@ -130,6 +136,8 @@ static int take(struct core_file *c, const Elf64_Nhdr *head, const char *name, c
 		return take_files(c, desc, head->n_descsz);
 	if (is_note(head, name, "CORE", NT_PRPSINFO))
 		take_process(c, desc, head->n_descsz);
+	if (is_note(head, name, "LINUX", NT_ARM_SYSTEM_CALL) && c->thread_cnt)
+		take_syscall_number(&c->threads[c->thread_cnt - 1], desc, head->n_descsz);
 	return 0;
 }
 

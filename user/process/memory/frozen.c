@@ -2,6 +2,7 @@
 #include "process/memory/frozen.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/types.h>
@@ -16,6 +17,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -256,16 +258,26 @@ static int freeze(struct frozen *f, int dir)
 	return -EBUSY;
 }
 
+static bool get_registers(pid_t tid, unsigned type, void *ret, size_t size)
+{
+	struct iovec part = { ret, size };
+
+	return !ptrace(PTRACE_GETREGSET, tid, type, &part);
+}
+
 /* Only a tracer may read registers. */
 static void take_registers(struct frozen *f)
 {
-#ifdef __x86_64__
 	for (__u32 i = 0; i < f->cnt; i++) {
 		struct frozen_thread *t = &f->threads[i];
+		__s32 syscall = -1;
 
-		t->has_regs = t->stopped && !ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs);
+		t->has_regs = t->stopped &&
+			      get_registers(t->tid, NT_PRSTATUS, t->regs, sizeof(t->regs));
+		/* On arm64 this is a set of its own, elsewhere there is none. */
+		get_registers(t->tid, NT_ARM_SYSTEM_CALL, &syscall, sizeof(syscall));
+		REGS_PUT_SYSCALL(t->regs, syscall);
 	}
-#endif
 }
 
 /* Dies with its parent. */

@@ -19,13 +19,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
-#include <sys/user.h>
+
+#include "bpf/arch.h"
 
 struct frozen_thread {
 	pid_t tid;
 	bool stopped; /* false: it is in uninterruptible sleep */
 	bool has_regs; /* if requested */
-	struct user_regs_struct regs;
+	__u64 regs[UNWIND_SAVED_WORDS]; /* of user mode, as the kernel saves them (bpf/arch.h) */
 };
 
 struct frozen {

@@ -10,27 +10,17 @@
 #define CHUNK (16U << 10)
 #define PAGE 4096U
 
-#ifdef __x86_64__
-_Static_assert(UNWIND_SAVED_WORDS * sizeof(__u64) <= sizeof(struct user_regs_struct),
-	       "the kernel's words come first");
-
 /* The stack pointer; 0 unknown. */
 static __u64 take_regs(struct probe_thread *t, const struct frozen_thread *f)
 {
 	if (!f->has_regs)
 		return 0;
-	memcpy(t->regs, &f->regs, sizeof(t->regs));
+	memcpy(t->regs, f->regs, sizeof(t->regs));
 	t->flags |= PROBE_THREAD_REGS;
-	if ((__s64)f->regs.orig_rax >= 0)
+	if (REGS_SYSCALL(f->regs) >= 0)
 		t->flags |= PROBE_THREAD_BEHIND_CALL;
-	return f->regs.rsp;
+	return f->regs[UNWIND_WORD_SP];
 }
-#else
-static __u64 take_regs(struct probe_thread *t, const struct frozen_thread *f)
-{
-	return 0;
-}
-#endif
 
 /* Copies from there on, as much of len bytes as can be read. */
 static __u32 copy(struct bytes *copies, int mem, __u64 addr, __u32 len, __u32 step)

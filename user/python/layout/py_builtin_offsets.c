@@ -31,6 +31,18 @@
 
 #define ABSENT PYOFF_ABSENT
 
+/*
+ * Up to 3.11 two mutexes of the GIL precede what x86-64 has at this offset (struct _gil_runtime_state:
+ * mutex, switch_mutex). glibc's pthread_mutex_t is 8 bytes larger on arm64 (sysdeps/aarch64/nptl/bits/
+ * pthreadtypes-arch.h: 48); everything else is at the same place, by offsetof() with 3.8.18 to 3.12.1's headers.
+ * musl's is not: there the check against the process refuses these.
+ */
+#ifdef __aarch64__
+#define AFTER_GIL(off) ((off) + 2 * 8)
+#else
+#define AFTER_GIL(off) (off)
+#endif
+
 /* ---- common to all --------------------------------------------------------------------------- */
 
 #define OBJECT                                                                                     \
@@ -81,7 +93,7 @@ static const struct py_offsets py_3_8 = {
 	.frame_kind = PY_FRAME_OBJECT,
 	.runtime = { .interpreters_head = 32,
 		     .finalizing = 16,
-		     .tstate_current = 1368,
+		     .tstate_current = AFTER_GIL(1368),
 		     .gil = 1152,
 		     .gc_collecting = 544 },
 	.interp = OLD_INTERP(16, ABSENT),
@@ -99,7 +111,7 @@ static const struct py_offsets py_3_9 = {
 	.frame_kind = PY_FRAME_OBJECT,
 	.runtime = { .interpreters_head = 32,
 		     .finalizing = 16,
-		     .tstate_current = 568,
+		     .tstate_current = AFTER_GIL(568),
 		     .gil = 352,
 		     .gc_collecting = ABSENT },
 	.interp = OLD_INTERP(24, 816),
@@ -119,7 +131,7 @@ static const struct py_offsets py_3_10 = {
 	.lasti_shift = 1,
 	.runtime = { .interpreters_head = 32,
 		     .finalizing = 16,
-		     .tstate_current = 568,
+		     .tstate_current = AFTER_GIL(568),
 		     .gil = 352,
 		     .gc_collecting = ABSENT },
 	.interp = OLD_INTERP(24, 816),
@@ -139,7 +151,7 @@ static const struct py_offsets py_3_11 = {
 	.frame_kind = PY_FRAME_IS_ENTRY,
 	.runtime = { .interpreters_head = 40,
 		     .finalizing = 24,
-		     .tstate_current = 576,
+		     .tstate_current = AFTER_GIL(576),
 		     .gil = 360,
 		     .gc_collecting = ABSENT },
 	.interp = { .id = 48,
@@ -238,9 +250,5 @@ const struct py_offsets *py_builtin_offsets_find(unsigned minor)
 		[8] = &py_3_8, [9] = &py_3_9, [10] = &py_3_10, [11] = &py_3_11, [12] = &py_3_12,
 	};
 
-#ifdef __x86_64__
 	return minor < sizeof(tables) / sizeof(tables[0]) ? tables[minor] : NULL;
-#else
-	return NULL;
-#endif
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/data/memory.h"
+#include "bpf/arch.h"
 
 /* Elements of each list to check; more would prove nothing new. */
 #define INTERPS_MAX 64
@@ -24,11 +25,13 @@
  */
 #define LOOKS 8
 #define PAUSE_US 500
+/* include/linux/threads.h: PID_MAX_LIMIT */
+#define PID_LIMIT (1U << 22)
 
 struct verifier {
 	const struct memory *m;
 	const struct py_offsets *o;
-	unsigned threads, self_pointers; /* thread states, and those with a thread's pointer */
+	unsigned threads, threads_known; /* thread states, and those with a thread's pointer */
 	unsigned with_frames, with_code;
 	unsigned frames; /* looked at so far */
 	__u64 current_addr; /* the state that holds the GIL; 0 unknown */
@@ -152,18 +155,29 @@ static int check_frames(struct verifier *v, __u64 tstate_addr)
 	return r;
 }
 
-/* The thread control block begins with its own address (x86-64 psABI, TLS variant II). */
+/*
+ * Is there a struct pthread? musl's, and glibc's on x86-64, begin with their own address; glibc's on arm64 has the
+ * thread's number.
+ */
+static int check_pthread(struct verifier *v, __u64 thread_id)
+{
+	__u64 self;
+	__u32 tid = 0;
+	int r = memory_read(v->m, thread_id, &self, sizeof(self));
+
+	if (!r && self != thread_id && PTHREAD_GLIBC_SELF < 0)
+		r = memory_read(v->m, thread_id + PTHREAD_GLIBC_TID, &tid, sizeof(tid));
+	v->threads_known += !r && (self == thread_id || (tid && tid <= PID_LIMIT));
+	/* A finished thread sometimes leaves its state behind, while its own memory may be gone. */
+	return r == -EFAULT ? 0 : r;
+}
+
 static int check_thread_id(struct verifier *v, __u64 tstate_addr)
 {
-	__u64 thread_id, self;
+	__u64 thread_id;
 	int r = get(v, tstate_addr, v->o->thread.thread_id, &thread_id, "a thread id");
 
-	if (r || !thread_id || thread_id % 8)
-		return r;
-	/* A finished thread sometimes leaves its state behind, while its own memory may be gone. */
-	r = memory_read(v->m, thread_id, &self, sizeof(self));
-	v->self_pointers += !r && self == thread_id;
-	return r == -EFAULT ? 0 : r;
+	return r || !thread_id || thread_id % 8 ? r : check_pthread(v, thread_id);
 }
 
 static int check_threads(struct verifier *v, __u64 interp_addr)
@@ -205,7 +219,7 @@ static int check_interps(struct verifier *v, __u64 runtime_addr)
 	}
 	if (!r && !v->threads)
 		return -EAGAIN;
-	if (!r && !v->self_pointers)
+	if (!r && !v->threads_known)
 		return wrong(v, "no thread state has the id of a thread");
 	if (!r && v->with_frames && !v->with_code)
 		return wrong(v, "no frame has a code object");

@@ -56,7 +56,7 @@ static bool is_in(const struct search *s, __u64 interp_addr)
 	for (unsigned i = 0; tstate_addr && i < STATES_MAX; i++) {
 		if (!get(s, tstate_addr, s->off->thread.thread_id, &thread_id))
 			return false;
-		if (thread_id == s->thread_ptr && has_frame(s, tstate_addr))
+		if (THREAD_IS(thread_id, s->thread_ptr) && has_frame(s, tstate_addr))
 			return true;
 		if (!get(s, tstate_addr, s->off->thread.next, &tstate_addr))
 			return false;

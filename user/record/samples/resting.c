@@ -134,7 +134,7 @@ static const struct thread_list_entry *state_of(const struct resting *r, __u64 t
 						__u64 native_id)
 {
 	for (__u32 i = 0; i < r->state_cnt; i++)
-		if (thread_ptr ? r->states[i].thread_ptr == thread_ptr :
+		if (thread_ptr ? THREAD_IS(r->states[i].thread_ptr, thread_ptr) :
 				 r->states[i].native_id == native_id)
 			return &r->states[i];
 	return NULL;
