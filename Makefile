@@ -48,7 +48,8 @@ INSTALL ?= install
 PREFIX ?= /usr/local
 FUZZ_SECS ?= 60
 
-MACHINE := $(shell uname -m)
+# The compiler says for which machine: CC=aarch64-linux-gnu-gcc builds for arm64.
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 ARCH := $(MACHINE:aarch64=arm64)
 BPF_ARCH := $(ARCH:x86_64=x86)
 
