@@ -71,6 +71,7 @@ static __always_inline __u32 task_payer(struct task_struct *task, bool in_place)
 	const struct cred *cred;
 	struct user_namespace *ns;
 	__u32 uid, payer;
+	int level;
 
 	if (in_place) {
 		cred = bpf_get_current_task_btf()->real_cred;
@@ -80,13 +81,11 @@ static __always_inline __u32 task_payer(struct task_struct *task, bool in_place)
 	cred = BPF_CORE_READ(task, real_cred);
 	ns = BPF_CORE_READ(cred, user_ns);
 	uid = BPF_CORE_READ(cred, uid.val);
-	if (!BPF_CORE_READ(ns, level))
+	level = BPF_CORE_READ(ns, level);
+	if (!level)
 		return uid;
-	for (int i = 0; i < USER_NS_LEVELS; i++) {
-		if (BPF_CORE_READ(ns, level) <= 1)
-			break;
+	for (int i = 1; i < USER_NS_LEVELS && i < level; i++)
 		ns = BPF_CORE_READ(ns, parent);
-	}
 	payer = BPF_CORE_READ(ns, owner.val);
 	if (!payer && BPF_CORE_READ(ns, uid_map.nr_extents))
 		payer = BPF_CORE_READ(ns, uid_map.extent[0].lower_first);

@@ -67,6 +67,13 @@ static __always_inline bool walk_wants_page(struct scratch *s, __u64 addr, bool 
 	       (left - WALK_PAGE_FRAMES < KRAIT_MAX_FRAMES);
 }
 
+__weak __noinline int unwind_fill_apart(__u32 memory, __u64 addr)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+
+	return s ? pages_fill(&s->native.stack, addr) : -1;
+}
+
 static __always_inline int walk_read(struct walker *w, __u8 *window, __u32 size, __u64 addr,
 				     bool activation)
 {
@@ -97,8 +104,8 @@ static long walk_loop(__u32 index, void *data)
 	return walk_step(&c->s->walker, c->off, c->s->frames);
 }
 
-/* Frames equal to those of the previous walk that are taken over at once. */
-#define NATIVE_RUN 16
+/* Frames equal to those of the previous walk that are taken over at once: the verifier follows each. */
+#define NATIVE_RUN 4
 
 /* Room for a native frame behind the Python frames and the earlier native frames; or NULL. */
 static __always_inline struct native_frame *native_room(struct scratch *s)
@@ -110,17 +117,14 @@ static __always_inline struct native_frame *native_room(struct scratch *s)
 static __always_inline int native_next(struct scratch *s)
 {
 	struct native_frame *room;
+	int ret = 0;
 
-	for (int i = 0; i < NATIVE_RUN; i++) {
-		int ret;
-
+	for (int i = 0; i < NATIVE_RUN && !ret; i++) {
 		room = native_room(s);
 		ret = room ? unwind_follow(&s->native, room) : 1;
-		if (ret > 0)
-			return 1;
-		if (ret < 0)
-			break;
 	}
+	if (ret >= 0)
+		return ret;
 	room = native_room(s);
 	return room ? unwind_step(&s->native, room) : 1;
 }
@@ -140,6 +144,8 @@ static long describe_loop(__u32 index, void *data)
 {
 	struct describe_ctx *d = data;
 
+	/* As a loop clang 14 makes its counter a bit of memory, which verifiers do not follow. */
+#pragma unroll
 	for (int i = 0; i < DESCRIBE_STEPS; i++) {
 		if (describe_step(d->c.s, d->proc, d->c.off))
 			return 1;
@@ -223,14 +229,6 @@ static __always_inline int loop_ctx_of(struct loop_ctx *c, __u32 memory, __u32 l
 	return c->s && c->off;
 }
 
-/* The sample's process, in a global function, whose parameters cannot be pointers. NULL: it has gone. */
-static __always_inline struct proc_info *sampled_process(const struct scratch *s)
-{
-	__u32 pid = s->record.pid;
-
-	return bpf_map_lookup_elem(&procs, &pid);
-}
-
 /* Takes one step along a greenlet's parents and appends it to the record. Returns 1 at the end. */
 static __always_inline int greenlets_next(struct scratch *s, const struct py_offsets *off,
 					  const struct greenlet_place *l)
@@ -301,11 +299,11 @@ __weak __noinline int unwind_look_up_apart(__u32 memory, __u64 ip)
 	return s ? unwind_look_up(&s->native, ip) : -1;
 }
 
-__weak __noinline int unwind_fill_apart(__u32 memory, __u64 addr)
+__weak __noinline int unwind_read_apart(__u32 memory, __u64 addr)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
 
-	return s ? pages_fill(&s->native.stack, addr) : -1;
+	return s ? unwind_read_word(&s->native, addr) : -1;
 }
 
 __weak __noinline int bounded_native_step(__u32 memory)
@@ -375,6 +373,16 @@ __weak __noinline int native_leave(__u32 memory)
 #define CALL_FLAVOUR(has_loop, name, ...)                                                          \
 	((has_loop) ? name##_loop(__VA_ARGS__) : name##_bounded(__VA_ARGS__))
 
+/* Few samples need it, and two places call it, so it is verified once. */
+__weak __noinline int thread_list_apart(__u32 memory, __u32 layout, __u64 interp_addr,
+					__u64 head_addr, __u64 head_next_addr)
+{
+	struct loop_ctx c;
+
+	return loop_ctx_of(&c, memory, layout) &&
+	       thread_list_is_same(&c.s->search, c.off, interp_addr, head_addr, head_next_addr);
+}
+
 static __always_inline void search_threads(struct loop_ctx *c, __u32 memory, __u32 layout,
 					   bool has_loop)
 {
@@ -403,6 +411,8 @@ static __always_inline int search_thread(__u32 memory, __u32 layout, __u32 index
 	if (!loop_ctx_of(&c, memory, layout))
 		return REASON_NO_LAYOUT;
 	t = &c.s->search;
+	t->place = memory;
+	t->layout = layout;
 	now_ns = c.s->record.time_ns;
 	proc = sampled_process(c.s);
 	if (!proc)

@@ -45,9 +45,13 @@ static inline __u32 owner_mix(__u32 x)
 	return x ^ x >> 16;
 }
 
-static inline __u32 owner_place(const struct owner_table *t, __u32 uid, __u32 probe)
+static inline __u32 owner_hash(const struct owner_table *t, __u32 uid)
 {
-	__u32 hash = owner_mix(owner_mix(uid ^ t->seed[0]) + t->seed[1]);
+	return owner_mix(owner_mix(uid ^ t->seed[0]) + t->seed[1]);
+}
+
+static inline __u32 owner_place(__u32 hash, __u32 probe)
+{
 	__u32 place = (hash + probe) & (OWNER_CNT - 1);
 
 	/*
@@ -62,8 +66,10 @@ static inline __u32 owner_place(const struct owner_table *t, __u32 uid, __u32 pr
 /* The owner of a host uid if it has a place of its own; else OWNER_UNKNOWN. */
 static inline __u32 owner_find(const struct owner_table *t, __u32 uid)
 {
+	const __u32 hash = owner_hash(t, uid);
+
 	for (__u32 probe = 0; uid && probe < OWNER_PROBES; probe++) {
-		__u32 place = owner_place(t, uid, probe);
+		__u32 place = owner_place(hash, probe);
 
 		if (t->uids[place] == uid)
 			return place;
@@ -77,24 +83,25 @@ static inline __u32 owner_find(const struct owner_table *t, __u32 uid)
  */
 static inline __u32 owner_of(struct owner_table *t, __u32 uid)
 {
+	const __u32 hash = owner_hash(t, uid);
 	__u32 place;
 
 	if (!uid)
 		return OWNER_ROOT;
 	/* An earlier place may have become free since then. */
 	for (__u32 probe = 0; probe < OWNER_PROBES; probe++) {
-		place = owner_place(t, uid, probe);
+		place = owner_place(hash, probe);
 		if (t->uids[place] == uid)
 			return place;
 	}
 	for (__u32 probe = 0; probe < OWNER_PROBES; probe++) {
-		place = owner_place(t, uid, probe);
+		place = owner_place(hash, probe);
 		if (!t->uids[place])
 			t->uids[place] = uid;
 		if (t->uids[place] == uid)
 			return place;
 	}
-	place = owner_place(t, uid, 0);
+	place = owner_place(hash, 0);
 	t->shared[place] = 1;
 	return place;
 }

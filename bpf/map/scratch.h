@@ -22,6 +22,7 @@
 #define KRAIT_BPF_MAP_SCRATCH_H
 
 #include "bpf/abi.h"
+#include "bpf/map/procs.h"
 #include "bpf/python/anchor.h"
 #include "bpf/python/code_object.h"
 #include "bpf/python/gil.h"
@@ -114,6 +115,14 @@ static __always_inline void scratch_give_back(struct scratch *s)
 {
 	barrier();
 	s->taken = 0;
+}
+
+/* The sample's process, in a global function, whose parameters cannot be pointers. NULL: it has gone. */
+static __always_inline struct proc_info *sampled_process(const struct scratch *s)
+{
+	__u32 pid = s->record.pid;
+
+	return bpf_map_lookup_elem(&procs, &pid);
 }
 
 #endif /* KRAIT_BPF_MAP_SCRATCH_H */

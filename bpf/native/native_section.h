@@ -15,14 +15,18 @@
 #include "bpf/trigger.h"
 #include "bpf/arch.h"
 
-/* Copies the registers that a rule may use at the leaf. */
-static __always_inline void take_leaf_regs(struct scratch *s)
+/* Copies the registers that a rule may use at the leaf. A global function: it is verified once. */
+__weak __noinline int take_leaf_regs(__u32 memory)
 {
 	static const __u8 words[UNWIND_REGS] = UNWIND_REG_WORDS;
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
 
+	if (!s)
+		return -1;
 #pragma unroll
 	for (int i = 0; i < UNWIND_REGS; i++)
 		s->native.regs[i] = s->regs[words[i]];
+	return 0;
 }
 
 /* Finds the user registers: those of the interrupt, or those that the kernel saved on entry. */
@@ -37,7 +41,7 @@ static __always_inline int find_regs(const struct trigger *t, struct scratch *s,
 		return in_kernel ? -1 : 0;
 	*ret = (struct native_regs){ s->regs[UNWIND_WORD_IP], s->regs[UNWIND_WORD_SP],
 				     s->regs[UNWIND_WORD_FP] };
-	take_leaf_regs(s);
+	take_leaf_regs(s->index);
 	return MODE_IS_USER(s->regs[UNWIND_WORD_MODE]) ? 0 : -1;
 }
 

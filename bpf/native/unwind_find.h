@@ -103,12 +103,12 @@ static __always_inline __u32 unwind_row_found(struct native_walk *w, const struc
 
 /* The rule number for an offset within its page, from the rows at a position; 0: none. */
 static __always_inline __u32 unwind_search(struct native_walk *w, const struct unwind_slab *slab,
-					   __u32 rows, __u32 cnt, __u32 offset, __u32 first_step)
+					   __u32 rows, __u32 cnt, __u32 offset)
 {
 	__u32 step;
 
 	w->at = 0;
-	for (step = first_step; step; step /= 2) {
+	for (step = UNWIND_PAGE_SIZE / 2; step; step /= 2) {
 		__u32 next = w->at + step;
 
 		if (next < cnt && UNWIND_ROW_OFFSET(UNWIND_WORD(slab, rows + next)) <= offset)
@@ -134,9 +134,7 @@ static __always_inline __u32 unwind_rule_number(struct native_walk *w, const str
 	if (!slab)
 		return UNWIND_NO_RULE;
 	offset &= UNWIND_PAGE_SIZE - 1;
-	if (cnt <= 2048)
-		return unwind_search(w, slab, rows, cnt, (__u32)offset, 1024);
-	return unwind_search(w, slab, rows, cnt, (__u32)offset, UNWIND_PAGE_SIZE / 2);
+	return unwind_search(w, slab, rows, cnt, (__u32)offset);
 }
 
 static __always_inline int unwind_look_up(struct native_walk *w, __u64 ip)

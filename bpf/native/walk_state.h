@@ -76,6 +76,7 @@ struct native_walk {
 		/* addresses right before and after the one looked up that have the same rule */
 		after;
 	__u64 epoch;
+	__u64 word; /* what unwind_read_word() has read */
 	__u64 base_addr; /* where the base register was saved; 0: not saved yet */
 	struct unwind_rule rule;
 	__u64 regs[UNWIND_REGS]; /* at the leaf, by DWARF number */
@@ -108,19 +109,33 @@ static __always_inline __u64 unwind_tag(const struct native_walk *w)
 	return (__u64)w->space << 32 | (w->epoch & 0xffffff) << 8 | (w->now >> 3 & 0xff);
 }
 
+/* Reads a word of the stack that no page has, by itself if its page cannot be read, into w->word. */
+static __always_inline int unwind_read_word(struct native_walk *w, __u64 addr)
+{
+	if (addr & 7 || pages_fill(&w->stack, addr))
+		return read_from_u64(w, &w->word, addr);
+	w->word = pages_word(&w->stack, addr);
+	return 0;
+}
+
 #ifdef __bpf__
-int unwind_fill_apart(__u32 memory, __u64 addr);
-#define UNWIND_FILL(w, addr) unwind_fill_apart((w)->context, addr)
+/* A global function: the verifier follows it once, not in each place that reads a word. */
+int unwind_read_apart(__u32 memory, __u64 addr);
+#define UNWIND_READ(w, addr) unwind_read_apart((w)->context, addr)
 #else
-#define UNWIND_FILL(w, addr) pages_fill(&(w)->stack, addr)
+#define UNWIND_READ(w, addr) unwind_read_word(w, addr)
 #endif
 
-/* Reads a word of the stack, by itself if its page cannot be read. Returns 0, or an error. */
+/* Reads a word of the stack. Returns 0, or an error. */
 static __always_inline int unwind_read(struct native_walk *w, __u64 *ret, __u64 addr)
 {
-	if (addr & 7 || (!pages_has(&w->stack, addr) && UNWIND_FILL(w, addr)))
-		return read_from(w, ret, 8, addr);
-	*ret = pages_word(&w->stack, addr);
+	if (!(addr & 7) && pages_has(&w->stack, addr)) {
+		*ret = pages_word(&w->stack, addr);
+		return 0;
+	}
+	if (UNWIND_READ(w, addr))
+		return -1;
+	*ret = w->word;
 	return 0;
 }
 

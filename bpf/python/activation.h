@@ -218,8 +218,7 @@ __weak __noinline int callers_in_regs(__u32 memory, __u32 layout)
 }
 
 /* Walks from one of them. Returns the walk's reason. */
-static __always_inline __u32 walk_caller(const struct trigger *t, struct scratch *s, __u32 layout,
-					 __u64 addr)
+static __always_inline __u32 walk_caller(struct scratch *s, __u32 layout, __u64 addr, bool has_loop)
 {
 	struct walker *w = &s->walker;
 
@@ -228,28 +227,37 @@ static __always_inline __u32 walk_caller(const struct trigger *t, struct scratch
 			  s->caller.top.cframe_previous_addr);
 	w->exposed = EXPOSED_NOT;
 	w->frame_cnt = 1;
-	CALL_FLAVOUR(t->has_loop, walk_frames, s->index, layout);
+	CALL_FLAVOUR(has_loop, walk_frames, s->index, layout);
 	return w->reason;
 }
 
-/* Walks from the frame that called the leaf. Returns the walk's reason, or REASON_BAD_FRAME. */
-static __always_inline __u32 walk_callers(const struct trigger *t, struct scratch *s, __u32 layout)
+/*
+ * Walks from the frame that called the leaf. Returns the walk's reason, or REASON_BAD_FRAME. Few samples
+ * need it, so it is verified once.
+ */
+static __always_inline int walk_callers(__u32 memory, __u32 layout, bool has_loop)
 {
-	struct caller_search *c = &s->caller;
-	__u32 other = REASON_BAD_FRAME;
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	struct caller_search *c;
+	__u32 other;
 
+	if (!s)
+		return REASON_BAD_FRAME;
+	c = &s->caller;
 	s->leaf = s->frames[0];
 	callers_in_regs(s->index, layout);
 	if (!c->has_leaf || c->cnt - 1 >= 2)
 		return REASON_BAD_FRAME;
 	if (c->cnt == 2) {
-		other = walk_caller(t, s, layout, c->addr[0]);
+		other = walk_caller(s, layout, c->addr[0], has_loop);
 		c->addr[0] = other == REASON_PYTHON ? c->addr[0] : c->addr[1];
-		if (other == REASON_PYTHON && walk_caller(t, s, layout, c->addr[1]) == other)
+		if (other == REASON_PYTHON && walk_caller(s, layout, c->addr[1], has_loop) == other)
 			return REASON_BAD_FRAME;
 	}
-	return walk_caller(t, s, layout, c->addr[0]);
+	return walk_caller(s, layout, c->addr[0], has_loop);
 }
+
+GLOBAL_FLAVOURS(walk_callers, (__u32 memory, __u32 layout), memory, layout)
 
 /* ---- again -------------------------------------------------------------------------------------- */
 
@@ -287,7 +295,7 @@ static __always_inline __u32 take_python_again(const struct trigger *t, struct s
 
 	if (!off || !(off->flags & PYOFF_CFRAME) || find_regs(t, s, task, &regs))
 		return reason;
-	again = walk_callers(t, s, layout);
+	again = CALL_FLAVOUR(t->has_loop, walk_callers, s->index, layout);
 	/* A generator in a register is not what an earlier activation left: it just has no caller. */
 	if (again != REASON_PYTHON && natives && (reason != REASON_NO_BASE || !s->caller.has_leaf))
 		again = walk_activation(t, s, layout, task);

@@ -120,6 +120,9 @@ struct task_walk {
 	struct task_calm calm;
 	__u32 seek_at; /* index of the next word in entries; SET_ENTRIES * 2: read more */
 	__u8 window[WINDOW_SIZE(TASK_WINDOW_MASK + 1)];
+	/* volatile: of what is in memory the verifier learns nothing, so it follows each word once */
+	volatile __u64 seek_found; /* such a word */
+	volatile __u32 seek_from, pad2_; /* where the search for it begins */
 	__u64 entries[2 * SET_ENTRIES]; /* of the set: key, hash; or words of the stack */
 	/* Where the search began, and the best creator so far. */
 	__u64 seek_entry_addr;
@@ -550,31 +553,30 @@ static __always_inline void task_consider(struct task_walk *t, struct walker *w,
 static __always_inline int task_seek(struct task_walk *t, struct walker *w,
 				     const struct py_offsets *off, const struct task_layout *l)
 {
-	__u64 addr = 0;
-	__u32 at = t->seek_at, next = 2 * SET_ENTRIES;
-
-	if (at >= 2 * SET_ENTRIES) {
+	t->seek_from = t->seek_at;
+	if (t->seek_at >= 2 * SET_ENTRIES) {
 		if (read_from(w, t->entries, sizeof(t->entries), t->seek_addr)) {
 			t->note |= TASK_TORN;
 			t->outer_addr = 0;
 			return task_seek_end(t);
 		}
-		at = 0;
+		t->seek_from = 0;
 	}
+	t->seek_found = 0;
+	t->seek_at = 2 * SET_ENTRIES;
 	for (__u32 i = 0; i < 2 * SET_ENTRIES; i++) {
 		__u64 word = t->entries[i];
 
-		if (i >= at && !addr && word > TASK_NO_OBJECT && !(word & 15) && !(word >> 47) &&
-		    word != t->seek_task_addr && word != t->creator_addr &&
+		if (i >= t->seek_from && !t->seek_found && word > TASK_NO_OBJECT && !(word & 15) &&
+		    !(word >> 47) && word != t->seek_task_addr && word != t->creator_addr &&
 		    word - t->seek_entry_addr + TASK_SEEK_NEAR / 2 >= TASK_SEEK_NEAR) {
-			addr = word;
-			next = i + 1;
+			t->seek_found = word;
+			t->seek_at = i + 1;
 		}
 	}
-	t->seek_at = next;
-	if (addr)
-		task_consider(t, w, off, l, addr);
-	if (next < 2 * SET_ENTRIES && t->seek_addr < t->seek_end_addr)
+	if (t->seek_found)
+		task_consider(t, w, off, l, t->seek_found);
+	if (t->seek_at < 2 * SET_ENTRIES && t->seek_addr < t->seek_end_addr)
 		return 0;
 	t->seek_addr += sizeof(t->entries);
 	return t->seek_addr >= t->seek_end_addr ? task_seek_end(t) : 0;

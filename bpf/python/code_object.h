@@ -174,10 +174,9 @@ struct describer {
 	__u32 left; /* snapshots that this sample may still send */
 	__u32 bytes; /* bytes that they may take */
 	__u32 contents_left; /* bytes of contents that this section of the sample may still read */
-	__u32 fingerprint; /* what describe_contents() found */
 	__u8 exact; /* read all contents: the process has replaced code objects a moment ago */
 	__u8 leaf; /* the next code object is the one that runs */
-	__u8 pad_[6];
+	__u8 pad_[2];
 	/*
 	 * The fingerprints of code objects that this sample has met (describe_met()): functions
 	 * that call themselves, wrappers. In the interrupt an object stays the same.

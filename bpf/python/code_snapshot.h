@@ -71,7 +71,26 @@ __weak __noinline int define_code(__u32 memory, __u32 layout, __u64 code_addr, _
 	return send_code(s);
 }
 
-/* See fingerprint.h: the loop over the words is verified once. */
+/* See fingerprint.h: a turn of the loop over the words, and the loop, are verified once. */
+__weak __noinline int contents_turn_apart(__u32 memory, __u32 pos)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	struct code_contents *c;
+
+	if (!s)
+		return -1;
+	c = &s->describer.contents;
+	c->hash = contents_mix_turn(c->hash, c->data + at_most(pos, CODE_CONTENTS_MAX));
+	return 0;
+}
+
+static void contents_turn(struct code_contents *c, __u32 pos)
+{
+	struct scratch *s = (void *)c - __builtin_offsetof(struct scratch, describer.contents);
+
+	contents_turn_apart(s->index, pos);
+}
+
 __weak __noinline int contents_add_apart(__u32 memory, __u32 pos, __u32 size)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
@@ -92,37 +111,29 @@ static void contents_add(struct code_contents *c, __u32 pos, __u32 size)
 	contents_add_apart(s->index, pos, size);
 }
 
-/* Takes the contents of the object whose key is in the window, which describer.contents has. */
-__weak __noinline int describe_contents(__u32 memory, __u32 layout)
+/*
+ * Takes the contents of the code object whose key is in the window and in describer.contents. known: what the
+ * place had under that key. Returns the object's fingerprint, or 0. It is verified once.
+ */
+__weak __noinline int describe_anew(__u32 memory, __u32 layout, __u64 place, __u64 tag, __u32 known)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
 	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+	struct code_entry *e = code_entry(place);
+	struct proc_info *proc;
 	struct describer *d;
+	__u32 found;
 
-	if (!s || !off)
-		return -1;
-	d = &s->describer;
-	d->fingerprint = contents_fingerprint(&d->contents, off, d->window);
-	return 0;
-}
-
-/* known: what the place had under that key. Returns the object's fingerprint, or 0. */
-static __always_inline __u32 describe_anew(struct scratch *s, struct proc_info *proc,
-					   struct code_entry *e, __u64 tag, __u32 known)
-{
-	struct describer *d = &s->describer;
-	__u32 found = 0;
-
-	if (d->contents_left < CODE_CONTENTS_LEAST)
+	if (!s || !off || !e || s->describer.contents_left < CODE_CONTENTS_LEAST)
 		return known;
+	d = &s->describer;
 	d->contents_left -= CODE_CONTENTS_LEAST;
-	d->fingerprint = 0;
-	describe_contents(s->index, proc->layout);
-	found = d->fingerprint;
+	found = contents_fingerprint(&d->contents, off, d->window);
 	/* Memory that is not present has not been written since it was. */
 	if (!found || found == known)
 		return known;
-	if (known) {
+	proc = known ? sampled_process(s) : NULL;
+	if (proc) {
 		proc->replaced_ns = d->time_ns;
 		count(COUNTER_CODE_REPLACED);
 	}
@@ -154,7 +165,7 @@ static __always_inline __u32 describe_identify(struct scratch *s, struct proc_in
 	versioned = code_version(d->window, off);
 	if (!fingerprint || (!versioned && (leaf || proved != (proof | fingerprint)))) {
 		d->contents.hash = key;
-		fingerprint = describe_anew(s, proc, e, tag, fingerprint);
+		fingerprint = describe_anew(s->index, proc->layout, place, tag, fingerprint);
 	}
 	if (fingerprint && (has_generation || !versioned))
 		e->proved = proof | fingerprint;

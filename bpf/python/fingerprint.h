@@ -80,25 +80,44 @@ static __always_inline __u64 contents_mix_word(__u64 hash, __u64 word)
 	return hash ^ (hash >> 32);
 }
 
-/* Words that a turn of the loop below takes: the verifier follows each turn. */
+/* Words that a turn of the loop below takes. */
 #define CONTENTS_TURN 16U
+
+/* A turn of it. */
+static __always_inline __u64 contents_mix_turn(__u64 hash, const __u8 *data)
+{
+	for (__u32 j = 0; j < CONTENTS_TURN; j++)
+		hash = contents_mix_word(hash, window_u64(data, 8 * j, ~0U));
+	return hash;
+}
+
+/*
+ * The same for c->data, from pos on, into c->hash. In the kernel a function that is verified once,
+ * since the verifier follows each turn.
+ */
+#ifdef __bpf__
+static void contents_turn(struct code_contents *c, __u32 pos);
+#else
+static inline void contents_turn(struct code_contents *c, __u32 pos)
+{
+	c->hash = contents_mix_turn(c->hash, c->data + pos);
+}
+#endif
 
 /* Mixes in size bytes of c->data, from pos on. */
 static __always_inline __u64 contents_mix(struct code_contents *c, __u32 pos, __u32 size)
 {
 	const __u8 *data = c->data;
-	__u64 hash = c->hash;
-	__u32 words = at_most(size / 8, CODE_CONTENTS_MAX / 8), rest;
+	__u32 words, rest;
+	__u64 hash;
 
-	c->size = size;
+	c->size = at_most(size, CODE_CONTENTS_MAX);
+	/* As memory has it, here and below: the verifier would go on once for each way that led here. */
+	words = *(volatile __u32 *)&c->size / 8;
 	for (__u32 i = 0; i < CODE_CONTENTS_MAX / 8 && i + CONTENTS_TURN <= words;
-	     i += CONTENTS_TURN) {
-		const __u8 *turn = data + pos + 8 * i;
-
-		for (__u32 j = 0; j < CONTENTS_TURN; j++)
-			hash = contents_mix_word(hash, window_u64(turn, 8 * j, ~0U));
-	}
-	/* As memory has it, so that the verifier does not go on once for each number of turns. */
+	     i += CONTENTS_TURN)
+		contents_turn(c, pos + 8 * i);
+	hash = c->hash;
 	rest = *(volatile __u32 *)&c->size;
 	words = at_most(rest / 8, CODE_CONTENTS_MAX / 8);
 	pos += 8 * (words & ~(CONTENTS_TURN - 1));

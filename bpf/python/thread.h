@@ -60,6 +60,8 @@ struct thread_search {
 	__u32 steps; /* steps taken in this interrupt */
 	__u32 left; /* steps it may still take; set by the caller */
 	__u32 resumed; /* the search began in an earlier interrupt */
+	__u32 place,
+		layout; /* in the kernel: index of the scratch memory that it lies in, and of the offsets */
 	__u8 window[WINDOW_SIZE(KRAIT_THREAD_WINDOW)]; /* memory of tstate_addr */
 	__u8 cframe_window[WINDOW_SIZE(CFRAME_WINDOW_MASK + 1)];
 };
@@ -329,12 +331,21 @@ static __always_inline int thread_list_is_same(struct thread_search *t,
 	       THREAD_FIELD(t, off, next) == head_next_addr;
 }
 
+/* In the kernel a global function (loops.h), which is verified once. */
+#ifdef __bpf__
+int thread_list_apart(__u32 memory, __u32 layout, __u64 interp_addr, __u64 head_addr,
+		      __u64 head_next_addr);
+#define THREAD_LIST_IS_SAME(t, off, ...) thread_list_apart((t)->place, (t)->layout, __VA_ARGS__)
+#else
+#define THREAD_LIST_IS_SAME(t, off, ...) thread_list_is_same(t, off, __VA_ARGS__)
+#endif
+
 /* Is it certain that this thread still has no state? */
 static __always_inline int thread_still_native(struct thread_search *t,
 					       const struct py_offsets *off,
 					       const struct thread_slot *slot)
 {
-	return slot->native && thread_list_is_same(t, off, slot->interp_addr, slot->head_addr,
+	return slot->native && THREAD_LIST_IS_SAME(t, off, slot->interp_addr, slot->head_addr,
 						   slot->head_next_addr);
 }
 
@@ -398,7 +409,7 @@ static __always_inline void thread_search_settle(struct thread_search *t,
 	int same = 0;
 
 	if (t->reason == REASON_NATIVE_THREAD && (t->resumed || t->steps > THREAD_SHORT_LIST)) {
-		same = thread_list_is_same(t, off, t->interp_addr, t->head_addr, t->head_next_addr);
+		same = THREAD_LIST_IS_SAME(t, off, t->interp_addr, t->head_addr, t->head_next_addr);
 		if (t->resumed && !same)
 			t->reason = REASON_THREAD_LIMIT;
 	}
