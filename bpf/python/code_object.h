@@ -177,6 +177,11 @@ struct describer {
 	__u8 exact; /* read all contents: the process has replaced code objects a moment ago */
 	__u8 leaf; /* the next code object is the one that runs */
 	__u8 pad_[2];
+	/* For describe_anew(): the place, code_tag() of the key, and what the place had under that key, or 0. */
+	struct {
+		__u64 place, tag;
+		__u32 known, pad_;
+	} anew;
 	/*
 	 * The fingerprints of code objects that this sample has met (describe_met()): functions
 	 * that call themselves, wrappers. In the interrupt an object stays the same.

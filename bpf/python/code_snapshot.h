@@ -112,32 +112,35 @@ static void contents_add(struct code_contents *c, __u32 pos, __u32 size)
 }
 
 /*
- * Takes the contents of the code object whose key is in the window and in describer.contents. known: what the
- * place had under that key. Returns the object's fingerprint, or 0. It is verified once.
+ * Takes the contents of the code object whose key is in the window, as d->anew says. Returns the object's
+ * fingerprint, or 0. It is verified once. What it needs stays in memory: Linux 5.10 has no more stack for it.
  */
-__weak __noinline int describe_anew(__u32 memory, __u32 layout, __u64 place, __u64 tag, __u32 known)
+__weak __noinline int describe_anew(__u32 memory, __u32 layout)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
 	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
-	struct code_entry *e = code_entry(place);
-	struct proc_info *proc;
+	struct code_entry *e;
 	struct describer *d;
+	struct proc_info *proc;
 	__u32 found;
 
-	if (!s || !off || !e || s->describer.contents_left < CODE_CONTENTS_LEAST)
-		return known;
+	if (!s || !off)
+		return 0;
 	d = &s->describer;
+	if (d->contents_left < CODE_CONTENTS_LEAST)
+		return d->anew.known;
 	d->contents_left -= CODE_CONTENTS_LEAST;
 	found = contents_fingerprint(&d->contents, off, d->window);
+	e = code_entry(d->anew.place);
 	/* Memory that is not present has not been written since it was. */
-	if (!found || found == known)
-		return known;
-	proc = known ? sampled_process(s) : NULL;
+	if (!e || !found || found == d->anew.known)
+		return d->anew.known;
+	proc = d->anew.known ? sampled_process(s) : NULL;
 	if (proc) {
 		proc->replaced_ns = d->time_ns;
 		count(COUNTER_CODE_REPLACED);
 	}
-	e->known = tag | (found & ~CODE_DESCRIBED);
+	e->known = d->anew.tag | (found & ~CODE_DESCRIBED);
 	return found;
 }
 
@@ -153,19 +156,23 @@ static __always_inline __u32 describe_identify(struct scratch *s, struct proc_in
 	__u32 fingerprint;
 
 	d->leaf = 0;
+	/* Read again below: a place in memory instead of one on the stack. */
+	d->anew.place = place;
 	proof = has_generation ? code_tag(place, d->generation) : code_time(d, place);
 	if (has_generation && (proved & CODE_UPPER) == proof && (__u32)proved)
 		return (__u32)proved;
 	if (describe_read_key(d, off, code_addr))
 		return 0;
 	key = code_key(d->window, off);
-	tag = code_tag(place, key);
+	tag = code_tag(*(volatile __u64 *)&d->anew.place, key);
 	known = e->known;
 	fingerprint = (known & CODE_UPPER) == tag ? (__u32)known | CODE_DESCRIBED : 0;
 	versioned = code_version(d->window, off);
 	if (!fingerprint || (!versioned && (leaf || proved != (proof | fingerprint)))) {
 		d->contents.hash = key;
-		fingerprint = describe_anew(s->index, proc->layout, place, tag, fingerprint);
+		d->anew.tag = tag;
+		d->anew.known = fingerprint;
+		fingerprint = describe_anew(s->index, proc->layout);
 	}
 	if (fingerprint && (has_generation || !versioned))
 		e->proved = proof | fingerprint;

@@ -202,7 +202,7 @@ GLOBAL_FLAVOURS(begin_python, (__u32 memory, __u32 layout, __u64 thread_ptr), me
 		thread_ptr)
 
 /* After the walk; returns the outcome's reason. */
-static __always_inline int end_python(__u32 memory, __u32 layout, bool has_loop)
+__weak __noinline int end_python(__u32 memory, __u32 layout)
 {
 	struct anchor *anchor;
 	struct loop_ctx c;
@@ -216,8 +216,6 @@ static __always_inline int end_python(__u32 memory, __u32 layout, bool has_loop)
 	if (has_anchor(anchor, c.off))
 		anchor_shorten(&s->plan, &s->walker);
 	reason = s->walker.reason;
-	if (reason_outcome(reason) != OUTCOME_LOST)
-		CALL_FLAVOUR(has_loop, describe_frames, s->index, layout);
 	if (has_anchor(anchor, c.off)) {
 		anchor_settle(anchor, &s->plan, &s->walker);
 		note_anchor(&s->record, s);
@@ -230,8 +228,6 @@ static __always_inline int end_python(__u32 memory, __u32 layout, bool has_loop)
 		s->record.flags |= SAMPLE_DUMPABLE;
 	return reason;
 }
-
-GLOBAL_FLAVOURS(end_python, (__u32 memory, __u32 layout), memory, layout)
 
 /* Leaves the Python frames in s->frames and returns the outcome's reason. */
 static __always_inline __u32 take_python(struct scratch *s, const struct proc_info *proc,
@@ -251,7 +247,10 @@ static __always_inline __u32 take_python(struct scratch *s, const struct proc_in
 	if (reason != REASON_PYTHON)
 		return reason;
 	CALL_FLAVOUR(has_loop, walk_frames, s->index, layout);
-	return CALL_FLAVOUR(has_loop, end_python, s->index, layout);
+	reason = end_python(s->index, layout);
+	if (reason_outcome(reason) != OUTCOME_LOST)
+		CALL_FLAVOUR(has_loop, describe_frames, s->index, layout);
+	return reason;
 }
 
 #endif /* KRAIT_BPF_PYTHON_PYTHON_STACK_H */
