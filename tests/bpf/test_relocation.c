@@ -69,10 +69,12 @@ static void the_excerpt_relocates_programs_as_all_types_do(void **state)
 	cleanup_close int types = memfd_create("types", MFD_CLOEXEC);
 	struct krait_bpf *plain = load(NULL), *skel;
 	struct bpf_program *a, *b = NULL;
+	__u32 func;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", types);
-	assert_int_equal(kernel_btf_write(bpf_object__btf(plain->obj), KERNEL_BTF, types), 0);
+	assert_int_equal(
+		kernel_btf_write(bpf_object__btf(plain->obj), KERNEL_BTF, types, "", &func), 0);
 	skel = load(path);
 	bpf_object__for_each_program(a, plain->obj) {
 		b = bpf_object__next_program(skel->obj, b);

@@ -74,7 +74,8 @@ static int excerpt(const char *name, const void *data, size_t size, struct btf *
 {
 	cleanup_bytes struct bytes b = { 0 };
 	struct btf *local = make_local(name);
-	int err = kernel_btf_excerpt(local, data, size, &b);
+	__u32 func;
+	int err = kernel_btf_excerpt(local, data, size, &b, "no_such_function", &func);
 
 	btf__free(local);
 	if (!err) {
@@ -231,8 +232,12 @@ static void the_kernels_own_types_stay_where_they_are(void **state)
 		char path[] = "/tmp/krait-test-XXXXXX";
 		cleanup_close int fd = mkstemp(path);
 		struct btf *local = make_local(names[i]), *e;
+		__u32 func;
 
-		assert_int_equal(kernel_btf_write(local, KERNEL_BTF, fd), 0);
+		assert_int_equal(kernel_btf_write(local, KERNEL_BTF, fd, "bpf_iter_task", &func),
+				 0);
+		assert_int_equal(func,
+				 btf__find_by_name_kind(whole, "bpf_iter_task", BTF_KIND_FUNC));
 		e = btf__parse(path, NULL);
 		unlink(path);
 		assert_non_null(e);

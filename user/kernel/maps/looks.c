@@ -21,7 +21,7 @@ int looks_prepare(struct krait_bpf *skel)
 
 struct bpf_link *looks_attach(struct krait_bpf *skel, struct error *err)
 {
-	struct bpf_link *link = bpf_program__attach(skel->progs.look_at_threads);
+	struct bpf_link *link = bpf_program__attach_iter(skel->progs.look_at_threads, NULL);
 
 	if (!link)
 		error_set(err, errno, EXIT_CODE_KERNEL,
@@ -53,7 +53,7 @@ int looks_prepare_clocks(struct krait_bpf *skel)
 
 struct bpf_link *looks_attach_clocks(struct krait_bpf *skel)
 {
-	struct bpf_link *link = bpf_program__attach(skel->progs.read_clocks);
+	struct bpf_link *link = bpf_program__attach_iter(skel->progs.read_clocks, NULL);
 
 	if (!link)
 		log_debug("looks", "the clocks of threads cannot be read: %s", strerror(errno));

@@ -29,6 +29,8 @@ struct excerpt {
 	__u32 *taken; /* by id: its id in the excerpt; 0: not included */
 	__u32 *order; /* ids of the included ones */
 	__u32 taken_cnt;
+	const char *func; /* a function to find, and its id in the whole; 0: there is none */
+	__u32 func_id;
 	__u8 wanted[HASHES / 8];
 	struct bytes new_types, new_strings;
 };
@@ -184,6 +186,8 @@ static int index_types(struct excerpt *e)
 		if (e->type_len - at - sizeof(*t) < (size_t)extra)
 			return -EINVAL;
 		e->offsets[++e->cnt] = at;
+		if (btf_kind(t) == BTF_KIND_FUNC && !strcmp(e->strings + t->name_off, e->func))
+			e->func_id = e->cnt;
 		if (is_wanted(e, t))
 			take(e, e->cnt);
 		at += sizeof(*t) + (__u32)extra;
@@ -296,9 +300,10 @@ static int put_all(struct excerpt *e, struct bytes *ret)
 	return e->new_types.failed || e->new_strings.failed || ret->failed ? -ENOMEM : 0;
 }
 
-int kernel_btf_excerpt(const struct btf *local, const void *whole, size_t size, struct bytes *ret)
+int kernel_btf_excerpt(const struct btf *local, const void *whole, size_t size, struct bytes *ret,
+		       const char *func, __u32 *ret_func)
 {
-	cleanup_excerpt struct excerpt e = { 0 };
+	cleanup_excerpt struct excerpt e = { .func = func };
 	int err = open_whole(&e, whole, size);
 
 	if (err)
@@ -307,6 +312,7 @@ int kernel_btf_excerpt(const struct btf *local, const void *whole, size_t size, 
 	err = index_types(&e);
 	if (err)
 		return err;
+	*ret_func = e.func_id;
 	take_parts(&e);
 	return put_all(&e, ret);
 }
@@ -347,7 +353,8 @@ static void *map_file(int fd, size_t size)
 	return NULL;
 }
 
-int kernel_btf_write(const struct btf *local, const char *path, int fd)
+int kernel_btf_write(const struct btf *local, const char *path, int fd, const char *func,
+		     __u32 *ret_func)
 {
 	cleanup_close int file = open(path, O_RDONLY | O_CLOEXEC);
 	cleanup_bytes struct bytes b = { 0 };
@@ -362,7 +369,7 @@ int kernel_btf_write(const struct btf *local, const char *path, int fd)
 	whole = map_file(file, (size_t)st.st_size);
 	if (!whole)
 		return -errno;
-	err = kernel_btf_excerpt(local, whole, (size_t)st.st_size, &b);
+	err = kernel_btf_excerpt(local, whole, (size_t)st.st_size, &b, func, ret_func);
 	munmap(whole, (size_t)st.st_size);
 	if (!err && write(fd, b.data, b.len) != (ssize_t)b.len)
 		err = -ENOSPC;

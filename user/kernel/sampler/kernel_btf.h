@@ -14,6 +14,7 @@
 #ifndef KRAIT_KERNEL_SAMPLER_KERNEL_BTF_H
 #define KRAIT_KERNEL_SAMPLER_KERNEL_BTF_H
 
+#include <linux/types.h>
 #include <stddef.h>
 
 struct btf;
@@ -23,19 +24,21 @@ struct bytes;
 
 /*
  * Appends to ret the types of whole (size bytes, in the format of linux/btf.h and this machine's
- * byte order) that have a name from local. Returns 0, or
+ * byte order) that have a name from local. *ret_func: the number that the function of that name has
+ * in whole; 0: there is none. Returns 0, or
  *  -EINVAL     whole is malformed
  *  -EOPNOTSUPP it has kinds of types that krait does not know
  *  -ENOMEM
  */
-int kernel_btf_excerpt(const struct btf *local, const void *whole, size_t size, struct bytes *ret)
+int kernel_btf_excerpt(const struct btf *local, const void *whole, size_t size, struct bytes *ret,
+		       const char *func, __u32 *ret_func)
 	__attribute__((warn_unused_result, nonnull));
 
 /*
  * Writes the excerpt of the file at path to fd. Returns 0 or -errno: then the caller uses the
  * whole.
  */
-int kernel_btf_write(const struct btf *local, const char *path, int fd)
-	__attribute__((warn_unused_result, nonnull));
+int kernel_btf_write(const struct btf *local, const char *path, int fd, const char *func,
+		     __u32 *ret_func) __attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_KERNEL_SAMPLER_KERNEL_BTF_H */

@@ -70,6 +70,37 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	return 0;
 }
 
+/*
+ * The function that programs for "iter/task" belong to, by its number in the kernel's types; 0: not known.
+ * libbpf would read all of these types to find it (5 MB, 15 ms), as for any program of type "tracing", so
+ * it takes the program for another one until it loads it. Its callbacks have no context: see above.
+ */
+static _Thread_local __u32 task_iterator;
+#define TASK_ITERATOR "bpf_iter_task"
+
+static int prepare_iterator(struct bpf_program *program, struct bpf_prog_load_opts *opts,
+			    long cookie)
+{
+	const int id = task_iterator ? (int)task_iterator :
+				       libbpf_find_vmlinux_btf_id("task", BPF_TRACE_ITER);
+
+	if (id <= 0)
+		return id ? id : -ESRCH;
+	opts->attach_btf_id = (__u32)id;
+	opts->expected_attach_type = BPF_TRACE_ITER;
+	return bpf_program__set_type(program, BPF_PROG_TYPE_TRACING);
+}
+
+static void handle_iterators(void)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = prepare_iterator);
+	static bool is_registered;
+
+	if (!is_registered)
+		is_registered = libbpf_register_prog_handler("iter/", BPF_PROG_TYPE_RAW_TRACEPOINT,
+							     0, &opts) >= 0;
+}
+
 /* Opens them with the excerpt of the kernel's types, which libbpf reads on loading. NULL: no excerpt. */
 static struct krait_bpf *open_with_types(int types_fd)
 {
@@ -83,7 +114,8 @@ static struct krait_bpf *open_with_types(int types_fd)
 	if (types_fd >= 0)
 		skel = krait_bpf__open_opts(&opts);
 	if (skel)
-		err = kernel_btf_write(bpf_object__btf(skel->obj), KERNEL_BTF, types_fd);
+		err = kernel_btf_write(bpf_object__btf(skel->obj), KERNEL_BTF, types_fd,
+				       TASK_ITERATOR, &task_iterator);
 	if (!err)
 		return skel;
 	log_debug("sampler", "no excerpt of the kernel's types: %s", strerror(-err));
@@ -96,6 +128,8 @@ struct krait_bpf *programs_open(int *ret_types_fd)
 	struct krait_bpf *skel;
 
 	libbpf_set_print(print_libbpf);
+	handle_iterators();
+	task_iterator = 0;
 	*ret_types_fd = memfd_create("krait-types", MFD_CLOEXEC);
 	skel = open_with_types(*ret_types_fd);
 	return skel ? skel : krait_bpf__open();
