@@ -464,8 +464,7 @@ static __always_inline int walk_frames(__u32 memory, __u32 layout, bool has_loop
 
 GLOBAL_FLAVOURS(walk_frames, (__u32 memory, __u32 layout), memory, layout)
 
-/* Called after the walk, so that only the frames above an anchor need describing. */
-static __always_inline int describe_frames(__u32 memory, __u32 layout, bool has_loop)
+static __always_inline int describe_frames_in_loop(__u32 memory, __u32 layout)
 {
 	struct describe_ctx d;
 
@@ -475,16 +474,48 @@ static __always_inline int describe_frames(__u32 memory, __u32 layout, bool has_
 	if (!d.proc)
 		return -1;
 	describe_plan(d.c.s, d.proc, d.c.off, d.c.s->walker.frame_cnt);
-	if (has_loop) {
-		bpf_loop(KRAIT_MAX_FRAMES / DESCRIBE_STEPS, describe_loop, &d, 0);
-	} else {
-		for (int i = 0; i < KRAIT_MAX_FRAMES; i++) {
-			if (bounded_describe_step(memory, layout))
-				break;
-		}
-	}
+	bpf_loop(KRAIT_MAX_FRAMES / DESCRIBE_STEPS, describe_loop, &d, 0);
 	describe_settle(d.c.s, d.proc);
 	return 0;
+}
+
+/* Apart, because the kernel bounds the sum of the stacks of nested calls: the steps need the most. */
+__weak __noinline int describe_begin(__u32 memory, __u32 layout)
+{
+	struct proc_info *proc;
+	struct loop_ctx c;
+
+	if (!loop_ctx_of(&c, memory, layout))
+		return -1;
+	proc = sampled_process(c.s);
+	if (!proc)
+		return -1;
+	describe_plan(c.s, proc, c.off, c.s->walker.frame_cnt);
+	return 0;
+}
+
+__weak __noinline int describe_end(__u32 memory)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	struct proc_info *proc = s ? sampled_process(s) : NULL;
+
+	if (proc)
+		describe_settle(s, proc);
+	return 0;
+}
+
+/* Called after the walk, so that only the frames above an anchor need describing. */
+static __always_inline int describe_frames(__u32 memory, __u32 layout, bool has_loop)
+{
+	if (has_loop)
+		return describe_frames_in_loop(memory, layout);
+	if (describe_begin(memory, layout))
+		return -1;
+	for (int i = 0; i < KRAIT_MAX_FRAMES; i++) {
+		if (bounded_describe_step(memory, layout))
+			break;
+	}
+	return describe_end(memory);
 }
 
 GLOBAL_FLAVOURS(describe_frames, (__u32 memory, __u32 layout), memory, layout)

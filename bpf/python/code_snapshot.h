@@ -71,26 +71,7 @@ __weak __noinline int define_code(__u32 memory, __u32 layout, __u64 code_addr, _
 	return send_code(s);
 }
 
-/* See fingerprint.h: a turn of the loop over the words, and the loop, are verified once. */
-__weak __noinline int contents_turn_apart(__u32 memory, __u32 pos)
-{
-	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
-	struct code_contents *c;
-
-	if (!s)
-		return -1;
-	c = &s->describer.contents;
-	c->hash = contents_mix_turn(c->hash, c->data + at_most(pos, CODE_CONTENTS_MAX));
-	return 0;
-}
-
-static void contents_turn(struct code_contents *c, __u32 pos)
-{
-	struct scratch *s = (void *)c - __builtin_offsetof(struct scratch, describer.contents);
-
-	contents_turn_apart(s->index, pos);
-}
-
+/* See fingerprint.h: the loop over the words is verified once. */
 __weak __noinline int contents_add_apart(__u32 memory, __u32 pos, __u32 size)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);

@@ -91,18 +91,11 @@ static __always_inline __u64 contents_mix_turn(__u64 hash, const __u8 *data)
 	return hash;
 }
 
-/*
- * The same for c->data, from pos on, into c->hash. In the kernel a function that is verified once,
- * since the verifier follows each turn.
- */
-#ifdef __bpf__
-static void contents_turn(struct code_contents *c, __u32 pos);
-#else
-static inline void contents_turn(struct code_contents *c, __u32 pos)
+/* The same for c->data, from pos on, into c->hash: as memory has it, the verifier follows each turn once. */
+static __always_inline void contents_turn(struct code_contents *c, __u32 pos)
 {
-	c->hash = contents_mix_turn(c->hash, c->data + pos);
+	*(volatile __u64 *)&c->hash = contents_mix_turn(c->hash, c->data + pos);
 }
-#endif
 
 /* Mixes in size bytes of c->data, from pos on. */
 static __always_inline __u64 contents_mix(struct code_contents *c, __u32 pos, __u32 size)
