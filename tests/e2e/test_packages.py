@@ -129,7 +129,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     check_static(tap, folder)
     check_wheel(tap, folder)
-    check_cell_files(tap, os.path.join(folder, "cells"))
+    check_cell_files(tap, os.path.join(folder, "sources"))
     shutil.rmtree(folder)
     h.cleanup()
     tap.done()

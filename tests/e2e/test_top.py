@@ -238,7 +238,7 @@ def check_screen(tap, python):
         t.keys("Space")
         t.wait(lambda s: "PAUSED" not in s)
 
-        for columns, height in (40, 10), (200, 60), (20, 4), (80, 24), (100, 24):
+        for columns, height in (40, 10), (200, 60), (20, 4), (100, 24), (80, 24):
             t.resize(columns, height)
             # A line wider than the screen would continue in the next row.
             screen = t.wait(lambda s: s.startswith("krait top") and len(s.rstrip("\n").splitlines()) == height)

@@ -22,7 +22,7 @@ def spin_b():
 
 def in_sleep():
     while True:
-        time.sleep(0.02)
+        time.sleep(0.1)
 
 
 def in_pipe(fd):
@@ -32,7 +32,7 @@ def in_pipe(fd):
 
 def feed(fd):
     while True:
-        time.sleep(0.01)
+        time.sleep(0.05)
         os.write(fd, b"x")
 
 

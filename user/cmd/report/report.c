@@ -350,7 +350,7 @@ static const struct argp parser = {
 	       "  krait report --callers Cart.total         who calls it, and for how much\n"
 	       "  krait report --callers lock               who waits for a lock, and where\n"
 	       "  krait report --children --function Cart.total    what it calls\n"
-	       "  krait report --json | jq '.events[0].rows[] | select(.kind == \"python\").function'\n"
+	       "  krait report --json | jq '.events[0].rows[].function'\n"
 	       "  krait record -p PID -f folded -o - | krait report -\n",
 	.children = input_children,
 };
