@@ -463,6 +463,8 @@ static void act_on_posts(struct unwinding *u)
 		if (posts != POSTED && clock_monotonic_ns() >= until_ns)
 			break;
 	}
+	if (!done)
+		return;
 	u->posted_cnt -= done;
 	memmove(u->posted, u->posted + done, u->posted_cnt * sizeof(u->posted[0]));
 }
