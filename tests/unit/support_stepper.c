@@ -18,12 +18,12 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include <linux/types.h>
 
+#include "bpf/arch.h"
 #include "bpf/share.h"
 #include "support_unwind_memory.h"
 #include "process/proc/maps.h"
@@ -164,17 +164,15 @@ static int read_memory(void *ctx, __u64 addr, void *dst, size_t size)
 
 /* ---- walks ------------------------------------------------------------------------------------ */
 
-static void walk(__u32 space, pid_t pid, const struct user_regs_struct *r, struct chain *ret)
+static void walk(__u32 space, pid_t pid, const __u64 *words, struct chain *ret)
 {
-	const __u64 words[] = { r->r15, r->r14,	     r->r13, r->r12, r->rbp,	r->rbx, r->r11,
-				r->r10, r->r9,	     r->r8,  r->rax, r->rcx,	r->rdx, r->rsi,
-				r->rdi, r->orig_rax, r->rip, r->cs,  r->eflags, r->rsp };
 	static const __u8 numbers[UNWIND_REGS] = UNWIND_REG_WORDS;
-	const struct native_regs regs = { r->rip, r->rsp, r->rbp };
+	const struct native_regs regs = { words[UNWIND_WORD_IP], words[UNWIND_WORD_SP],
+					  words[UNWIND_WORD_FP] };
 	static const struct memory memory = { read_memory, NULL };
 	struct native_walk *w = &last_walk;
 
-	look_at(pid, r->rsp);
+	look_at(pid, words[UNWIND_WORD_SP]);
 	w->memory = w->stack.memory = &memory;
 	unwind_begin(w, &regs);
 	pages_begin(&w->stack);
@@ -198,13 +196,31 @@ static void walk(__u32 space, pid_t pid, const struct user_regs_struct *r, struc
 
 /* ---- stepping --------------------------------------------------------------------------------- */
 
+/* One for each machine: is the next instruction a call; what it leaves, and how far the callee's CFA is from sp. */
+#ifdef __aarch64__
+#define CFA_AFTER_CALL 0
+
+static bool is_call(const __u8 *code)
+{
+	__u32 insn;
+
+	memcpy(&insn, code, sizeof(insn));
+	return insn >> 26 == 0x25 || (insn & 0xfffffc1f) == 0xd63f0000; /* bl, blr */
+}
+
+static __u64 return_address(const __u64 *words)
+{
+	return UNWIND_CODE_ADDR(words[UNWIND_REG_RA]);
+}
+#else
+#define CFA_AFTER_CALL 8
+
 static bool is_prefix(__u8 byte)
 {
 	return byte == 0xf2 || byte == 0xf3 || byte == 0x3e || byte == 0x66 || byte == 0x2e ||
 	       (byte & 0xf0) == 0x40;
 }
 
-/* Tells whether the next instruction is a call. */
 static bool is_call(const __u8 *code)
 {
 	int i = 0;
@@ -214,84 +230,110 @@ static bool is_call(const __u8 *code)
 	return code[i] == 0xe8 || (code[i] == 0xff && (code[i + 1] >> 3 & 7) == 2);
 }
 
-/* After an instruction: records calls and returns. */
-static void follow(struct stepper *s, bool called, const struct user_regs_struct *r)
+static __u64 return_address(const __u64 *words)
 {
-	while (s->depth && s->shadow[s->depth - 1].at < r->rsp)
+	__u64 ra;
+
+	if (!read_process(&ra, 8, words[UNWIND_WORD_SP]))
+		fail_msg("no return address");
+	return ra;
+}
+#endif
+
+/* Has the last call returned? A machine that keeps the return address in a register has the same sp there. */
+static bool is_back(const struct stepper *s, const __u64 *words)
+{
+	const __u64 at = s->shadow[s->depth - 1].at, sp = words[UNWIND_WORD_SP];
+
+	return at < sp ||
+	       (!CFA_AFTER_CALL && at == sp && words[UNWIND_WORD_IP] == s->shadow[s->depth - 1].ra);
+}
+
+/* After an instruction: records calls and returns. */
+static void follow(struct stepper *s, bool called, const __u64 *words)
+{
+	while (s->depth && is_back(s, words))
 		s->depth--;
 	if (!called || s->depth == SHADOW_MAX)
 		return;
-	s->shadow[s->depth].at = r->rsp;
-	if (!read_process(&s->shadow[s->depth].ra, 8, r->rsp))
-		fail_msg("no return address");
+	s->shadow[s->depth].at = words[UNWIND_WORD_SP];
+	s->shadow[s->depth].ra = return_address(words);
 	s->depth++;
 	s->calls++;
 	if (s->depth > s->deepest)
 		s->deepest = s->depth;
 }
 
-static void say(const struct stepper *s, const struct user_regs_struct *r, const struct chain *c)
+static void say(const struct stepper *s, const __u64 *words, const struct chain *c)
 {
-	print_message("# at %llx sp %llx fp %llx after %zu steps: reason %u\n", r->rip, r->rsp,
-		      r->rbp, s->steps, c->reason);
+	print_message("# at %llx sp %llx fp %llx after %zu steps: reason %u\n",
+		      words[UNWIND_WORD_IP], words[UNWIND_WORD_SP], words[UNWIND_WORD_FP], s->steps,
+		      c->reason);
 	for (unsigned i = 0; i < c->cnt || i <= s->depth; i++)
 		print_message("#   %2u have %llx cfa %llx want %llx\n", i,
 			      i < c->cnt ? c->frames[i].ip : 0,
 			      i < c->cnt ? c->frames[i].frame_addr : 0,
-			      !i	    ? r->rip :
+			      !i	    ? words[UNWIND_WORD_IP] :
 			      i <= s->depth ? s->shadow[s->depth - i].ra :
 					      0);
 }
 
 /* Compares the chain: positions, return addresses, and the initial part. */
-static bool is_right(const struct stepper *s, const struct user_regs_struct *r,
-		     const struct chain *c)
+static bool is_right(const struct stepper *s, const __u64 *words, const struct chain *c)
 {
-	if (c->reason != NATIVE_COMPLETE || c->frames[0].ip != r->rip)
+	if (c->reason != NATIVE_COMPLETE || c->frames[0].ip != words[UNWIND_WORD_IP])
 		return false;
 	for (unsigned i = 0; i < s->depth; i++)
 		if (i + 1 >= c->cnt || c->frames[i + 1].ip != s->shadow[s->depth - 1 - i].ra ||
-		    (c->frames[i].frame_addr & ~7ULL) != s->shadow[s->depth - 1 - i].at + 8)
+		    (c->frames[i].frame_addr & ~7ULL) !=
+			    s->shadow[s->depth - 1 - i].at + CFA_AFTER_CALL)
 			return false;
 	return true;
 }
 
-static void step_check(struct stepper *s, const struct user_regs_struct *r)
+static void step_check(struct stepper *s, const __u64 *words)
 {
 	struct chain c;
 
-	walk(s->space, s->pid, r, &c);
+	walk(s->space, s->pid, words, &c);
 	s->followed += c.followed;
 	for (unsigned i = 0; i < c.cnt; i++)
 		s->by_fp += c.frames[i].frame_addr & NATIVE_BY_FP;
-	if (is_right(s, r, &c))
+	if (is_right(s, words, &c))
 		return;
 	s->cut += c.reason != NATIVE_COMPLETE;
 	if (s->wrong++ < 5)
-		say(s, r, &c);
+		say(s, words, &c);
+}
+
+static void read_registers(pid_t pid, __u64 *words)
+{
+	struct iovec part = { words, UNWIND_SAVED_WORDS * sizeof(*words) };
+
+	assert_int_equal(ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &part), 0);
 }
 
 void stepper_go(struct stepper *s, size_t max)
 {
-	struct user_regs_struct r;
+	__u64 words[UNWIND_SAVED_WORDS];
 	__u8 code[8];
 
 	while (s->steps < max) {
 		bool called;
 		int status;
 
-		assert_int_equal(ptrace(PTRACE_GETREGS, s->pid, NULL, &r), 0);
-		if (!read_process(code, sizeof(code), r.rip))
+		read_registers(s->pid, words);
+		if (!read_process(code, sizeof(code), words[UNWIND_WORD_IP]))
 			memset(code, 0, sizeof(code));
 		called = is_call(code);
 		assert_int_equal(ptrace(PTRACE_SINGLESTEP, s->pid, NULL, NULL), 0);
 		assert_int_equal(waitpid(s->pid, &status, __WALL), s->pid);
 		if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
 			return;
-		assert_int_equal(ptrace(PTRACE_GETREGS, s->pid, NULL, &r), 0);
+		read_registers(s->pid, words);
 		s->steps++;
-		follow(s, called, &r);
-		step_check(s, &r);
+		follow(s, called, words);
+		step_check(s, words);
 	}
 }
 
