@@ -172,48 +172,52 @@ __weak __noinline int task_stack_apart(__u32 memory, __u32 layout)
 	return task_stack_step(&s->tasks, &s->walker, off, l, (struct frame *)part);
 }
 
-/* Takes one step along the chain of tasks and appends it to the record. Returns 1 at the end. */
-static __always_inline int tasks_next(struct scratch *s, __u32 layout, const struct py_offsets *off,
-				      const struct task_layout *l)
-{
-	struct task_walk *t = &s->tasks;
-	__u64 *out, *part;
-
-	if (task_looks_at_stack(t))
-		return task_stack_apart(s->index, layout) ? 1 : 0;
-	out = section_room(s, FRAME_WORDS * t->cnt, FRAME_WORDS);
-	part = section_room(s, FRAME_WORDS * t->task_at, FRAME_WORDS);
-	if (!out || !part)
-		return 1;
-	return task_step(t, &s->walker, off, l, (struct frame *)out, (struct frame *)part);
-}
-
-/* A step has many paths: as a global function it is verified once. */
-__weak __noinline int bounded_task_step(__u32 memory, __u32 layout)
+/* Any other step along it, which is appended to the record. Returns 1 at the end. */
+__weak __noinline int task_step_apart(__u32 memory, __u32 layout)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
 	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
 	const struct task_layout *l;
+	__u64 *out, *part;
 	__u32 pid;
 
 	if (!s || !off)
 		return 1;
 	pid = s->record.pid;
 	l = bpf_map_lookup_elem(&task_layouts, &pid);
-	return l ? tasks_next(s, layout, off, l) : 1;
+	out = section_room(s, FRAME_WORDS * s->tasks.cnt, FRAME_WORDS);
+	part = section_room(s, FRAME_WORDS * s->tasks.task_at, FRAME_WORDS);
+	if (!l || !out || !part)
+		return 1;
+	return task_step(&s->tasks, &s->walker, off, l, (struct frame *)out, (struct frame *)part);
 }
 
 struct task_loop_ctx {
-	struct loop_ctx c;
-	const struct task_layout *l;
-	__u32 layout;
+	const struct task_walk *walk;
+	__u32 memory, layout;
 };
+
+/* The kernel bounds the sum of the stacks of nested calls: this one needs next to none. */
+static __always_inline int tasks_next(const struct task_loop_ctx *t)
+{
+	return task_looks_at_stack(t->walk) ? task_stack_apart(t->memory, t->layout) :
+					      task_step_apart(t->memory, t->layout);
+}
 
 static long task_loop(__u32 index, void *data)
 {
-	struct task_loop_ctx *t = data;
+	return tasks_next(data) ? 1 : 0;
+}
 
-	return tasks_next(t->c.s, t->layout, t->c.off, t->l);
+__weak __noinline int bounded_task_step(__u32 memory, __u32 layout)
+{
+	const struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	struct task_loop_ctx t = { .memory = memory, .layout = layout };
+
+	if (!s)
+		return 1;
+	t.walk = &s->tasks;
+	return tasks_next(&t);
 }
 
 /*
@@ -464,21 +468,6 @@ static __always_inline int walk_frames(__u32 memory, __u32 layout, bool has_loop
 
 GLOBAL_FLAVOURS(walk_frames, (__u32 memory, __u32 layout), memory, layout)
 
-static __always_inline int describe_frames_in_loop(__u32 memory, __u32 layout)
-{
-	struct describe_ctx d;
-
-	if (!loop_ctx_of(&d.c, memory, layout))
-		return -1;
-	d.proc = sampled_process(d.c.s);
-	if (!d.proc)
-		return -1;
-	describe_plan(d.c.s, d.proc, d.c.off, d.c.s->walker.frame_cnt);
-	bpf_loop(KRAIT_MAX_FRAMES / DESCRIBE_STEPS, describe_loop, &d, 0);
-	describe_settle(d.c.s, d.proc);
-	return 0;
-}
-
 /* Apart, because the kernel bounds the sum of the stacks of nested calls: the steps need the most. */
 __weak __noinline int describe_begin(__u32 memory, __u32 layout)
 {
@@ -504,6 +493,19 @@ __weak __noinline int describe_end(__u32 memory)
 	return 0;
 }
 
+static __always_inline int describe_frames_in_loop(__u32 memory, __u32 layout)
+{
+	struct describe_ctx d;
+
+	if (describe_begin(memory, layout) || !loop_ctx_of(&d.c, memory, layout))
+		return -1;
+	d.proc = sampled_process(d.c.s);
+	if (!d.proc)
+		return -1;
+	bpf_loop(KRAIT_MAX_FRAMES / DESCRIBE_STEPS, describe_loop, &d, 0);
+	return describe_end(memory);
+}
+
 /* Called after the walk, so that only the frames above an anchor need describing. */
 static __always_inline int describe_frames(__u32 memory, __u32 layout, bool has_loop)
 {
@@ -520,18 +522,16 @@ static __always_inline int describe_frames(__u32 memory, __u32 layout, bool has_
 
 GLOBAL_FLAVOURS(describe_frames, (__u32 memory, __u32 layout), memory, layout)
 
-static __always_inline void walk_tasks(struct loop_ctx *c, __u32 layout,
-				       const struct task_layout *l, bool has_loop)
+static __always_inline void walk_tasks(struct loop_ctx *c, __u32 layout, bool has_loop)
 {
-	struct task_loop_ctx t = { *c, l, layout };
-	__u32 memory = c->s->index;
+	struct task_loop_ctx t = { &c->s->tasks, c->s->index, layout };
 
 	if (has_loop) {
 		bpf_loop(KRAIT_MAX_TASK_STEPS, task_loop, &t, 0);
 		return;
 	}
 	for (int i = 0; i < KRAIT_MAX_TASK_STEPS; i++) {
-		if (bounded_task_step(memory, layout))
+		if (bounded_task_step(t.memory, layout))
 			return;
 	}
 }

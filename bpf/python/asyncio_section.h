@@ -250,7 +250,6 @@ static __always_inline bool has_left_loop(const struct scratch *s)
 static __always_inline int walk_running_task(__u32 memory, __u32 layout, __u64 task_addr,
 					     bool has_loop)
 {
-	const struct task_layout *l;
 	struct proc_info *proc;
 	struct loop_ctx c;
 	__u32 place;
@@ -258,14 +257,13 @@ static __always_inline int walk_running_task(__u32 memory, __u32 layout, __u64 t
 	if (!loop_ctx_of(&c, memory, layout))
 		return 0;
 	proc = sampled_process(c.s);
-	l = proc ? task_layout_of(c.s, proc) : NULL;
-	if (!l)
+	if (!proc || !task_layout_of(c.s, proc))
 		return 0;
 	begin_tasks(c.s, task_addr);
 	place = idle_place(&c.s->tasks);
 	if (!task_addr && loop_is_known_alone(c.s))
 		return 0;
-	walk_tasks(&c, layout, l, has_loop);
+	walk_tasks(&c, layout, has_loop);
 	remember_calm(c.s);
 	if (!task_addr)
 		remember_idle(c.s, place);
