@@ -134,7 +134,8 @@ static void a_starter_that_dies_is_started_again(void **state)
 	assert_int_equal(sscanf(end, ") %*c %d", &starter), 1);
 	assert_int_equal(kill(starter, SIGKILL), 0);
 	parser__end(p);
-	assert_int_equal(waitid(P_PID, (id_t)starter, &died, WEXITED | WNOWAIT), 0);
+	/* parser__end() may have met its end, and taken it. */
+	assert_true(!waitid(P_PID, (id_t)starter, &died, WEXITED | WNOWAIT) || errno == ECHILD);
 	assert_int_equal(run("", 5000, &answer), 0);
 }
 
