@@ -176,10 +176,10 @@ def check_commands(tap, python):
            name + ": another script is another program, from its exec on", of)
 
 
-def services_in(folder, last=True):
+def services_in(folder):
     """The services, and the executables' names, in the windows that an agent has written there."""
     found = set()
-    for path in sorted(glob.glob(folder + "/*"), key=os.path.getmtime)[:None if last else -1]:
+    for path in glob.glob(folder + "/*"):
         with open(path, "rb") as f:
             found |= {(p.resource.get("service.name"), p.resource.get("process.executable.name"))
                       for p in otlp.Body(f.read()).profiles}
@@ -201,8 +201,7 @@ def check_services(tap, python):
                              "commander" in {service for service, _ in services_in(windows)}, agent)
                 agent.send_signal(signal.SIGTERM)
                 agent.wait(h.PATIENCE_SECS)
-            # In the window that the agent's end cuts short, a fork's environment may not have been read yet.
-            found = services_in(windows, last=False)
+            found = services_in(windows)
     shutil.rmtree(folder)
     mine = {service for service, _ in found}
     tap.ok("commander" in mine and not {"mytool", "sh", "dash"} & {x for pair in found for x in pair} and

@@ -202,6 +202,17 @@ static struct resource *find(const struct resources *r, int pid, __u32 image)
 	return p;
 }
 
+/* Until it has answered, a fork is what the program that it runs is; NULL: unknown. */
+static const struct resource *described(const struct resources *r, int pid, __u32 image)
+{
+	const struct resource *p = find(r, pid, image), *program;
+
+	if (!p || p->exe[0] || !p->about.program_pid)
+		return p;
+	program = find(r, p->about.program_pid, p->about.program_image);
+	return program && program->exe[0] ? program : p;
+}
+
 static struct user *user_of(struct resources *r, uid_t uid)
 {
 	struct user *u;
@@ -396,7 +407,7 @@ struct otlp_attributes resources__own(struct resources *r)
 struct otlp_attributes resources__of(struct resources *r, int pid, __u32 image)
 {
 	struct otlp_attributes ret = { .list = r->list };
-	const struct resource *p = find(r, pid, image);
+	const struct resource *p = described(r, pid, image);
 	bool claimed;
 
 	put_host(r, service_of(r, p, &claimed), &ret);
@@ -412,7 +423,7 @@ const char *resources__service(struct resources *r, int pid, __u32 image)
 {
 	bool claimed;
 
-	return service_of(r, find(r, pid, image), &claimed);
+	return service_of(r, described(r, pid, image), &claimed);
 }
 
 bool resources__whose(const struct resources *r, int pid, __u32 *ret_uid, bool *ret_claimed)
