@@ -45,9 +45,12 @@ def check_mode(tap, name, mode, truth, script, forgiven_ns):
             forgiven_until = forgiven_until or max(ns, truth[0][4]) + forgiven_ns
             if ns < forgiven_until:
                 continue
-            # A thread that lost its CPU early is still at "x = 0".
-            lines = (line,) if mode in ("caller", "parent", "awaiter") else (2, line, line + 1)
-            if found[:2] in ((function, file), (function, file.replace("<script>", "<string>"))) and found[2] in lines:
+            called = mode in ("caller", "parent", "awaiter")
+            named = found[:2] in ((function, file), (function, file.replace("<script>", "<string>")))
+            # A thread that lost its CPU at "x = 0", before its loop: neither.
+            if named and found[2] == 2 and not called and i not in met:
+                continue
+            if named and found[2] in ((line,) if called else (line, line + 1)):
                 right += 1
                 met.add(i)
             else:
