@@ -2,13 +2,14 @@
 /*
  * arch.h - what the kernel's side and user space have to know about the machine. Registers are words by number, not
  * members by name: newer kernels have narrowed some members, and the verifier refuses a narrow load from the context
- * of a perf event program. One file for each: arch_x86.h,
- * arch_arm64.h. For another one:
+ * of a perf event program.
+ *
+ * One file for each: arch_x86.h, arch_arm64.h. For another one:
  *
  *   here                    registers: DWARF's numbers, the kernel's order of them (asm/ptrace.h), what tells user mode;
  *                           where a system call's number and arguments are, and how a thread looks behind one;
  *                           the thread pointer, what pthread_self() is beside it, and struct pthread's tid;
- *                           what a return address has besides the address
+ *                           what a return address, and one to read from, may have besides the address
  *   vmlinux/ARCH            the kernel's types (scripts/gen-vmlinux)
  *   user/python/layout/     py_builtin_offsets.c: where the layouts of 3.8 to 3.12 differ
  *   user/native/rows/       ARCH_insn, ARCH_state: code without unwind tables; cfi.c: forms that its linkers write;

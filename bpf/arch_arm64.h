@@ -55,6 +55,14 @@
 #define PTHREAD_GLIBC_TID 208
 #define PTHREAD_MUSL_TID 32
 
+/* ---- memory ---------------------------------------------------------------------------------------- */
+
+/*
+ * bpf_probe_read_user() ignores the top byte, a tag (arch/arm64/include/asm/uaccess.h: access_ok()); process_vm_readv()
+ * and /proc/PID/mem do not. CPython's pointers have none: here, too, such an address has no memory.
+ */
+#define READ_ADDR(addr) ((addr) >> 56 ? ~0ULL : (addr))
+
 /* ---- code ------------------------------------------------------------------------------------------ */
 
 /*

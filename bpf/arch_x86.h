@@ -57,6 +57,11 @@
 #define PTHREAD_GLIBC_TID 720
 #define PTHREAD_MUSL_TID 48
 
+/* ---- memory ---------------------------------------------------------------------------------------- */
+
+/* The kernel refuses what is no address. */
+#define READ_ADDR(addr) (addr)
+
 /* ---- code ------------------------------------------------------------------------------------------ */
 
 /* Return addresses are as they are. */

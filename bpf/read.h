@@ -9,6 +9,7 @@
 #ifndef KRAIT_BPF_READ_H
 #define KRAIT_BPF_READ_H
 
+#include "bpf/arch.h"
 #include "bpf/bounds.h"
 #include "bpf/offsets.h"
 
@@ -39,7 +40,7 @@ static __always_inline void copy_words(__u64 *dst, const __u64 *src, __u32 cnt, 
 
 static __always_inline int read_user(void *dst, __u32 size, __u64 addr)
 {
-	long err = bpf_probe_read_user(dst, size, (const void *)addr);
+	long err = bpf_probe_read_user(dst, size, (const void *)READ_ADDR(addr));
 
 	keep_apart(err);
 	return err;
