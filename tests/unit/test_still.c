@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "profile/dict.h"
+#include "record/samples/stack_nodes.h"
 #include "record/samples/still.h"
 #include "support_roles.h"
 #include "process/memory/frozen.h"
@@ -143,6 +144,14 @@ static int read_kept(void *ctx, __u64 addr, void *buf, size_t len)
 	return 0;
 }
 
+static int read_nothing(void *ctx, __u64 addr, void *buf, size_t len)
+{
+	return -EFAULT;
+}
+
+/* Its Python code cannot be read. */
+static const struct memory nothing = { .read = read_nothing };
+
 /* Returns the names, root first, as "main;recursive;recursive;". */
 static char *names(struct still_process *p, struct kept *k)
 {
@@ -154,21 +163,20 @@ static char *names(struct still_process *p, struct kept *k)
 					.memory = &memory,
 					.frames = &python,
 					.frame_cnt = 1 };
-	const struct items *joined;
+	const struct stack_nodes *list;
+	const struct dict *dict = still__dict(p);
 	size_t size;
 	char *text = NULL;
 	FILE *out = open_memstream(&text, &size);
 
 	assert_non_null(out);
-	assert_int_equal(still__join(p, &t, &joined), 0);
-	for (__u32 i = 0; i < joined->cnt; i++) {
-		const struct dict *dict = still__dict(p);
-		__u32 frame;
+	list = still__list(p, &t);
+	assert_non_null(list);
+	for (__u32 i = 0; i < list->items.cnt; i++) {
+		__u32 frame = stack_nodes_frame(list, i);
 
-		if (joined->list[i].kind <= ITEM_PYTHON)
-			continue;
-		frame = still__frame(p, &joined->list[i]);
-		fprintf(out, "%s;", dict__text(dict, dict__frame_at(dict, frame)->name));
+		if (frame)
+			fprintf(out, "%s;", dict__text(dict, dict__frame_at(dict, frame)->name));
 	}
 	fclose(out);
 	return text;
@@ -198,7 +206,7 @@ static void scene_begin(struct scene *s, int depth)
 {
 	struct py_process info = { .runtime_addr = 1 }; /* its executable contains no interpreter */
 
-	s->still = still__new();
+	s->still = still__new(true);
 	s->kept = calloc(1, sizeof(*s->kept));
 	assert_true(s->still && s->kept);
 	s->child = start(depth);
@@ -206,6 +214,7 @@ static void scene_begin(struct scene *s, int depth)
 	info.pid = s->child;
 	s->p = still__open(s->still, &info, NULL);
 	assert_non_null(s->p);
+	assert_int_equal(still__begin(s->p, &nothing), 0);
 }
 
 static void scene_end(struct scene *s)

@@ -62,8 +62,7 @@ struct dump {
 	__u32 owner_cnt, owner_cap;
 	__u64 spent_max_ns; /* the highest of theirs */
 	struct prober *prober;
-	/* with --pause, native frames are taken without the kernel; NULL: not so */
-	struct still *still;
+	struct still *still; /* with --pause native frames, too, without the kernel */
 	struct json writer;
 	int unwritten; /* 0, or the error in writing the output */
 	/* why running threads are out of reach; text "": they are not */
@@ -286,7 +285,7 @@ static void finish_batch(struct dump *d, unsigned look)
 {
 	int code;
 
-	if (!of_tasks(d) && d->options.native && !d->still)
+	if (!of_tasks(d) && d->options.native && !still__has_natives(d->still))
 		take_natives(d);
 	else if (!of_tasks(d))
 		take_missing(d);
@@ -461,14 +460,12 @@ static int dump(struct dump *d)
 		return EXIT_CODE_KERNEL;
 	}
 	prober__prepare(d->prober, true);
-	if (d->options.native && d->options.pause) {
-		d->still = still__new();
-		if (!d->still) {
-			log_error("dump", "out of memory");
-			return EXIT_CODE_KERNEL;
-		}
-		still__prepare(d->still);
+	d->still = still__new(d->options.native && d->options.pause);
+	if (!d->still) {
+		log_error("dump", "out of memory");
+		return EXIT_CODE_KERNEL;
 	}
+	still__prepare(d->still);
 	if (privileges_drop(&(const struct privileges_need){ .sampling = true })) {
 		log_error("dump", "cannot give up the rights that krait does not need");
 		return EXIT_CODE_KERNEL;

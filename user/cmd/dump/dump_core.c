@@ -27,7 +27,7 @@ struct dumped_core {
 	struct core_facts facts;
 	int fd;
 	__u32 given;
-	struct still *still; /* NULL: no native frames */
+	struct still *still;
 	int fds[CORE_FILES_MAX]; /* of files that match the mappings; -1: none */
 };
 
@@ -152,12 +152,13 @@ int dump_core(const struct dump_options *o)
 	}
 	/* Its reader drops rights that krait still needs afterwards. */
 	d.core = core__new(&err);
-	if (o->native)
-		d.still = still__new();
+	d.still = still__new(o->native);
 	if (d.still)
 		still__prepare(d.still);
 	if (!d.core)
 		log_error("dump", "%s", err.text);
+	else if (!d.still)
+		log_error("dump", "out of memory");
 	else if (privileges_drop(&(const struct privileges_need){ 0 }))
 		log_error("dump", "cannot give up the rights that krait does not need");
 	else

@@ -131,7 +131,7 @@ static void put_task(const struct tree *d, const struct look_task *task)
 	put_notes(d, task);
 }
 
-static void put_frame(const struct tree *d, const struct look_task_frame *f)
+static void put_frame(const struct tree *d, const struct look_frame *f)
 {
 	fputc(' ', d->out);
 	put_text(d->out, f->name);
@@ -275,7 +275,7 @@ static void put_frames(struct json *j, const struct look_tasks *t, const struct 
 {
 	json_put_array(j, "frames");
 	for (__u32 i = 0; i < task->frame_cnt; i++) {
-		const struct look_task_frame *f = &t->frames[task->first_frame + i];
+		const struct look_frame *f = &t->frames[task->first_frame + i];
 
 		json_open_object(j);
 		json_put_string(j, "name", f->name);

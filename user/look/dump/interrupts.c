@@ -34,11 +34,11 @@ struct interrupts {
 	__u64 rows, rows_ns; /* session__rows_read() so far, and when it last changed */
 };
 
-static struct look_thread *find_thread(const struct interrupts *i, pid_t pid, pid_t tid)
+static struct look_process *find_process(const struct interrupts *i, pid_t pid)
 {
 	for (size_t k = 0; k < i->cnt; k++)
 		if (i->processes[k]->process.pid == pid)
-			return look__thread(i->processes[k], tid);
+			return i->processes[k];
 	return NULL;
 }
 
@@ -51,30 +51,13 @@ static bool is_done(const struct interrupts *i)
 	return true;
 }
 
-/* Takes the frames from the leaf up to the thread. */
-static int take_frames(struct look_thread *t, const struct dict *dict, __u32 node)
-{
-	for (; node; node = dict__node_at(dict, node)->parent) {
-		const struct profile_frame *f =
-			dict__frame_at(dict, dict__node_at(dict, node)->frame);
-
-		if (f->kind == FRAME_THREAD || f->kind == FRAME_PROCESS)
-			break;
-		if (look_thread_add_profiled(t, dict, dict__node_at(dict, node)->frame))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static void join(const struct interrupts *i, struct look_thread *t, const struct dict *dict,
-		 __u32 node)
+static void join(const struct interrupts *i, struct look_process *p, struct look_thread *t)
 {
 	struct look_thread new = { 0 };
 
-	if (!take_frames(&new, dict, node))
+	if (!look_thread_take(&new, &p->strings, session__list(i->session)))
 		look_thread_join(t, &new, i->looking);
 	look_thread_clear(&new);
-	free(new.frames);
 }
 
 /* Are native frames missing? */
@@ -115,18 +98,17 @@ static bool has_rows(struct interrupts *i, const struct dict *dict,
 static void on_sample(void *ctx, const struct profile *profile, const struct profile_sample *sample)
 {
 	struct interrupts *i = ctx;
-	struct look_thread *t = find_thread(i, sample->pid, sample->tid);
+	struct look_process *p = find_process(i, sample->pid);
+	struct look_thread *t = p ? look__thread(p, sample->tid) : NULL;
 
 	if (!t || (i->natives ? t->joined : t->how != LOOK_NONE) || t->how == LOOK_ENDED)
 		return;
 	if (i->natives) {
 		if (!has_rows(i, profile->dict, sample))
 			return;
-		join(i, t, profile->dict, sample->node);
-	} else {
-		look_thread_clear(t);
-		if (!take_frames(t, profile->dict, sample->node))
-			t->how = LOOK_INTERRUPTED;
+		join(i, p, t);
+	} else if (!look_thread_take(t, &p->strings, session__list(i->session))) {
+		t->how = LOOK_INTERRUPTED;
 	}
 	if (is_done(i))
 		session__end(i->session);
@@ -193,6 +175,7 @@ static int run(struct interrupts *i, __u64 duration_ns, struct error *err)
 			       .event_cnt = 1,
 			       .on_sample = on_sample,
 			       .on_sample_ctx = i,
+			       .lists = true,
 			       .natives = { .native = i->natives } },
 		/* Rows may take long. */
 		.duration_ns = i->natives ? 0 : duration_ns,

@@ -7,35 +7,35 @@
 #include <string.h>
 
 #include "look/dump/look_list.h"
-#include "look/dump/look_stack.h"
 #include "look/dump/look_tasks.h"
 #include "profile/thread_filter.h"
 #include "record/samples/still.h"
-#include "python/code/symbolizer.h"
 #include "process/probe/identified.h"
 
 struct look_process *look__new(pid_t pid)
 {
 	struct look_process *p = calloc(1, sizeof(*p));
 
-	if (p)
-		p->process.pid = pid;
-	return p;
+	if (!p)
+		return NULL;
+	p->process.pid = pid;
+	if (!strtab_init(&p->strings))
+		return p;
+	look__free(p);
+	return NULL;
 }
 
 void look__free(struct look_process *p)
 {
 	if (!p)
 		return;
-	for (__u32 i = 0; i < p->thread_cnt; i++) {
+	for (__u32 i = 0; i < p->thread_cnt; i++)
 		look_thread_clear(&p->threads[i]);
-		free(p->threads[i].frames);
-		free(p->threads[i].name);
-	}
 	free(p->threads);
 	free(p->interps);
 	look_tasks__free(p->tasks);
 	look__let_go(p);
+	strtab_free(&p->strings);
 	free(p);
 }
 
@@ -113,6 +113,10 @@ static int identify(struct look_process *p, struct prober *prober)
 		p->result = p->result ? p->result : -ENOEXEC;
 	}
 	free(found);
+	if (p->result)
+		return p->result;
+	p->named = still__open(p->still, &p->process, p->probed);
+	p->result = p->named ? 0 : -ENOMEM;
 	return p->result;
 }
 
@@ -151,12 +155,9 @@ void look__check_locals(struct look_process *p)
 	} while (ask.first_tid);
 }
 
-/*
- * Takes the variables of frames from the root on, as long as the thread is still where its stack
- * says.
- */
-static void take_moving(struct look_process *p, struct symbolizer *symbolizer,
-			const struct probe_threads *l, const struct probe_thread *os)
+/* The thread's variables: of those frames of its stack that still exist. */
+static void take_moving(struct look_process *p, const struct probe_threads *l,
+			const struct probe_thread *os)
 {
 	struct look_thread *t = look__thread(p, os->tid);
 	struct look_thread now = { .os = *os };
@@ -165,10 +166,9 @@ static void take_moving(struct look_process *p, struct symbolizer *symbolizer,
 	if (!t || t->how != LOOK_INTERRUPTED || !os->frame_cnt)
 		return;
 	now.os.flags |= PROBE_THREAD_HELD;
-	if (!look_stack_take(&now, symbolizer, l, &(const struct look_join){ 0 }, &next))
+	if (!look_list_stack(p, &now, l, &next))
 		look_thread_move_locals(&now, t);
 	look_thread_clear(&now);
-	free(now.frames);
 }
 
 void look__take_moving(struct look_process *p)
@@ -179,21 +179,19 @@ void look__take_moving(struct look_process *p)
 		.locals = true,
 		.moving = true,
 	};
-	struct symbolizer *symbolizer;
 	struct probe_threads l;
 
-	if (!p->locals || !p->probed || !has_interrupted(p))
+	if (!p->locals || !p->probed || !has_interrupted(p) ||
+	    still__begin(p->named, probed__memory(p->probed)))
 		return;
-	symbolizer = symbolizer__new(&p->process.offsets, probed__memory(p->probed));
 	do {
-		if (!symbolizer || probed__threads(p->probed, &ask, &l))
+		if (probed__threads(p->probed, &ask, &l))
 			break;
 		for (__u32 i = 0; i < l.thread_cnt; i++)
-			take_moving(p, symbolizer, &l, &l.threads[i]);
+			take_moving(p, &l, &l.threads[i]);
 		ask.first_tid = l.next_tid;
 		probe_threads_free(&l);
 	} while (ask.first_tid);
-	symbolizer__free(symbolizer);
 }
 
 int look__again(struct look_process *p)
@@ -203,8 +201,8 @@ int look__again(struct look_process *p)
 
 void look__let_go(struct look_process *p)
 {
-	still__close(p->join.process);
-	p->join.process = NULL;
+	still__close(p->named);
+	p->named = NULL;
 	probed__free(p->probed);
 	p->probed = NULL;
 }

@@ -19,7 +19,6 @@
 #include <stddef.h>
 
 #include "record/follow/filter.h"
-#include "look/dump/look_join.h"
 #include "look/dump/look_thread.h"
 #include "base/text/mentions.h"
 #include "process/probe/probe_threads.h"
@@ -31,6 +30,7 @@ struct thread_filter;
 struct probed;
 struct prober;
 struct still;
+struct still_process;
 
 struct look_process {
 	struct py_process process;
@@ -39,7 +39,7 @@ struct look_process {
 	struct probed *probed; /* set by look__take() */
 	struct look_tasks *tasks; /* set by the caller, freed with the process; NULL: not wanted */
 	struct core *core; /* borrowed; for a core file. NULL: it is a process */
-	struct look_join join; /* how its threads get their native frames; valid with still */
+	struct still_process *named; /* names its threads' stacks; NULL: not open */
 	int result; /* as py_process_identify(); process.why has the details */
 	struct look_thread *threads; /* by tid */
 	__u32 thread_cnt, thread_cap;
@@ -50,11 +50,11 @@ struct look_process {
 	/* Set by the caller: */
 	bool locals; /* wanted, for threads at rest */
 	bool pause; /* all threads at the same moment: stops them */
-	/* Borrowed: native frames are wanted, which needs pause or a core. NULL: they are not. */
-	struct still *still;
+	struct still *still; /* borrowed; with native frames only if pause, or of a core */
 	const struct filter *filter; /* borrowed; NULL: none */
 	const struct thread_filter *thread; /* which threads; borrowed, NULL: all */
 	bool unwanted; /* excluded by the filter */
+	struct strtab strings; /* texts of its threads and tasks */
 	struct mentions others; /* threads that are not wanted */
 	bool cut; /* there are more threads, or variables, than were taken */
 };

@@ -90,15 +90,14 @@ static int list_mappings(struct look_process *p, const struct core_python *pytho
 	return err ? err : cnt;
 }
 
-static int join_core(struct look_process *p, const struct core_python *python, const int *fds)
+static int name_core(struct look_process *p, const struct core_python *python, const int *fds)
 {
 	struct mappings m = { 0 };
-	int err = list_mappings(p, python, fds, &m);
+	int err = still__has_natives(p->still) ? list_mappings(p, python, fds, &m) : 0;
 
 	if (!err) {
-		p->join.memory = core__memory(p->core);
-		p->join.process = still__open_core(p->still, &p->process, m.list, m.cnt);
-		err = p->join.process ? 0 : -ENOMEM;
+		p->named = still__open_core(p->still, &p->process, m.list, m.cnt);
+		err = p->named ? 0 : -ENOMEM;
 	}
 	for (__u32 i = 0; i < m.cnt; i++)
 		free((char *)m.list[i].name);
@@ -122,7 +121,7 @@ int look__take_core(struct look_process *p, struct core *core, const int *fds)
 	if (p->result)
 		return p->result;
 	snprintf(p->process.file, sizeof(p->process.file), "%s", python.file);
-	if (p->still && join_core(p, &python, fds))
+	if (name_core(p, &python, fds))
 		return p->result;
 	return look_list_take(p, false);
 }

@@ -7,10 +7,9 @@
 
 #include "bpf/abi.h"
 #include "look/dump/look.h"
-#include "look/dump/look_stack.h"
-#include "profile/marks.h"
-#include "python/code/symbolizer.h"
+#include "look/dump/look_thread.h"
 #include "process/probe/probed.h"
+#include "record/samples/still.h"
 
 /* A task of the list, with its address. */
 struct by_addr {
@@ -45,47 +44,39 @@ static const struct by_addr *find(const struct by_addr *list, __u32 cnt, __u64 a
 
 /* ---- names ------------------------------------------------------------------------------------ */
 
-static const char *keep(struct look_tasks *t, const char *text)
+/* The frames of a task. */
+static void take_frames(struct look_tasks *t, struct look_process *p, const struct frame *frames,
+			__u32 cnt, struct look_task *ret)
 {
-	return strtab_text(&t->strings, strtab_add(&t->strings, text, strlen(text), 0));
+	ret->first_frame = t->frame_cnt;
+	for (__u32 i = 0; i < cnt; i++) {
+		__u32 frame = still__frame(p->named, &frames[i]);
+
+		if (frame)
+			t->frames[t->frame_cnt++] =
+				look_frame_of(&p->strings, still__dict(p->named), frame);
+	}
+	ret->frame_cnt = t->frame_cnt - ret->first_frame;
 }
 
-static void name_frame(struct look_tasks *t, struct symbolizer *symbolizer, const struct frame *f,
-		       struct look_task_frame *ret)
+static void take_tasks(struct look_tasks *t, struct look_process *p, const struct probe_tasks *l)
 {
-	struct code_symbol code;
-	int line;
-
-	*ret = (struct look_task_frame){ NAME_UNREADABLE, "", -1 };
-	if (!look_stack_place(symbolizer, f, &code, &line))
-		return;
-	ret->name = keep(t, code.qualname);
-	ret->file = keep(t, code.filename);
-	ret->line = line;
-}
-
-static void take_tasks(struct look_tasks *t, const struct probe_tasks *l,
-		       struct symbolizer *symbolizer)
-{
-	for (__u32 i = 0; i < l->head.frame_cnt; i++)
-		name_frame(t, symbolizer, &l->frames[i], &t->frames[i]);
 	for (__u32 i = 0; i < l->head.task_cnt; i++) {
 		const struct probe_task *from = &l->tasks[i];
 
 		t->tasks[i] = (struct look_task){
-			.name = from->flags & PROBE_TASK_NAMED ? keep(t, l->texts + from->name) :
-								 NULL,
+			.name = from->flags & PROBE_TASK_NAMED ?
+					look_text(&p->strings, l->texts + from->name) :
+					NULL,
 			.addr = from->addr,
 			.thread_id = from->thread_id,
 			.runs = from->flags & PROBE_TASK_RUNS,
 			.is_new = from->flags & PROBE_TASK_NEW,
 			.notes = from->notes,
-			.first_frame = from->first_frame,
-			.frame_cnt = from->frame_cnt,
 			.since_ns = l->head.time_ns,
 		};
+		take_frames(t, p, l->frames + from->first_frame, from->frame_cnt, &t->tasks[i]);
 	}
-	t->frame_cnt = l->head.frame_cnt;
 	t->task_cnt = l->head.task_cnt;
 }
 
@@ -136,8 +127,8 @@ static bool same_place(const struct look_tasks *t, const struct look_task *a,
 	    (a->notes | b->notes) & TASK_LIVE)
 		return false;
 	for (__u32 i = 0; i < a->frame_cnt; i++) {
-		const struct look_task_frame *f = &t->frames[a->first_frame + i],
-					     *g = &old->frames[b->first_frame + i];
+		const struct look_frame *f = &t->frames[a->first_frame + i],
+					*g = &old->frames[b->first_frame + i];
 
 		if (f->line != g->line || !same_text(f->name, g->name) ||
 		    !same_text(f->file, g->file))
@@ -188,18 +179,16 @@ static int read_list(struct look_process *p, enum look_tasks_kind kind, struct p
 static int fill(struct look_tasks *t, struct look_process *p, const struct probe_tasks *l,
 		const struct look_tasks *before)
 {
-	struct symbolizer *symbolizer =
-		symbolizer__new(&p->process.offsets, probed__memory(p->probed));
 	struct by_addr *sorted = NULL;
 
 	t->tasks = calloc(l->head.task_cnt + 1, sizeof(*t->tasks));
 	t->frames = calloc(l->head.frame_cnt + 1, sizeof(*t->frames));
 	t->awaited = calloc(l->head.waiter_cnt + 1, sizeof(*t->awaited));
-	if (symbolizer && t->tasks && t->frames && t->awaited) {
-		take_tasks(t, l, symbolizer);
+	if (t->tasks && t->frames && t->awaited &&
+	    !still__begin(p->named, probed__memory(p->probed))) {
+		take_tasks(t, p, l);
 		sorted = sort_tasks(t);
 	}
-	symbolizer__free(symbolizer);
 	if (!sorted)
 		return -ENOMEM;
 	link_tasks(t, l, sorted);
@@ -220,9 +209,7 @@ struct look_tasks *look_tasks__take(struct look_process *p, enum look_tasks_kind
 	if (!t)
 		return NULL;
 	t->kind = kind;
-	t->result = strtab_init(&t->strings);
-	if (!t->result)
-		t->result = read_list(p, kind, &l);
+	t->result = read_list(p, kind, &l);
 	if (!t->result)
 		t->result = fill(t, p, &l, before);
 	probe_tasks_free(&l);
@@ -233,7 +220,6 @@ void look_tasks__free(struct look_tasks *t)
 {
 	if (!t)
 		return;
-	strtab_free(&t->strings);
 	free(t->tasks);
 	free(t->frames);
 	free(t->awaited);

@@ -12,16 +12,10 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#include "profile/strtab.h"
-
+struct look_frame;
 struct look_process;
 
 enum look_tasks_kind { LOOK_ASYNCIO, LOOK_GREENLETS };
-
-struct look_task_frame {
-	const char *name, *file; /* UTF-8, never NULL; shared */
-	int line; /* -1: unknown */
-};
 
 struct look_task {
 	const char *name; /* UTF-8; NULL: unreadable */
@@ -46,15 +40,14 @@ struct look_tasks {
 	bool changed, cut; /* as PROBE_TASKS_CHANGED, PROBE_TASKS_CUT */
 	__u64 time_ns;
 	struct look_task *tasks;
-	struct look_task_frame *frames;
+	struct look_frame *frames;
 	__u32 *awaited;
 	__u32 task_cnt, frame_cnt, awaited_cnt;
-	struct strtab strings;
 };
 
 /*
- * Between look__take() and look__let_go(). NULL: out of memory. before: of an earlier look, or
- * NULL.
+ * Between look__take() and look__let_go(). Texts are among the process's. NULL: out of memory.
+ * before: of an earlier look, or NULL.
  */
 struct look_tasks *look_tasks__take(struct look_process *p, enum look_tasks_kind kind,
 				    const struct look_tasks *before)

@@ -106,6 +106,11 @@ const struct losses *session__losses(const struct session *s)
 	return collector__losses(s->collector);
 }
 
+const struct stack_nodes *session__list(const struct session *s)
+{
+	return collector__nodes(s->collector);
+}
+
 struct profile *session__profile(struct session *s)
 {
 	return collector__profile(s->collector);

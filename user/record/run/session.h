@@ -200,6 +200,8 @@ void session__free(struct session *s);
 
 const struct losses *session__losses(const struct session *s);
 struct profile *session__profile(struct session *s);
+/* From collector.on_sample, with collector.lists: that sample's list. */
+const struct stack_nodes *session__list(const struct session *s);
 /* When the first interrupt was enabled, CLOCK_MONOTONIC. */
 __u64 session__began_ns(const struct session *s);
 /*

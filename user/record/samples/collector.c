@@ -69,6 +69,7 @@ struct collector *collector__new(const struct collector_config *config, struct n
 	c->counting = (struct counting){ .config = &c->config, .profile = c->profile };
 	c->clock = counting_clock(&c->config, &c->clock_period_ns);
 	c->nodes.async = config->async;
+	c->nodes.whole = config->lists;
 	c->stacks = stacks__new();
 	if (c->profile && (config->natives.native || config->natives.kernel))
 		c->nodes.natives = native_part__new(&config->natives, files, c->profile->dict);
@@ -480,6 +481,11 @@ __u64 collector__no_room(const struct collector *c, unsigned owner)
 const struct losses *collector__losses(const struct collector *c)
 {
 	return &c->losses;
+}
+
+const struct stack_nodes *collector__nodes(const struct collector *c)
+{
+	return &c->nodes;
 }
 
 struct profile *collector__profile(struct collector *c)

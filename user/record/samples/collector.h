@@ -24,6 +24,7 @@ struct native_places;
 struct process;
 struct processes;
 struct sampler;
+struct stack_nodes;
 struct thread;
 struct mentions;
 struct unwinding;
@@ -44,6 +45,7 @@ struct collector_config {
 	void *on_sample_ctx;
 	struct native_part_options natives;
 	enum async_mode async; /* how stacks of asyncio tasks look */
+	bool lists; /* on_sample looks at collector__nodes() */
 };
 
 /* files: borrowed; NULL if native frames are not wanted. NULL on failure. */
@@ -93,6 +95,8 @@ __u64 collector__no_room(const struct collector *c, unsigned owner);
 struct losses;
 const struct losses *collector__losses(const struct collector *c);
 struct profile *collector__profile(struct collector *c);
+/* The list of the last sample. */
+const struct stack_nodes *collector__nodes(const struct collector *c);
 /*
  * Samples of the event beyond one per record: off the CPU, a record may become two, waiting and
  * runnable.

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "record/follow/greenlet_watch.h"
@@ -22,6 +23,7 @@ void stack_nodes_free(struct stack_nodes *n)
 {
 	items_free(&n->items);
 	items_free(&n->edited);
+	free(n->once.list);
 }
 
 /* ---- naming ----------------------------------------------------------------------------------- */
@@ -125,6 +127,8 @@ static __u32 name_list(const struct sample *s, const struct named_under *under, 
 	__u32 node = same ? named->list[same - 1].node : s->root;
 	bool final = true, later = false;
 
+	s->n->named = named;
+	s->n->root = s->root;
 	named->cnt = same;
 	named->under = *under;
 	if (named_reserve(named, items->cnt))
@@ -145,12 +149,19 @@ static __u32 name_list(const struct sample *s, const struct named_under *under, 
 /* The same without a last list. */
 static __u32 name_once(const struct sample *s)
 {
-	__u32 node = s->root;
-	bool later;
+	struct named_under under = under_of(s);
 
-	for (__u32 i = 0; i < s->n->items.cnt && node; i++)
-		node = name_item(s, node, &s->n->items.list[i], &later);
-	return node;
+	return name_list(s, &under, &s->n->once, 0);
+}
+
+__u32 stack_nodes_frame(const struct stack_nodes *n, __u32 item)
+{
+	const struct named_item *list = n->named->list;
+	__u32 parent = item ? list[item - 1].node : n->root;
+
+	if (list[item].node == parent)
+		return 0;
+	return dict__node_at(n->naming.profile->dict, list[item].node)->frame;
 }
 
 /* ---- editing ---------------------------------------------------------------------------------- */
@@ -351,6 +362,19 @@ static __u32 begin_of(const struct sample *s, const struct named *named)
 	return marks ? named->list[marks - 1].node : s->root;
 }
 
+/* All that there is, is not shown. */
+static __u32 name_no_python(const struct sample *s, const struct named_under *under,
+			    struct named *named)
+{
+	struct items *items = &s->n->items;
+	__u32 cnt = items->cnt;
+
+	if (items_grow(items))
+		return 0;
+	items_add_mark(items, ITEM_NO_PYTHON, 0);
+	return name_list(s, under, named, named->cnt < cnt ? named->cnt : cnt);
+}
+
 __u32 stack_nodes_of(struct stack_nodes *n, struct process *p, __u32 root,
 		     const struct record_sample *record, enum reason reason, struct stack *stack,
 		     bool *ret_collects)
@@ -360,7 +384,9 @@ __u32 stack_nodes_of(struct stack_nodes *n, struct process *p, __u32 root,
 	struct named_under under = under_of(&s);
 	struct named *named = &stack->named;
 	bool plain = !n->natives && edits_nothing(&e);
-	__u32 kept = plain && !memcmp(&under, &named->under, sizeof(under)) ? stack->kept : 0;
+	__u32 kept = plain && !n->whole && !memcmp(&under, &named->under, sizeof(under)) ?
+			     stack->kept :
+			     0;
 	__u32 node;
 	int err;
 
@@ -383,7 +409,7 @@ __u32 stack_nodes_of(struct stack_nodes *n, struct process *p, __u32 root,
 	node = name_list(&s, &under, named,
 			 named_same(named, &under, &n->items, kept, stack->reused));
 	if (node && node == (plain ? root : begin_of(&s, named)))
-		return name_mark(&s, node, ITEM_NO_PYTHON, 0);
+		return name_no_python(&s, &under, named);
 	return node;
 }
 

@@ -34,11 +34,15 @@ struct stack_nodes {
 	struct naming naming; /* includes the profile, which is borrowed */
 	struct native_part *natives; /* borrowed; NULL: Python frames only */
 	enum async_mode async;
+	bool whole; /* somebody looks at the lists: what is known of the last one is listed, too */
 	/* Samples with tasks, and those among them whose chain may go on. */
 	__u64 task_chains, task_chains_cut;
 	__u64 task_chains_late; /* samples without tasks that may have had some */
 	struct greenlets_stats greenlets;
 	struct items items, edited; /* of the current sample; what editors write */
+	const struct named *named; /* the current sample's nodes, an entry for each item */
+	__u32 root; /* the node that its list hangs on */
+	struct named once; /* for samples whose list is not kept */
 };
 
 void stack_nodes_free(struct stack_nodes *n) __attribute__((nonnull));
@@ -56,5 +60,11 @@ __u32 stack_nodes_foreign(struct stack_nodes *n, struct process *p, __u32 root,
 /* The node of a suspended task: for a record that has only its chain. */
 __u32 stack_nodes_suspended(struct stack_nodes *n, struct process *p, __u32 root,
 			    const struct record_sample *record) __attribute__((nonnull));
+
+/*
+ * The frame of the profile that an item of the last sample is shown as; 0: it is not shown. For those
+ * who show one sample: n->items is its list, root first.
+ */
+__u32 stack_nodes_frame(const struct stack_nodes *n, __u32 item) __attribute__((nonnull));
 
 #endif /* KRAIT_RECORD_SAMPLES_STACK_NODES_H */

@@ -9,14 +9,18 @@
 #include "record/follow/processes.h"
 #include "process/space/modules.h"
 #include "process/space/space.h"
-#include "profile/dict.h"
-#include "profile/room.h"
+#include "profile/frames.h"
+#include "profile/marks.h"
+#include "profile/profile.h"
 #include "record/unwinding/made_code.h"
 #include "record/samples/native_part.h"
 #include "record/samples/own.h"
+#include "record/samples/stack_nodes.h"
 #include "record/unwinding/unwind_files.h"
 #include "record/unwinding/unwind_settle.h"
 #include "record/unwinding/unwind_spaces.h"
+#include "record/stack/stacks.h"
+#include "python/code/symbolizer.h"
 #include "native/names/native.h"
 #include "native/rows/plain_tables.h"
 #include "native/rows/stack_unwind.h"
@@ -38,10 +42,13 @@ struct still_record {
 };
 
 struct still {
+	struct profile *profile; /* whose dictionary names are in; it counts nothing */
+	struct stack_nodes nodes; /* includes the native part, which is owned */
+	struct stack stack; /* the last one */
+	struct frame frames[KRAIT_MAX_FRAMES]; /* of it, root first */
+	/* For native frames; NULL: not wanted. */
 	struct modules *modules;
 	struct native_files *native_files;
-	struct dict *dict;
-	struct native_part *part;
 	struct plain_tables *memory;
 	struct unwind_tables *tables; /* in it */
 	struct unwind_files *files;
@@ -51,8 +58,6 @@ struct still {
 	__u64 made_cnt; /* processes with generated code so far */
 	struct stack_unwind_result walked;
 	struct still_record record;
-	struct frame frames[KRAIT_MAX_FRAMES]; /* root first */
-	struct items items; /* of the last stack */
 };
 
 struct still_process {
@@ -67,45 +72,57 @@ struct still_process {
 	bool made_seen; /* its generated code has been examined */
 };
 
-static bool make(struct still *s)
+static bool make_natives(struct still *s)
 {
 	const struct native_part_options options = { .native = true };
 
 	s->modules = modules__new();
 	s->native_files = s->modules ? native_files__new(s->modules) : NULL;
-	s->dict = dict__new(profile_limits_default());
 	s->memory = plain_tables__new(ROWS_BYTES);
 	s->made_words = quota__new(MADE_WORDS_MAX, MADE_WORDS_MAX / 8);
-	if (!s->native_files || !s->dict || !s->memory || !s->made_words)
+	if (!s->native_files || !s->memory || !s->made_words)
 		return false;
 	s->tables = plain_tables__tables(s->memory);
-	s->part = native_part__new(&options, s->native_files, s->dict);
+	s->nodes.natives = native_part__new(&options, s->native_files, s->profile->dict);
 	s->unwind = stack_unwind__new(s->tables);
 	s->files = unwind_files__new(s->tables);
 	s->spaces = s->files ? unwind_spaces__new(s->tables, s->files) : NULL;
-	return s->part && s->unwind && s->spaces;
+	return s->nodes.natives && s->unwind && s->spaces;
 }
 
-struct still *still__new(void)
+struct still *still__new(bool natives)
 {
 	struct still *s = calloc(1, sizeof(*s));
 
-	if (s && make(s))
+	if (!s)
+		return NULL;
+	s->profile = profile__new();
+	s->nodes.naming.profile = s->profile;
+	s->nodes.whole = true;
+	if (s->profile && (!natives || make_natives(s)))
 		return s;
 	still__free(s);
 	return NULL;
 }
 
+bool still__has_natives(const struct still *s)
+{
+	return s->nodes.natives;
+}
+
 void still__prepare(struct still *s)
 {
-	native_files__prepare(s->native_files);
+	if (s->native_files)
+		native_files__prepare(s->native_files);
 }
 
 void still__free(struct still *s)
 {
 	if (!s)
 		return;
-	native_part__free(s->part);
+	native_part__free(s->nodes.natives);
+	stack_nodes_free(&s->nodes);
+	free(s->stack.named.list);
 	unwind_spaces__free(s->spaces);
 	unwind_files__free(s->files);
 	stack_unwind__free(s->unwind);
@@ -113,8 +130,7 @@ void still__free(struct still *s)
 	quota__free(s->made_words);
 	native_files__free(s->native_files);
 	modules__free(s->modules);
-	dict__free(s->dict);
-	items_free(&s->items);
+	profile__free(s->profile);
 	free(s);
 }
 
@@ -145,6 +161,8 @@ static struct still_process *new_process(struct still *s, const struct py_proces
 	p->process.pid = info->pid;
 	p->process.info = *info;
 	p->process.probed = probed;
+	if (!s->modules)
+		return p;
 	p->process.space = new_space(s, info, probed);
 	if (p->process.space)
 		p->process.native = native__new(s->native_files, p->process.space);
@@ -180,8 +198,8 @@ struct still_process *still__open(struct still *s, const struct py_process *info
 {
 	struct still_process *p = new_process(s, info, probed);
 
-	if (!p)
-		return NULL;
+	if (!p || !s->modules)
+		return p;
 	p->changed = space__read(p->process.space, clock_monotonic_ns()) < 0;
 	space__fix(p->process.space);
 	give_mappings(p);
@@ -190,8 +208,11 @@ struct still_process *still__open(struct still *s, const struct py_process *info
 
 bool still__check(struct still_process *p)
 {
-	struct space *now = new_space(p->still, &p->process.info, p->process.probed);
+	struct space *now;
 
+	if (!p->process.space)
+		return true;
+	now = new_space(p->still, &p->process.info, p->process.probed);
 	if (!now || space__read(now, clock_monotonic_ns()) < 0 ||
 	    space__digest(now) != space__digest(p->process.space))
 		p->changed = true;
@@ -208,6 +229,7 @@ void still__close(struct still_process *p)
 	made_code__free(p->made);
 	native__free(p->process.native);
 	space__free(p->process.space);
+	symbolizer__free(p->process.symbolizer);
 	free(p);
 }
 
@@ -255,8 +277,8 @@ struct still_process *still__open_core(struct still *s, const struct py_process 
 {
 	struct still_process *p = new_process(s, info, NULL);
 
-	if (!p)
-		return NULL;
+	if (!p || !s->modules)
+		return p;
 	space__fix(p->process.space);
 	for (__u32 i = 0; i < cnt; i++)
 		if (map(p, &list[i]) == -ENOMEM) {
@@ -351,33 +373,70 @@ static __u32 turn_round(struct frame *to, const struct still_thread *t)
 	return cnt;
 }
 
-int still__join(struct still_process *p, const struct still_thread *t, const struct items **ret)
+static void take_natives(struct still_process *p, const struct still_thread *t)
 {
 	struct still *s = p->still;
 	struct still_record *r = &s->record;
 
-	r->record = (struct record_sample){
-		.type = RECORD_SAMPLE,
-		.time_ns = clock_monotonic_ns(),
-		.pid = (__u32)p->process.pid,
-		.native_reason = (__u8)walk(p, t),
-	};
+	r->record.native_reason = (__u8)walk(p, t);
 	r->record.cnt[SECTION_NATIVE] = (__u16)s->walked.cnt;
-	r->record.size = sizeof(r->record) + s->walked.cnt * (__u32)sizeof(*r->natives);
+	r->record.size += s->walked.cnt * (__u32)sizeof(*r->natives);
 	memcpy(r->natives, s->walked.frames, s->walked.cnt * sizeof(*r->natives));
-	*ret = &s->items;
-	return native_part__items(s->part, &p->process, &r->record, s->frames,
-				  turn_round(s->frames, t), &s->items);
 }
 
-__u32 still__frame(struct still_process *p, const struct item *item)
+int still__begin(struct still_process *p, const struct memory *memory)
 {
-	bool later;
+	symbolizer__free(p->process.symbolizer);
+	p->process.symbolizer = symbolizer__new(&p->process.info.offsets, memory);
+	return p->process.symbolizer ? dict__forget(p->still->profile->dict) : -ENOMEM;
+}
 
-	return native_part__frame(p->still->part, item, &later);
+/* What all lists hang on; 0: no room. */
+static __u32 root_of(const struct still *s)
+{
+	dict__begin(s->profile->dict, 0);
+	return dict__named_child(s->profile->dict, 0, FRAME_PROCESS, "python", 0, 0);
+}
+
+const struct stack_nodes *still__list(struct still_process *p, const struct still_thread *t)
+{
+	struct still *s = p->still;
+	struct record_sample *record = &s->record.record;
+	const __u32 root = root_of(s);
+	bool collects;
+	__u32 node;
+
+	*record = (struct record_sample){
+		.type = RECORD_SAMPLE,
+		.size = sizeof(*record),
+		.time_ns = clock_monotonic_ns(),
+		.pid = (__u32)p->process.pid,
+		.reason = (__u8)t->reason,
+	};
+	if (s->nodes.natives)
+		take_natives(p, t);
+	s->stack.frames = s->frames;
+	s->stack.cnt = turn_round(s->frames, t);
+	s->stack.named.cnt = 0;
+	if (!root)
+		return NULL;
+	node = mark_of(t->reason) ? stack_nodes_foreign(&s->nodes, &p->process, root, record) :
+				    stack_nodes_of(&s->nodes, &p->process, root, record, t->reason,
+						   &s->stack, &collects);
+	return node ? &s->nodes : NULL;
+}
+
+__u32 still__frame(struct still_process *p, const struct frame *frame)
+{
+	struct still *s = p->still;
+	const struct record_sample record = { .type = RECORD_SAMPLE };
+	const __u32 root = root_of(s);
+	__u32 node = root ? naming_node(&s->nodes.naming, &p->process, root, &record, frame) : 0;
+
+	return node == root ? 0 : dict__node_at(s->profile->dict, node)->frame;
 }
 
 const struct dict *still__dict(const struct still_process *p)
 {
-	return p->still->dict;
+	return p->still->profile->dict;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * still.h - native frames of threads that stood still, and of those in a core file: from saved
- * registers and stacks, with the rows, names and rules of a recording, but without the kernel.
+ * still.h - stacks of threads that stood still, and of those in a core file: their lists are edited
+ * and named as those of a recording (stack_nodes.h), without the kernel. Native frames come from saved
+ * registers and stacks, with a recording's rows, names and rules.
  *
  * A file's rows are read when a walk first needs them.
  *
@@ -15,23 +16,24 @@
 #include <stdbool.h>
 
 #include "bpf/abi.h"
-#include "record/stack/items.h"
 #include "process/identify/py_process.h"
 
 struct dict;
 struct memory;
 struct probed;
+struct stack_nodes;
 struct still;
 struct still_process;
 
-/* Shared by all processes: files, rows, names. NULL: out of memory. */
-struct still *still__new(void) __attribute__((warn_unused_result));
+/* Shared by all processes: files, rows, names. natives: native frames, too. NULL: out of memory. */
+struct still *still__new(bool natives) __attribute__((warn_unused_result));
+bool still__has_natives(const struct still *s) __attribute__((nonnull));
 /* Starts parsers of files, while krait still has all its rights. */
 void still__prepare(struct still *s) __attribute__((nonnull));
 void still__free(struct still *s);
 /*
- * A process, with its current mappings. probed: borrowed; NULL: the process is trusted, and read
- * from here. NULL: out of memory.
+ * A process, with its current mappings if native frames are wanted. probed: borrowed; NULL: the
+ * process is trusted, and read from here. NULL: out of memory.
  */
 struct still_process *still__open(struct still *s, const struct py_process *info,
 				  struct probed *probed)
@@ -55,7 +57,16 @@ struct still_process *still__open_core(struct still *s, const struct py_process 
 				       const struct still_mapping *list, __u32 cnt)
 	__attribute__((warn_unused_result, nonnull(1, 2)));
 
+/*
+ * Call before each list of threads: code objects may have changed since the last one, and are read
+ * from memory, which stays valid. What the last list was named is forgotten. Returns 0 or -ENOMEM.
+ */
+int still__begin(struct still_process *p, const struct memory *memory)
+	__attribute__((warn_unused_result, nonnull));
+
 struct still_thread {
+	enum reason reason; /* how its walk ended; REASON_NATIVE_THREAD: it runs no Python */
+	/* If native frames are wanted: */
 	const __u64 *regs; /* UNWIND_SAVED_WORDS; NULL: unknown */
 	bool behind_call; /* they are those right after a system call instruction */
 	const struct memory *memory; /* of its stack */
@@ -63,13 +74,13 @@ struct still_thread {
 	__u32 frame_cnt;
 };
 /*
- * Joins both into one stack, valid until the next call; the index of a Python frame counts from the root.
- * Returns 0 or -ENOMEM.
+ * Makes its list, with names: valid until the next call. A Python frame's index counts from the root.
+ * NULL: no room.
  */
-int still__join(struct still_process *p, const struct still_thread *t, const struct items **ret)
+const struct stack_nodes *still__list(struct still_process *p, const struct still_thread *t)
 	__attribute__((warn_unused_result, nonnull));
-/* The dictionary's frame for an item of the last joined stack that is not a Python frame. */
-__u32 still__frame(struct still_process *p, const struct item *item) __attribute__((nonnull));
+/* The frame of the dictionary for a Python frame alone; 0: it is not shown, or there is no room. */
+__u32 still__frame(struct still_process *p, const struct frame *frame) __attribute__((nonnull));
 const struct dict *still__dict(const struct still_process *p) __attribute__((nonnull));
 
 #endif /* KRAIT_RECORD_SAMPLES_STILL_H */

@@ -18,6 +18,15 @@ int items_begin(struct items *s, __u32 cnt)
 	return err;
 }
 
+int items_grow(struct items *s)
+{
+	size_t at = (size_t)(s->list - s->room);
+	int err = vec_reserve(s->room, s->cap, at + s->cnt + 1);
+
+	s->list = s->room + at;
+	return err;
+}
+
 void items_free(struct items *s)
 {
 	free(s->room);

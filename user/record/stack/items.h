@@ -86,6 +86,8 @@ struct items {
 
 /* Makes it empty, with room for that many. Returns 0 or -ENOMEM. */
 int items_begin(struct items *s, __u32 cnt) __attribute__((warn_unused_result, nonnull));
+/* Makes room for one more. Returns 0 or -ENOMEM. */
+int items_grow(struct items *s) __attribute__((warn_unused_result, nonnull));
 void items_free(struct items *s) __attribute__((nonnull));
 
 /* These are for callers that have made room. */
