@@ -249,12 +249,24 @@ def is_lower(status, metrics):
     return status == 200 and b"\nkrait_budget_level 0\n" not in metrics
 
 
+def check_cpu_metrics(tap, target, metrics):
+    """CPU time by service and process: the target's is not more than its own clock's, and both kinds add up to the same."""
+    found = {}
+    for kind, labels, number in re.findall(r"(?m)^krait_(service|process)_cpu_seconds_total\{(.*)\} ([0-9.]+)$", metrics):
+        found.setdefault(kind, {})[labels] = float(number)
+    labels = 'service="split.py",uid="0"'
+    mine = found.get("process", {}).get(labels + ',pid="%d"' % target.pid, 0)
+    tap.ok(0 < mine <= h.cpu_seconds(target.pid) * 1.1, "CPU time of a process, and not more than it had", mine, found)
+    tap.ok(found["service"].get(labels, 0) >= mine and abs(sum(found["service"].values()) - sum(found["process"].values())) < 1e-6,
+           "and of its service: both kinds add up to the same", found)
+
+
 def check_budget(tap, python):
     """A budget that is too low makes it sample less, and it says so in its data and to clients."""
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     token = os.path.join(folder, "token")
     write(token, "let-me-in\n")
-    with h.start(python, "split.py", "nap"):
+    with h.start(python, "split.py", "nap") as target:
         agent = Agent(folder, "-r", "997", "--native", "--cpu-budget", "0.05%", "--listen", "127.0.0.1:0",
                       "--listen-token-file", token, "--keep", "1h", "--keep-dir", os.path.join(folder, "kept"))
         try:
@@ -271,6 +283,7 @@ def check_budget(tap, python):
             lower = wait_for(lambda: is_lower(*get(port, "/metrics")))
             metrics = get(port, "/metrics")[1].decode()
             tap.ok(lower, "beyond its budget it does less", metrics[:2000])
+            check_cpu_metrics(tap, target, metrics)
             numbers = dict(re.findall(r"(?m)^(krait_(?:otlp|memory)_\w+) (\d+)$", metrics))
             tap.ok(int(numbers["krait_otlp_samples_total"]) > 0 and numbers["krait_otlp_failed_total"] == "0" and
                    int(numbers["krait_memory_captures"]) > 0, "it says what it has sent and kept", numbers)

@@ -3,6 +3,7 @@
 """deploy/: each file is accepted by its reader, names only options that krait agent has, and grants no right too
 many: the agent samples with exactly the capabilities and the file system that the unit leaves it."""
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -161,7 +162,7 @@ def check_metrics(tap):
     """The job's path has what Prometheus reads: each line is a comment or a sample."""
     job = yaml.safe_load(read("prometheus.yaml"))["scrape_configs"][0]
     port = collector.free_port()
-    command = [h.KRAIT, "agent", "-i", "1s", "--listen", "127.0.0.1:%d" % port]
+    command = [h.KRAIT, "agent", "-i", "1s", "--listen", "127.0.0.1:%d" % port, "--otlp-endpoint", "http://127.0.0.1:1"]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8") as process:
         text = ""
         deadline = time.monotonic() + h.PATIENCE_SECS
@@ -175,6 +176,36 @@ def check_metrics(tap):
     odd = [line for line in text.splitlines()
            if not re.match(r'#|[a-zA-Z_:][\w:]*(\{(\w+="([^"\\\n]|\\.)*",?)*\})? [-+0-9.eEnaifNI]+$', line)]
     tap.ok("krait_" in text and not odd, "prometheus: the agent has metrics there", odd[:5], said[-300:])
+    known = set(re.findall(r"(?m)^# TYPE (\w+) ", text))
+    for name in "prometheus-rules.yaml", "grafana-dashboard.json":
+        used = set(re.findall(r"krait_\w+", read(name)))
+        tap.ok(used and used <= known, name + ": reads metrics that there are", used - known)
+
+
+def check_rules(tap):
+    """Alerts say what happened and what to do; Prometheus's own tool reads them, where there is one."""
+    rules = [r for g in yaml.safe_load(read("prometheus-rules.yaml"))["groups"] for r in g["rules"]]
+    tap.ok(rules and all(r["alert"] and r["expr"] and {"summary", "description"} <= set(r["annotations"]) for r in rules),
+           "alerts have words", rules)
+    if not shutil.which("promtool"):
+        tap.skip("alerts: promtool", "not here (Debian package prometheus)")
+        return
+    done = subprocess.run(["promtool", "check", "rules", os.path.join(DEPLOY, "prometheus-rules.yaml")], capture_output=True,
+                          encoding="utf-8", check=False)
+    tap.equal(done.returncode, 0, "alerts: promtool reads them", done.stderr)
+
+
+def check_dashboard(tap):
+    """What Grafana 9 and later need of a dashboard: ids, places that do not overlap, a source that the reader chooses."""
+    board = json.loads(read("grafana-dashboard.json"))
+    panels = board["panels"]
+    cells = [(x, y) for p in panels for g in [p["gridPos"]] for x in range(g["x"], g["x"] + g["w"]) for y in range(g["y"], g["y"] + g["h"])]
+    tap.ok(len(cells) == len(set(cells)) and max(x for x, _ in cells) == 23, "dashboard: no panel lies on another")
+    tap.equal(sorted(p["id"] for p in panels), list(range(1, len(panels) + 1)), "dashboard: each panel has an id")
+    names = {v["name"] for v in board["templating"]["list"]}
+    used = set(re.findall(r"\$\{?(\w+)", json.dumps(panels))) - {"__rate_interval"}
+    tap.equal(used, names, "dashboard: the variables that it uses are its own")
+    tap.ok(all(p["title"] and p["description"] and p["targets"] for p in panels), "dashboard: each panel says what it shows")
 
 
 def main():
@@ -189,6 +220,8 @@ def main():
     check_container(tap)
     check_collector(tap)
     check_prometheus(tap)
+    check_rules(tap)
+    check_dashboard(tap)
     if os.environ.get("KRAIT_CAN_BPF", "1" if os.geteuid() == 0 else "0") == "1":
         check_rights(tap, unit, folder)
         check_metrics(tap)

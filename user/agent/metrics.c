@@ -12,6 +12,28 @@ static const char *event_name(const struct event_spec *event)
 	return event_is_off_cpu(event) ? "off_cpu" : "cpu";
 }
 
+/* CPU time: the samples of clocks. Those of a process are adjacent. */
+static void add_cpu(struct metrics *m, const struct window *w)
+{
+	const struct stored_sample *list = w->samples.list;
+	__u64 ns = 0;
+
+	for (__u32 i = 0; i < w->samples.cnt; i++) {
+		const bool last = i + 1 == w->samples.cnt ||
+				  !window__same_process(&list[i], &list[i + 1]);
+		const char *service;
+		uid_t uid;
+
+		ns += window__is_clock(w, &list[i]) ? list[i].weight : 0;
+		if (!last || !ns)
+			continue;
+		service = resources__service(m->resources, list[i].pid, list[i].image, &uid, NULL);
+		cpu_totals_add(&m->cpu, service, uid, list[i].pid, ns);
+		ns = 0;
+	}
+	cpu_totals_end_window(&m->cpu);
+}
+
 static void on_window(void *ctx, const struct window *w)
 {
 	struct metrics *m = ctx;
@@ -22,6 +44,7 @@ static void on_window(void *ctx, const struct window *w)
 		accounts_add(&m->accounts[i], &w->accounts[i]);
 		m->events[i] = event_name(&profile__counts(w->profile, i)->event);
 	}
+	add_cpu(m, w);
 	m->levels_changed += m->windows && m->price.level != w->price.level;
 	m->windows++;
 	m->samples += w->samples.cnt;
@@ -206,4 +229,10 @@ void metrics_write(const struct metrics *m, FILE *out)
 	put_accounts(m, out);
 	put_price(m, out);
 	put_processes(m, out);
+	cpu_totals_write(&m->cpu, out);
+}
+
+void metrics_free(struct metrics *m)
+{
+	cpu_totals_free(&m->cpu);
 }

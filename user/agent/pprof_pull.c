@@ -113,7 +113,7 @@ static bool is_wanted(struct pprof_pull *p, const struct question *q,
 	if (s->time_ns < q->from_ns || s->time_ns >= q->to_ns || (q->pid && s->pid != q->pid))
 		return false;
 	return !*q->service ||
-	       !strcmp(resources__service(p->resources, s->pid, s->image), q->service);
+	       !strcmp(resources__service(p->resources, s->pid, s->image, NULL, NULL), q->service);
 }
 
 static void on_sample(void *ctx, const struct profile *profile, const struct profile_sample *s)

@@ -75,12 +75,13 @@ static void put_word(char *buf, size_t size, const char *text)
 }
 
 /* Whoever claims a service's name is merged only with processes of the same user that do, too. */
-static void take_claimant(const struct pprof_push *p, struct run *r, int pid)
+static void name_run(const struct pprof_push *p, struct run *r, const struct stored_sample *s)
 {
-	__u32 uid = 0;
+	uid_t uid;
 
-	if (resources__whose(p->resources, pid, &uid, &r->claimed) && r->claimed)
-		r->uid = uid;
+	put_word(r->service, sizeof(r->service),
+		 resources__service(p->resources, s->pid, s->image, &uid, &r->claimed));
+	r->uid = r->claimed ? uid : 0;
 }
 
 static int list_runs(struct pprof_push *p, const struct window *w)
@@ -94,10 +95,7 @@ static int list_runs(struct pprof_push *p, const struct window *w)
 		if (vec_reserve(p->runs, p->run_cap, p->run_cnt + 1))
 			return -ENOMEM;
 		p->runs[p->run_cnt] = (struct run){ .first = i, .cnt = 1 };
-		put_word(p->runs[p->run_cnt].service, sizeof(p->runs[0].service),
-			 resources__service(p->resources, w->samples.list[i].pid,
-					    w->samples.list[i].image));
-		take_claimant(p, &p->runs[p->run_cnt], w->samples.list[i].pid);
+		name_run(p, &p->runs[p->run_cnt], &w->samples.list[i]);
 		p->run_cnt++;
 	}
 	return 0;

@@ -419,11 +419,15 @@ struct otlp_attributes resources__of(struct resources *r, int pid, __u32 image)
 	return ret;
 }
 
-const char *resources__service(struct resources *r, int pid, __u32 image)
+const char *resources__service(struct resources *r, int pid, __u32 image, uid_t *ret_uid,
+			       bool *ret_claimed)
 {
+	const struct resource *p = described(r, pid, image);
 	bool claimed;
 
-	return service_of(r, described(r, pid, image), &claimed);
+	if (ret_uid)
+		*ret_uid = p ? p->about.uid : (uid_t)-1;
+	return service_of(r, p, ret_claimed ? ret_claimed : &claimed);
 }
 
 bool resources__whose(const struct resources *r, int pid, __u32 *ret_uid, bool *ret_claimed)

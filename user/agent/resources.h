@@ -54,8 +54,12 @@ void resources__meet(struct resources *r, int pid, __u32 image);
 struct otlp_attributes resources__of(struct resources *r, int pid, __u32 image);
 /* The agent's own, for what concerns no process. As above. */
 struct otlp_attributes resources__own(struct resources *r);
-/* "billing-api": never empty; printable. As above. */
-const char *resources__service(struct resources *r, int pid, __u32 image);
+/*
+ * "billing-api": never empty; printable. As above. *ret_uid: whose the process is, (uid_t)-1 unknown;
+ * *ret_claimed: it claims the name itself. Both may be NULL.
+ */
+const char *resources__service(struct resources *r, int pid, __u32 image, uid_t *ret_uid,
+			       bool *ret_claimed);
 /*
  * The user of a process, by its latest image, and whether it claims the name of its service itself.
  * False: the process is unknown.

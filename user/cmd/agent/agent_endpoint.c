@@ -201,5 +201,6 @@ void agent_endpoint_close(struct agent_endpoint *e)
 {
 	agent_endpoint_disconnect(e);
 	server__stop(e->server);
+	metrics_free(&e->metrics);
 	*e = (struct agent_endpoint){ 0 };
 }
