@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * test_edits.c - a sample's list, edited (record/stack/edits.h) and compared with the thread's last one
- * (record/stack/items.h): on letters, without a process.
+ * (profile/items.h): on letters, without a process.
  *
  * A small letter is a Python frame, "L" one of asyncio's event loop, "A" another one of asyncio,
  * "-" an entry frame, "1" to "9" native code. A mark is drawn as "[GC]", a task's name as "<Task-1>".
@@ -17,6 +17,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/data/vec.h"
 #include "record/stack/edits.h"
 #include "python/code/symbolizer.h"
 
@@ -416,7 +417,7 @@ static const struct named_under under = { .root_tag = 1, .digest = 2, .code_gene
 /* As stack_nodes.c does, with nodes 10, 11, ... */
 static void name(struct named *n, const struct items *list, __u32 final)
 {
-	assert_int_equal(named_reserve(n, list->cnt), 0);
+	assert_int_equal(vec_reserve(n->list, n->cap, list->cnt), 0);
 	for (__u32 i = 0; i < list->cnt; i++) {
 		n->list[i] = named_of(&list->list[i]);
 		n->list[i].node = 10 + i;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/data/vec.h"
 #include "record/stack/stacks.h"
 
 #define TID 101
@@ -49,6 +50,11 @@ static struct frame frame_of(char name)
 	return (struct frame){ .code_addr = 0x1000 + (__u64)name,
 			       .frame_addr = 0x7f0000 + 16 * (__u64)name,
 			       .instr_off = 2 * name };
+}
+
+static void reserve(struct named *n, __u32 cnt)
+{
+	assert_int_equal(vec_reserve(n->list, n->cap, cnt), 0);
 }
 
 /* Merges a stack named root first, one letter per frame, and checks the result. */
@@ -163,7 +169,7 @@ static void what_is_forgotten_is_gone(void **state)
 	struct fixture *x = *state;
 
 	kept(x, "abc");
-	assert_int_equal(named_reserve(&merge(x, "abc")->named, 100), 0);
+	reserve(&merge(x, "abc")->named, 100);
 	x->event.tid = TID + 1;
 	kept(x, "abc");
 	stacks__forget(x->stacks, &x->last[TID]);
@@ -218,7 +224,7 @@ static void what_was_named_takes_room_too(void **state)
 	struct fixture *x = *state;
 
 	merge_deep(x, 10);
-	assert_int_equal(named_reserve(&merge(x, "abc")->named, STACKS_MAX_FRAMES), 0);
+	reserve(&merge(x, "abc")->named, STACKS_MAX_FRAMES);
 	x->event.tid = 1000;
 	merge_deep(x, 10);
 	assert_int_equal(stacks__stats(x->stacks)->evicted, 0);

@@ -25,8 +25,7 @@ void import_tasks_free(struct import_tasks *ts)
 	}
 	HASH_ITER(hh, ts->threads, t, next_thread) {
 		HASH_DEL(ts->threads, t);
-		free(t->chain);
-		free(t->nodes);
+		free(t->named.list);
 		free(t);
 	}
 	import_stacks_free(&ts->stacks);
@@ -47,12 +46,6 @@ struct import_process *import_tasks_process(struct import_tasks *ts, int pid)
 	snprintf(p->name, sizeof(p->name), ":%d", pid);
 	HASH_ADD_INT(ts->processes, pid, p);
 	return p;
-}
-
-static void forget_stack(struct import_thread *t)
-{
-	t->node = 0;
-	t->cnt = 0;
 }
 
 /* Without memory for it, the name so far has to do. */
@@ -84,7 +77,7 @@ static void begin_thread(struct import_tasks *ts, struct import_thread *t)
 {
 	t->number = ++ts->thread_cnt;
 	t->ended = false;
-	forget_stack(t);
+	t->node = 0;
 }
 
 struct import_thread *import_tasks_thread(struct import_tasks *ts, int pid, int tid)
@@ -96,7 +89,7 @@ struct import_thread *import_tasks_thread(struct import_tasks *ts, int pid, int 
 	p = import_tasks_process(ts, pid);
 	if (t && t->pid == pid) {
 		if (p && t->epoch != p->epoch)
-			forget_stack(t);
+			t->node = 0;
 		t->epoch = p ? p->epoch : 0;
 		return t;
 	}
@@ -223,25 +216,6 @@ int import_tasks_mapping(struct import_tasks *ts, struct objects *objects,
 		ts->mappings.refused++;
 	forget_process(ts, p);
 	return err == -ENOMEM ? err : 0;
-}
-
-int import_thread_reserve(struct import_thread *t, unsigned cnt)
-{
-	__u64 *chain;
-	__u32 *nodes;
-
-	if (cnt <= t->cap)
-		return 0;
-	chain = reallocarray(t->chain, cnt + 32, sizeof(*chain));
-	if (chain)
-		t->chain = chain;
-	nodes = reallocarray(t->nodes, cnt + 32, sizeof(*nodes));
-	if (nodes)
-		t->nodes = nodes;
-	if (!chain || !nodes)
-		return -ENOMEM;
-	t->cap = cnt + 32;
-	return 0;
 }
 
 /* ---- what was filtered out -------------------------------------------------------------------- */

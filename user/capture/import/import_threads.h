@@ -16,6 +16,7 @@
 #include "capture/import/mappings.h"
 #include "capture/import/objects.h"
 #include "capture/perfdata/perf_reader.h"
+#include "profile/items.h"
 
 struct import_process {
 	int pid;
@@ -36,9 +37,7 @@ struct import_thread {
 	__u64 out_ns; /* when it left its CPU, or the last part of its wait ended; 0 unknown */
 	__u32 epoch;
 	__u32 node; /* of the profile; 0: none yet */
-	__u64 *chain; /* addresses of the last stack, root first */
-	__u32 *nodes; /* their nodes */
-	unsigned cnt, cap;
+	struct named named; /* the last stack */
 	UT_hash_handle hh;
 };
 
@@ -87,8 +86,5 @@ int import_tasks_mapping(struct import_tasks *ts, struct objects *objects,
  */
 void import_tasks_say_unwanted(char *buf, size_t size, const struct import_tasks *ts,
 			       bool processes);
-
-/* Makes room for a stack of that depth. Returns 0 or -ENOMEM. */
-int import_thread_reserve(struct import_thread *t, unsigned cnt);
 
 #endif /* KRAIT_CAPTURE_IMPORT_IMPORT_THREADS_H */

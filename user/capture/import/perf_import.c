@@ -40,6 +40,7 @@ struct import {
 	struct mappings none;
 	__u64 *scratch; /* a reversed chain */
 	unsigned scratch_cap;
+	struct items items; /* made of it */
 	unsigned event_cnt; /* in the profile */
 	struct stack_filter *stacks; /* NULL: all are wanted */
 };
@@ -94,20 +95,29 @@ static bool is_native_mark(const struct import *im, const struct profile_frame *
 	return f->kind == FRAME_MARK && mark_is_native(dict__text(im->profile->dict, f->name));
 }
 
+/* Whose list is being named. */
+struct naming_of {
+	struct import *im;
+	const struct mappings *mappings;
+};
+
 /* The child for an address, or the node itself if that frame is not wanted. */
-static __u32 frame_node(struct import *im, const struct mappings *mappings, __u32 node,
-			__u64 address)
+static __u32 name_item(const void *ctx, __u32 node, const struct item *item, bool *ret_later)
 {
+	const struct naming_of *of = ctx;
+	struct import *im = of->im;
 	const struct perf_filter *filter = &im->config->filter;
-	bool kernel = is_kernel(address);
+	const __u64 address = item->frame.code_addr - (item->frame.fingerprint == ITEM_CALLER);
+	bool kernel = item->kind == ITEM_KERNEL;
 	const struct profile_frame *f;
 	__u32 frame;
 
+	(void)ret_later;
 	if (kernel && filter->no_kernel)
 		return node;
-	if (!kernel && filter->no_native && !objects__is_python(im->objects, mappings, address))
+	if (!kernel && filter->no_native && !objects__is_python(im->objects, of->mappings, address))
 		return node;
-	frame = objects__frame(im->objects, mappings, address, kernel);
+	frame = objects__frame(im->objects, of->mappings, address, kernel);
 	f = dict__frame_at(im->profile->dict, frame);
 	if (filter->no_native && is_native_mark(im, f))
 		return node;
@@ -117,40 +127,41 @@ static __u32 frame_node(struct import *im, const struct mappings *mappings, __u3
 	return parts_child(im->profile->dict, node, frame);
 }
 
+/* The chain in scratch as a list. Returns 0 or -ENOMEM. */
+static int list_chain(struct import *im, unsigned cnt)
+{
+	if (items_begin(&im->items, cnt))
+		return -ENOMEM;
+	for (unsigned i = 0; i < cnt; i++) {
+		struct item *item = items_add(
+			&im->items, is_kernel(im->scratch[i]) ? ITEM_KERNEL : ITEM_NATIVE, i);
+
+		item->frame.code_addr = im->scratch[i];
+		item->frame.fingerprint = is_caller(im->scratch, cnt, i) ? ITEM_CALLER : 0;
+	}
+	return 0;
+}
+
 /* The leaf's node; 0: no room. */
 static __u32 stack_node(struct import *im, struct import_process *p, struct import_thread *t,
 			unsigned cnt)
 {
 	struct import_stacks *stacks = &im->tasks.stacks;
+	const struct naming_of of = { im, p ? &p->mappings : &im->none };
+	const struct named_under under = { .root_tag = dict__tag(im->profile->dict, t->node),
+					   .digest = t->epoch };
 	__u32 node = import_stacks_find(stacks, t->node, im->scratch, cnt);
-	unsigned kept = 0;
 
 	if (node)
 		return node;
-	while (kept < cnt && kept < t->cnt && t->chain[kept] == im->scratch[kept])
-		kept++;
-	/* As a caller the same address means another place than as a leaf. */
-	if (kept && is_caller(t->chain, t->cnt, kept - 1) != is_caller(im->scratch, cnt, kept - 1))
-		kept--;
-	if (import_thread_reserve(t, cnt))
+	if (list_chain(im, cnt))
 		return 0;
-	node = kept ? t->nodes[kept - 1] : t->node;
-	for (unsigned i = kept; i < cnt; i++) {
-		__u64 address = im->scratch[i];
-
-		node = frame_node(im, p ? &p->mappings : &im->none, node,
-				  address - is_caller(im->scratch, cnt, i));
-		t->chain[i] = address;
-		t->nodes[i] = node;
-		if (!node) {
-			t->cnt = 0;
-			return 0;
-		}
-	}
-	t->cnt = cnt;
+	node = named_take(&t->named, &under, &im->items,
+			  named_same(&t->named, &under, &im->items, 0, 0), t->node, name_item, &of);
 	if (node == t->node)
 		node = dict__named_child(im->profile->dict, node, FRAME_MARK, MARK_NO_PYTHON, 0, 0);
-	import_stacks_put(stacks, t->node, im->scratch, cnt, node);
+	if (node)
+		import_stacks_put(stacks, t->node, im->scratch, cnt, node);
 	return node;
 }
 
@@ -256,7 +267,6 @@ static __u32 node_of(struct import *im, struct import_process *p, struct import_
 		__u32 process =
 			dict__named_child(dict, 0, FRAME_PROCESS, p ? p->name : t->comm, r->pid, 0);
 
-		t->cnt = 0;
 		t->node = dict__thread_child(dict, process, t->number, t->comm, r->pid, r->tid);
 	}
 	cnt = turn_round(im, r);
@@ -525,6 +535,7 @@ static void import_free(struct import *im)
 	objects__free(im->objects);
 	perf_reader__free(im->reader);
 	free(im->scratch);
+	items_free(&im->items);
 }
 
 int perf_import(struct profile *p, FILE *in, const struct perf_import_config *config,

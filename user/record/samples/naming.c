@@ -10,7 +10,7 @@
 #include "profile/opcodes.h"
 #include "profile/profile.h"
 #include "record/follow/processes.h"
-#include "record/stack/items.h"
+#include "profile/items.h"
 #include "python/code/linetable.h"
 #include "python/code/symbolizer.h"
 #include "base/data/cleanup.h"

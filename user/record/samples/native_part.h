@@ -13,7 +13,7 @@
 
 #include "bpf/abi.h"
 #include "profile/dict.h"
-#include "record/stack/items.h"
+#include "profile/items.h"
 #include "record/stack/join.h"
 
 struct kernel_symbols;

@@ -78,8 +78,7 @@ static __u32 name_task(const struct sample *s, __u32 parent, __u32 part)
 	return dict__named_child(s->n->naming.profile->dict, parent, FRAME_MARK, text, 0, 0);
 }
 
-/* The item's node below its caller's; the caller's own node if it is not shown. */
-static __u32 name_item(const struct sample *s, __u32 parent, const struct item *item,
+static __u32 item_node(const struct sample *s, __u32 parent, const struct item *item,
 		       bool *ret_later)
 {
 	enum item_mark mark = (enum item_mark)item->frame.code_addr;
@@ -103,6 +102,20 @@ static __u32 name_item(const struct sample *s, __u32 parent, const struct item *
 			   native_part__frame(s->n->natives, item, ret_later));
 }
 
+/*
+ * A function that is unknown is named anew in the next list: its snapshot may still come, if the
+ * sample interrupted another one that was about to send it (bpf/python/code_snapshot.h). So is native
+ * code without a name.
+ */
+static __u32 name_item(const void *ctx, __u32 parent, const struct item *item, bool *ret_later)
+{
+	const struct sample *s = ctx;
+	__u32 node = item_node(s, parent, item, ret_later);
+
+	*ret_later = *ret_later || dict__node_at(s->n->naming.profile->dict, node)->unknown;
+	return node;
+}
+
 static struct named_under under_of(const struct sample *s)
 {
 	return (struct named_under){
@@ -113,37 +126,12 @@ static struct named_under under_of(const struct sample *s)
 	};
 }
 
-/*
- * Names what differs from the list that was named last, from number same on. A function that is
- * unknown is named anew in the next list: its snapshot may still come, if the sample interrupted
- * another one that was about to send it (bpf/python/code_snapshot.h). So is native code without a name. Returns
- * the leaf's node; 0: no room.
- */
 static __u32 name_list(const struct sample *s, const struct named_under *under, struct named *named,
 		       __u32 same)
 {
-	const struct dict *dict = s->n->naming.profile->dict;
-	const struct items *items = &s->n->items;
-	__u32 node = same ? named->list[same - 1].node : s->root;
-	bool final = true, later = false;
-
 	s->n->named = named;
 	s->n->root = s->root;
-	named->cnt = same;
-	named->under = *under;
-	if (named_reserve(named, items->cnt))
-		return 0;
-	for (__u32 i = same; i < items->cnt; i++) {
-		node = name_item(s, node, &items->list[i], &later);
-		if (!node)
-			return 0;
-		named->list[i] = named_of(&items->list[i]);
-		named->list[i].node = node;
-		final = final && !later && !dict__node_at(dict, node)->unknown;
-		if (final)
-			named->cnt = i + 1;
-	}
-	return node;
+	return named_take(named, under, &s->n->items, same, s->root, name_item, s);
 }
 
 /* The same without a last list. */

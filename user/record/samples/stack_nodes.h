@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stack_nodes.h - the node of a sample: makes a list of its stack (record/stack/items.h), has it edited
+ * stack_nodes.h - the node of a sample: makes a list of its stack (profile/items.h), has it edited
  * (record/stack/edits.h), and names what differs from the thread's last list.
  *
  * Must hold: a node that is kept is the one that naming the list anew would give. So the comparison

@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#include "record/stack/items.h"
+#include "profile/items.h"
 
 /* ---- greenlets -------------------------------------------------------------------------------- */
 

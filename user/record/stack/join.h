@@ -48,7 +48,7 @@
 
 #include "bpf/abi.h"
 #include "process/space/origin.h"
-#include "record/stack/items.h"
+#include "profile/items.h"
 
 #define JOIN_NONE (~0U)
 

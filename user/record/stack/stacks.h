@@ -19,7 +19,7 @@
 #include <stdbool.h>
 
 #include "bpf/abi.h"
-#include "record/stack/items.h"
+#include "profile/items.h"
 
 /* Frames and named items held over all threads: 24 bytes each, so at most 24 MiB. */
 #define STACKS_MAX_FRAMES (1U << 20)

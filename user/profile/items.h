@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * items.h - a sample as a list of what is to be shown, root first: made of the merged stack
- * (stacks.h) and its native frames (join.h), changed by editors (edits.h), then named once.
+ * items.h - a sample as a list of what is to be shown, root first, which is named once: by a recording
+ * (made by record/stack/, changed by its editors), by dump, and by whoever reads a capture.
  *
  * What was named is kept with the thread: the next list keeps the nodes of all items, from the root
  * on, that say the same (named_same()).
  */
-#ifndef KRAIT_RECORD_STACK_ITEMS_H
-#define KRAIT_RECORD_STACK_ITEMS_H
+#ifndef KRAIT_PROFILE_ITEMS_H
+#define KRAIT_PROFILE_ITEMS_H
 
 #include <linux/types.h>
 #include <stdbool.h>
@@ -170,7 +170,18 @@ static inline struct named_item *named_frame(const struct named *n, __u32 i,
 		       was :
 		       NULL;
 }
-/* Room for that many items. Returns 0 or -ENOMEM. */
-int named_reserve(struct named *n, __u32 cnt) __attribute__((warn_unused_result, nonnull));
+/*
+ * Names an item: its node below its caller's; the caller's own node if it is not shown; 0: no room.
+ * *ret_later: it may get another one in the next list.
+ */
+typedef __u32 (*name_item_fn)(const void *ctx, __u32 parent, const struct item *item,
+			      bool *ret_later);
+/*
+ * Names the list below root, from item number same on, and keeps it. Returns the leaf's node; 0: no
+ * room.
+ */
+__u32 named_take(struct named *n, const struct named_under *under, const struct items *now,
+		 __u32 same, __u32 root, name_item_fn name, const void *ctx)
+	__attribute__((nonnull(1, 2, 3, 6)));
 
-#endif /* KRAIT_RECORD_STACK_ITEMS_H */
+#endif /* KRAIT_PROFILE_ITEMS_H */

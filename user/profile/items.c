@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "record/stack/items.h"
+#include "profile/items.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -33,11 +33,6 @@ void items_free(struct items *s)
 	*s = (struct items){ 0 };
 }
 
-int named_reserve(struct named *n, __u32 cnt)
-{
-	return vec_reserve(n->list, n->cap, cnt) ? -ENOMEM : 0;
-}
-
 static bool is_same(const struct named_item *was, const struct item *item)
 {
 	struct named_item now = named_of(item);
@@ -62,4 +57,29 @@ __u32 named_same(const struct named *n, const struct named_under *under, const s
 			break;
 	}
 	return i;
+}
+
+__u32 named_take(struct named *n, const struct named_under *under, const struct items *now,
+		 __u32 same, __u32 root, name_item_fn name, const void *ctx)
+{
+	__u32 node = same ? n->list[same - 1].node : root;
+	bool final = true;
+
+	n->cnt = same;
+	n->under = *under;
+	if (vec_reserve(n->list, n->cap, now->cnt))
+		return 0;
+	for (__u32 i = same; i < now->cnt; i++) {
+		bool later = false;
+
+		node = name(ctx, node, &now->list[i], &later);
+		if (!node)
+			return 0;
+		n->list[i] = named_of(&now->list[i]);
+		n->list[i].node = node;
+		final = final && !later;
+		if (final)
+			n->cnt = i + 1;
+	}
+	return node;
 }
