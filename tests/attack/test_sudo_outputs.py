@@ -121,6 +121,29 @@ def check_owner(tap, python):
              k.words)
 
 
+def check_browser(tap, python):
+    """--open: the browser is the user's, with none of root's rights, and what sudo left out of his environment."""
+    with Stage(tap, "--open", python) as s:
+        said, tool = s.mine.outside("said"), s.mine.outside("xdg-open")
+        with open(tool, "w", encoding="ascii") as f:
+            f.write(f'#!/bin/sh\necho "$1 $(id -u) $(id -G) $(grep CapEff /proc/self/status) $HOME" > {said}.new; mv {said}.new {said}\n')
+        os.chmod(tool, 0o755)
+        for what, act in (("record", lambda env: s.record_here("-o", "open.html", "-o", "open.data", "--open", env=env)),
+                          ("convert", lambda env: attack.krait("convert", "open.data", "-o", "open.html", "--open", env=env, folder=s.mine.path))):
+            k = act(sudo(PATH=s.mine.path + ":/usr/bin:/bin", HOME="/root"))
+            for _ in range(100):
+                if os.path.exists(said):
+                    break
+                time.sleep(0.05)
+            words = open(said, encoding="ascii").read().split() if os.path.exists(said) else []
+            s.ok(k.code == 0 and words[:2] == [s.mine.outside("open.html"), str(USER)] and "0" not in words[2:-2] and int(words[-2], 16) == 0 and
+                 words[-1] != "/root", f"{what}: the user's browser shows the page, without root's rights", k.code, words, k.words)
+            if words:
+                os.unlink(said)
+        k = attack.krait("convert", "open.data", "-o", "open.html", "--open", env=sudo(PATH="/nonexistent"), folder=s.mine.path)
+        s.ok(k.code == 0 and "xdg-open is not installed" in k.words, "without one a line says so, and the page is there", k.code, k.words)
+
+
 def check_environment(tap, python):
     """krait ignores variables that sudo did not set."""
     with Stage(tap, "C1: odd SUDO variables", python) as s:
@@ -321,7 +344,7 @@ def main():
         tap.skip("C1", "no interpreter")
     else:
         subprocess.run(["rm", "-rf", "/nonexistent-krait"], check=True)
-        for check in check_links, check_devices, check_home, check_owner, check_environment, check_race, \
+        for check in check_links, check_devices, check_home, check_owner, check_browser, check_environment, check_race, \
                 check_failures, check_descriptors, check_limits, check_agent, check_names:
             check(tap, found[0])
         check_terminals(tap)

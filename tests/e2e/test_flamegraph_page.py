@@ -493,7 +493,7 @@ def diff_page(browser, folder):
     page = Page(browser, folder, "diff")
     sums = lambda: {b["name"]: round(b["total"] / 1e6) for b in browser.run("krait.boxes()")}
     change = lambda name: browser.run("(t => { const i = krait.boxes().filter(b => b.name === '%s')[0].node; "
-                                      "return KraitTree.changeOf(t, i).toFixed(1); })(krait.state.tree)" % name)
+                                      "return KraitTree.changeOf(t, t.total[i], t.other[i]).toFixed(1); })(krait.state.tree)" % name)
     equal([sums()["all"], sums()["walk"], sums()["JSONEncoder.iterencode"]], [1000, 60, 167],
           "compared, the page is as wide as after")
     equal(page.text("total"), "1.00\u2009s after, 978\u2009ms before", "and says what there was before")
@@ -502,14 +502,60 @@ def diff_page(browser, folder):
     check("before 0.0" in page.text("tip").replace("\u2009", " ") and "+16.7 points" in page.text("tip"),
           "the tooltip says so", page.text("tip"))
     page.press("table-button")
-    equal(browser.run("[...document.querySelectorAll('#functions tr')].slice(0, 2).map(r => "
-                      "r.cells[2].textContent + ' ' + r.querySelector('.name').textContent)"),
-          ["+16.7 JSONEncoder.iterencode", "\u221215.2 walk"], "the table has the largest change first")
+    rows = lambda: browser.run("[...document.querySelectorAll('#functions tr')].map(r => [...r.cells].slice(0, 3).map(c => c.textContent.replace('\u2009', ' '))"
+                               ".concat(r.querySelector('.name').textContent, r.matches('.gone')))")
+    equal(rows()[:2], [["0.0 %", "16.7 %", "+16.7", "JSONEncoder.iterencode", False], ["29.7 %", "14.5 %", "\u221215.2", "walk", False]],
+          "the table has before, after and the change, the largest first")
+    page.choose("by", "amount")
+    equal(rows()[0], ["0 ns", "167 ms", "+167 ms", "JSONEncoder.iterencode", False], "by seconds, too")
+    page.choose("by", "rate")
+    equal(rows()[0][:3], ["0 ns/s", "167 ms/s", "+167 ms/s"], "by seconds per second of the recordings, which lasted 2 s and 1 s")
+    tones = "Object.fromEntries(krait.boxes().slice(1).map(b => [b.name, KraitTree.toneOf(krait.state.tree, b.node)]))"
+    found = browser.run(tones)
+    equal([found["JSONEncoder.iterencode"], browser.run("[...document.querySelectorAll('#legend li')].map(e => e.textContent)")],
+          ["new", ["more than before", "as before", "less", "new"]], "what is new has a colour of its own, which the legend has")
+    page.choose("by", "share")
     page.choose("measure", "before")
     equal([sums()["all"], "JSONEncoder.iterencode" in sums(), change("walk")], [978, False, "-15.2"],
           "as wide as before: what is new is not there")
+    equal([r for r in rows() if r[3] == "JSONEncoder.iterencode"], [["0.0 %", "16.7 %", "+16.7", "JSONEncoder.iterencode", False]],
+          "but in the table it is")
     check(browser.run(SUMS), "compared: the numbers add up")
     page.clean("diff")
+
+
+def trunks(browser, folder):
+    """Others' code that all calls come through is one row; no sum changes."""
+    page = Page(browser, folder, "service")
+    boxes = lambda: [(b["name"], b["depth"], b["total"], b["self"]) for b in browser.run("krait.boxes()")]
+    found = boxes()
+    equal(found[:4], [("all", 0, 100, 0), ("<module>", 1, 100, 0), ("23 frames: layer_0 \u2026 layer_22 \u25b8", 2, 100, 2), ("layer_23", 3, 98, 0)],
+          "a trunk is one row, one's own code around it and where it branches are not in it")
+    check([f for f in found if f[0] == "encode_8"] and [f for f in found if f[0] == "encode_4"], "what one's own code calls is no trunk")
+    check(browser.run(SUMS), "with a trunk the numbers add up")
+    browser.run("(s => { s.value = 'layer_7'; s.dispatchEvent(new Event('input')); })(document.getElementById('search'))")
+    page.press("next")
+    equal([page.state()[1][:9], page.text("matched")[:3]], ["23 frames", "100"], "a search finds what is in it")
+    page.press("clear")
+    page.focus()
+    browser.key("Y")
+    check(browser.run("KraitExport.stackOf(krait.state.tree, krait.boxes().find(b => b.name === 'items').node)").count("layer_") == 24, "a stack has all frames")
+    page.click(found[2][0])
+    browser.run("krait.settled()")
+    equal([len([f for f in boxes() if f[0].startswith("layer_")]), browser.run("document.getElementById('trunks').value")], [24, "shown"], "a click shows each")
+    browser.key("u")
+    browser.run("krait.settled()")
+    equal(boxes(), found, "a key folds them again")
+    page.click("items")
+    browser.run("krait.settled()")
+    link = browser.run("new Promise(done => requestIdleCallback(() => setTimeout(() => done(location.hash), 100)))")
+    browser.open(os.path.join(folder, "empty.html"))
+    browser.open(page.path, link)
+    browser.run("krait.settled()")
+    equal(page.state()[0], "items", "a link leads to what is below a trunk")
+    page.choose("view", "bottom-up")
+    check(not [f for f in boxes() if "frames:" in f[0]], "bottom-up has none")
+    page.clean("service")
 
 
 def waits_page(browser, folder):
@@ -643,10 +689,10 @@ def source_page(browser, folder):
           "lines add up to what ran below a line, and a file counts a sample once", files)
     rows = lambda: browser.run("[...document.querySelectorAll('.line')].map(r => [...r.children].map(c => c.textContent))")
     shown = rows()
-    check(any(r[3] == "58" and r[4] == "line 58 of it" and r[1] for r in shown), "lines have their numbers and their text",
+    check(any(r[3] == "58" and r[-1] == "line 58 of it" and r[1] for r in shown), "lines have their numbers and their text",
           [r for r in shown if r[0] or (len(r) > 1 and r[1])])
     warm = lambda: browser.run("[...document.querySelectorAll('.line.hit')].map(r => [r.children[0].textContent !== '', "
-                               "Number(r.querySelector('.code').style.getPropertyValue('--hot'))])")
+                               "Number(r.style.getPropertyValue('--hot'))])")
     by_self = warm()
     check(by_self and all(bool(heat) == ran for ran, heat in by_self), "lines in which something ran are warm", by_self)
     equal(browser.run("document.querySelector('#files > .shares').innerText.split(/\\s+/)"), ["Self", "Total"], "columns of files have heads")
@@ -661,7 +707,7 @@ def source_page(browser, folder):
     browser.run("document.getElementById('lines-box').scrollTop = 0")
     browser.settle()
     shown = rows()
-    equal([r[4] for r in shown[:2]], ["</script><script>alert(1)</script>",
+    equal([r[-1] for r in shown[:2]], ["</script><script>alert(1)</script>",
                                       "        if a < b && c: # \\u202e \\x1b[31m"], "hostile text is text, and all of it is seen")
     check(browser.run("document.querySelectorAll('.line').length") < 120, "only lines in sight are in the page")
     browser.run("[...document.querySelectorAll('.file-button')].find(b => b.path.endsWith('encoder.py')).click()")
@@ -686,6 +732,38 @@ def source_page(browser, folder):
     browser.settle()
     equal([browser.run("document.getElementById('source').hidden"), sum(f[1] for f in heat())], [False, part], "a link leads there")
     page.clean("sources")
+
+
+def editor_links(browser, folder):
+    """--editor: line numbers are links to an editor, and no template makes them anything else."""
+    page = Page(browser, folder, "sources")
+    equal(browser.run("""[['vscode://file{file}:{line}', '/a b/ü#?.py', 3], ['idea://open?file={file}&line={line}', "/x'&$&.py", 0]]
+        .map(([template, file, line]) => KraitEditor(template).link(file, line, '').href)"""),
+          ["vscode://file/a%20b/%C3%BC%23%3F.py:3", "idea://open?file=/x%27%26%24%26.py&line=1"], "names of files are no part of the address")
+    equal(browser.run("['javascript://{file}', 'data:text/html,{file}', 'file://{file}', 'JAVASCRIPT://{file}', ' javascript://{file}', 'vscode://x', ''].filter(t => KraitEditor(t).has())"),
+          [], "what is no address of a program makes no link")
+    with open(page.path, encoding="utf-8") as file:
+        text = file.read()
+    with open(os.path.join(folder, "editor.html"), "w", encoding="utf-8") as file:
+        file.write(text.replace('"editor":""', '"editor":"vscode://file{file}:{line}"'))
+    page = Page(browser, folder, "editor")
+    page.choose("view", "source")
+    equal(browser.run("[...document.querySelectorAll('.line .place a')].filter(a => a.textContent === '58').map(a => a.href)"),
+          ["vscode://file/home/ada/shop/cart.py:58"], "a line's number opens it")
+    browser.run("[...document.querySelectorAll('.line')].find(r => r.querySelector('.place').textContent === '58').querySelectorAll('.ways button')[1].click()")
+    browser.run("krait.settled()")
+    check(browser.run("krait.state.rootLabel").startswith("callees of Cart.total"), "from a line to what it calls", browser.run("krait.state.rootLabel"))
+    page.clean("editor")
+
+
+def files_if_narrow(browser, folder):
+    """Thousands of functions that are all too narrow: boxes of files."""
+    page = Page(browser, folder, "small")
+    page.choose("lines", "file")
+    equal([browser.run("krait.boxes()[0].total"), browser.run(SUMS)], [1000, True], "boxes of files have all samples")
+    names = browser.run("[...new Set(krait.boxes().slice(1).map(b => b.name))]")
+    check("cart.py" in names and not [n for n in names if "total" in n], "which are named after the files", names)
+    page.clean("files")
 
 
 def colors_apart(browser, folder):
@@ -885,7 +963,7 @@ def paper(browser, folder):
 def screenshots(browser, folder):
     target = os.environ["KRAIT_SHOTS"]
     os.makedirs(target, exist_ok=True)
-    for name in ("small", "hostile", "deep", "large", "huge", "timed", "many", "sources", "waits", "diff", "empty"):
+    for name in ("small", "service", "hostile", "deep", "large", "huge", "timed", "many", "sources", "waits", "diff", "empty"):
         for width, height in ((1280, 720), (420, 760)):
             for dark in (False, True):
                 browser.size(width, height)
@@ -919,8 +997,8 @@ def run_parts(*parts, huge=True):
 
 def main():
     shots = [screenshots] if os.environ.get("KRAIT_SHOTS") else []
-    return run_parts(small_page, views_page, search_page, narrow_matches, hostile_page, deep_page, exports, diff_page, waits_page,
-                     many_page, programs_on_phones, long_texts, strip_page, source_page, colors_apart, opens_on_the_answer, keys_at_once, whose_code, waits_by_state,
+    return run_parts(small_page, views_page, search_page, narrow_matches, hostile_page, deep_page, exports, diff_page, trunks, waits_page,
+                     many_page, programs_on_phones, long_texts, strip_page, source_page, editor_links, files_if_narrow, colors_apart, opens_on_the_answer, keys_at_once, whose_code, waits_by_state,
                      accessible_pages, paper,
                      *shots, huge=bool(shots))
 

@@ -138,7 +138,9 @@ static struct counts *before_of(const struct counts *after)
 
 void pages_comparison(FILE *out)
 {
-	const struct diff_options names = { .name_a = "before.data", .name_b = "after.data" };
+	const struct diff_options names = { .name_a = "before.data",
+					    .name_b = "after.data",
+					    .seconds = { 2, 1 } };
 	struct profile *p = small_profile();
 	struct counts *before = before_of(profile__counts(p, 0));
 
@@ -176,6 +178,43 @@ char *pages_with_sources(struct profile *p, unsigned *asked)
 	return emit_timed("html", p, &with);
 }
 
+/* A service: others' code that all calls come through, then two views, and a library that they call. */
+static struct profile *service_profile(void)
+{
+	static const char *const views[] = { "items", "slugs" };
+	struct profile *p = profile__new();
+	__u32 node = push(p, 0, add_process(p, "uvicorn", 7)), view;
+	char name[32];
+
+	node = push(p, node, add_function(p, "<module>", "/srv/shop/serve.py", 1, 3));
+	for (int i = 0; i < 24; i++) {
+		snprintf(name, sizeof(name), "layer_%d", i);
+		node = push(p, node,
+			    add_function(p, name,
+					 "/venv/lib/python3.13/site-packages/starlette/routing.py",
+					 1 + i, 2 + i));
+		if (i == 10)
+			add_samples(p, node, 2);
+	}
+	add_samples(p,
+		    push(p, node,
+			 add_function(p, "poll", "/usr/lib/python3.13/selectors.py", 9, 10)),
+		    8);
+	for (int i = 0; i < 2; i++) {
+		view = push(p, node,
+			    add_function(p, views[i], "/srv/shop/views.py", 10 * (i + 1), 12));
+		add_samples(p, view, 20);
+		for (int k = 0; k < 9; k++) {
+			snprintf(name, sizeof(name), "encode_%d", k);
+			view = push(p, view,
+				    add_function(p, name, "/usr/lib/python3.13/json/encoder.py",
+						 1 + k, 2 + k));
+		}
+		add_samples(p, view, 25);
+	}
+	return p;
+}
+
 void pages_write(const char *dir)
 {
 	char path[512];
@@ -186,6 +225,7 @@ void pages_write(const char *dir)
 	write_file(dir, "hostile", "html", hostile_profile());
 	write_file(dir, "small", "speedscope", small_profile());
 	write_file(dir, "hostile", "speedscope", hostile_profile());
+	write_file(dir, "service", "html", service_profile());
 	write_file(dir, "deep", "html", deep_profile(2000));
 	write_file(dir, "large", "html", large_profile(10000));
 	if (getenv("KRAIT_PAGES_HUGE")) {

@@ -51,6 +51,7 @@ struct emit_options {
 	 */
 	bool (*whose)(void *ctx, int pid, __u32 *ret_uid, bool *ret_claimed);
 	void *whose_ctx;
+	const char *editor; /* html: template of links to source lines; NULL: none */
 	bool wait_kernel; /* html: waits with the kernel's functions below them */
 	bool sources; /* html: place native code in its source files if they are known */
 };

@@ -32,6 +32,7 @@ struct caller {
 	bool sudo; /* then it has groups of its own */
 	/* from what the process was started as, or the process has rights that the caller has not */
 	bool differs;
+	bool settled; /* the process has its groups already */
 	gid_t groups[MAX_GROUPS], old_groups[MAX_GROUPS];
 	int group_cnt, old_group_cnt;
 };
@@ -184,6 +185,7 @@ int sudo_user_settle(void)
 	if (setgroups((size_t)c->group_cnt, c->groups) || setresgid((gid_t)-1, (gid_t)-1, c->gid) ||
 	    setresuid((uid_t)-1, (uid_t)-1, c->uid))
 		return -errno;
+	caller.settled = true;
 	return 0;
 }
 
@@ -203,10 +205,11 @@ int sudo_user_become(void)
 
 	if (!c->differs)
 		return 0;
-	if (c->sudo && setgroups((size_t)c->group_cnt, c->groups))
+	if (c->sudo && !c->settled && setgroups((size_t)c->group_cnt, c->groups))
 		return -errno;
 	if (setresgid(c->gid, c->gid, c->gid) || setresuid(c->uid, c->uid, c->uid))
 		return -errno;
+	caller.settled = true;
 	return c->uid ? set_caps(none) : 0;
 }
 

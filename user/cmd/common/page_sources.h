@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * page_sources.h - source text for pages: emit_options.source of the commands that write them.
+ * page_sources.h - what commands that write pages have in common: the text of sources (emit_options.source), links to
+ * an editor, and a browser.
  *
  * Must hold: output/source_lookup.h decides who may read a file. A command with more rights than its
  * caller reads in a child with the caller's rights. It ends in bounded time, however many files do
@@ -11,6 +12,8 @@
 
 #include <linux/types.h>
 #include <stdbool.h>
+
+#include <argp.h>
 
 #include "output/emitter.h"
 
@@ -25,5 +28,28 @@ void page_sources_offer(struct page_sources *s, struct emit_options *options);
 
 #define PAGE_NO_SOURCE_HELP                                                                        \
 	"html: leave out the text of source files (otherwise included if the profiled program could read them)"
+
+/* Rows of a table of options. */
+#define PAGE_EDITOR_OPTION(key)                                                                       \
+	{                                                                                             \
+		"editor", key, "EDITOR", 0,                                                           \
+			"html: links from lines to your editor: vscode, idea, or an address such as " \
+			"\"myeditor://open?file={file}&line={line}\""                                 \
+	}
+#define PAGE_OPEN_OPTION(key)                                                                      \
+	{                                                                                          \
+		"open", key, NULL, 0,                                                              \
+			"html: show the page in a browser, under sudo in the user's own"           \
+	}
+
+/* Returns the template of --editor, for emit_options.editor; anything else ends the program. */
+const char *page_editor(const char *arg, const struct argp_state *state);
+/* Ends the program if none of the outputs is a page: --open would show nothing. */
+void page_must_be_among(const char *const *paths, unsigned cnt, const struct argp_state *state);
+/*
+ * Shows those of the files that are pages, by xdg-open with the rights of the user behind sudo. If that fails a line says so;
+ * the page is there anyway.
+ */
+void page_open(const char *const *paths, unsigned cnt);
 
 #endif /* KRAIT_CMD_COMMON_PAGE_SOURCES_H */

@@ -117,6 +117,7 @@ static int open_outputs(struct record_command *r, struct error *err)
 		.threads = o->threads,
 		.no_process = o->no_process,
 		.wait_kernel = o->wait_kernel,
+		.editor = o->editor,
 		.compression = o->compression,
 		.title = "krait",
 		.recording = {
@@ -403,6 +404,8 @@ int cmd_record(int argc, char **argv)
 	session__free(r->session);
 	output_file__free(r->inputs);
 	outputs__free(r->outputs);
+	if (r->options.open && code != EXIT_CODE_EMPTY)
+		page_open(r->options.outputs, r->options.output_cnt);
 	mapper__free(r->mapper);
 	kernel_symbols__free(r->kernel_symbols);
 	free(r->command_line);

@@ -58,6 +58,8 @@ struct record_options {
 	bool lines, threads, no_process, no_source, quiet, stats, perf_map;
 	int compression; /* of perf.data: zstd's level; 0: none */
 	bool native, kernel, interpreter_frames;
+	const char *editor; /* of links in pages; NULL: none */
+	bool open; /* show the page in a browser */
 	bool wait_kernel; /* a page has the kernel's functions below waits */
 	bool greenlets; /* the parents of the running greenlet come before it */
 	enum async_mode async; /* how to show stacks of asyncio tasks */

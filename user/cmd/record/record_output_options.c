@@ -19,6 +19,8 @@ enum {
 	KEY_STATS,
 	KEY_PERF_MAP,
 	KEY_LABEL,
+	KEY_EDITOR,
+	KEY_OPEN,
 };
 
 static const struct argp_option options[] = {
@@ -39,6 +41,8 @@ static const struct argp_option options[] = {
 	  "what a process is called beside its command: any of script (or module), pid, nspid, user, container and cgroup; "
 	  "\"command\" adds nothing (default script)" },
 	{ "no-source", KEY_NO_SOURCE, 0, 0, PAGE_NO_SOURCE_HELP },
+	PAGE_EDITOR_OPTION(KEY_EDITOR),
+	PAGE_OPEN_OPTION(KEY_OPEN),
 	{ "no-process", KEY_NO_PROCESS, 0, 0, "no frame for the process: merge all processes" },
 	{ "perf-map", KEY_PERF_MAP, 0, 0,
 	  "with a perf.data, also write /tmp/perf-PID.map of each process, in its own /tmp: names and "
@@ -81,6 +85,8 @@ static void add_output(struct record_options *o, const char *path, struct argp_s
 
 static void settle(struct record_options *o, struct argp_state *state)
 {
+	if (o->open)
+		page_must_be_among(o->outputs, o->output_cnt, state);
 	if (!o->output_cnt) {
 		o->outputs[o->output_cnt++] = DEFAULT_OUTPUT;
 		o->default_output = true;
@@ -110,6 +116,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_LINES:
 		o->lines = true;
+		break;
+	case KEY_EDITOR:
+		o->editor = page_editor(arg, state);
+		break;
+	case KEY_OPEN:
+		o->open = true;
 		break;
 	case KEY_NO_SOURCE:
 		o->no_source = true;

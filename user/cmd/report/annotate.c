@@ -37,7 +37,7 @@ struct annotate_command {
 	struct emitter *emitter; /* for a page; NULL: text */
 	const char *output;
 	int failed; /* error in keeping a sample */
-	bool native, no_source, no_pager, min_given;
+	bool open, native, no_source, no_pager, min_given;
 };
 
 enum {
@@ -47,7 +47,9 @@ enum {
 	KEY_NO_SOURCE,
 	KEY_NO_PAGER,
 	KEY_MIN_PERCENT,
-	KEY_STDIO
+	KEY_STDIO,
+	KEY_EDITOR,
+	KEY_OPEN
 };
 
 static const struct argp_option option_table[] = {
@@ -78,6 +80,8 @@ static const struct argp_option option_table[] = {
 	  0 },
 	{ "no-pager", KEY_NO_PAGER, NULL, 0, PAGER_HELP, 0 },
 	{ "stdio", KEY_STDIO, NULL, 0, "print text, as in perf (there is nothing else)", 0 },
+	PAGE_EDITOR_OPTION(KEY_EDITOR),
+	PAGE_OPEN_OPTION(KEY_OPEN),
 	{ "no-source", KEY_NO_SOURCE, NULL, 0, PAGE_NO_SOURCE_HELP, 0 },
 	{ "source", 's', "DIR", 0,
 	  "look here for source files that are not in their original "
@@ -106,6 +110,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_MIN_PERCENT:
 		c->annotate.min_percent = arguments_percent(arg, "--min-percent", state);
 		c->min_given = true;
+		break;
+	case KEY_EDITOR:
+		c->page.editor = page_editor(arg, state);
+		break;
+	case KEY_OPEN:
+		c->open = true;
+		break;
+	case ARGP_KEY_END:
+		if (c->open)
+			page_must_be_among(&c->output, 1, state);
 		break;
 	case KEY_STDIO:
 		break;
@@ -281,6 +295,7 @@ int cmd_annotate(int argc, char **argv)
 		.annotate = { .limit = DEFAULT_FILES, .context = DEFAULT_CONTEXT },
 	};
 	struct summary_options terminal;
+	int code;
 
 	if (arguments_parse(&parser, argc, argv, 0, &c))
 		return EXIT_CODE_USAGE;
@@ -302,5 +317,8 @@ int cmd_annotate(int argc, char **argv)
 	c.input.filter.instructions = c.annotate.instructions || c.output;
 	summary_options_init(&terminal, stdout);
 	c.annotate.color = terminal.color && !c.output;
-	return run(&c);
+	code = run(&c);
+	if (code == EXIT_CODE_OK && c.open)
+		page_open(&c.output, 1);
+	return code;
 }

@@ -33,11 +33,11 @@ struct convert {
 	unsigned path_cnt;
 	const char *format;
 	struct page_sources sources;
-	bool quiet, no_source;
+	bool quiet, no_source, open;
 	bool began; /* a sample has come */
 };
 
-enum { KEY_LINES = 256, KEY_NO_PROCESS, KEY_NO_SOURCE, KEY_KERNEL };
+enum { KEY_LINES = 256, KEY_NO_PROCESS, KEY_NO_SOURCE, KEY_KERNEL, KEY_EDITOR, KEY_OPEN };
 
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Output:", 2 },
@@ -58,6 +58,8 @@ static const struct argp_option option_table[] = {
 	  "html: also include source files below DIR; otherwise the page has only those that are in "
 	  "their original place and that everybody may read",
 	  0 },
+	PAGE_EDITOR_OPTION(KEY_EDITOR),
+	PAGE_OPEN_OPTION(KEY_OPEN),
 	{ "quiet", 'q', NULL, 0, "print only errors", 0 },
 	{ 0 },
 };
@@ -77,6 +79,8 @@ static void check(struct convert *c, struct argp_state *state)
 			"no output: use -o FILE (out.html), or -f FORMAT for the standard output");
 	if (!c->path_cnt)
 		add_path(c, "-", state);
+	if (c->open)
+		page_must_be_among(c->paths, c->path_cnt, state);
 	if (c->format && c->path_cnt > 1)
 		arguments_refuse(
 			state,
@@ -114,6 +118,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_NO_SOURCE:
 		c->no_source = true;
+		break;
+	case KEY_EDITOR:
+		c->emit.editor = page_editor(arg, state);
+		break;
+	case KEY_OPEN:
+		c->open = true;
 		break;
 	case KEY_KERNEL:
 		c->emit.wait_kernel = true;
@@ -374,5 +384,7 @@ int cmd_convert(int argc, char **argv)
 		return EXIT_CODE_OUTPUT;
 	code = convert(&c);
 	outputs__free(c.outputs);
+	if (code == EXIT_CODE_OK && c.open)
+		page_open(c.paths, c.path_cnt);
 	return code;
 }

@@ -10,6 +10,7 @@
 
 #include "cmd/common/arguments.h"
 #include "cmd/common/input.h"
+#include "cmd/common/page_sources.h"
 #include "cmd/common/printed.h"
 #include "output/text/diff.h"
 #include "output/text/text_report.h"
@@ -25,6 +26,7 @@
 enum option_key {
 	OPTION_UNIT = 256,
 	OPTION_JSON,
+	OPTION_OPEN,
 };
 
 struct diff_command {
@@ -32,12 +34,13 @@ struct diff_command {
 	struct diff_options diff;
 	const char *paths[2];
 	const char *output;
-	bool json, limit_given;
+	bool json, open, limit_given;
 };
 
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Output:", 2 },
 	{ "output", 'o', "FILE", 0, "write to FILE; a flame graph if it ends in .html", 0 },
+	PAGE_OPEN_OPTION(OPTION_OPEN),
 	{ "sort", 's', "self|total", 0, "order by the change of self or of total (default self)",
 	  0 },
 	{ "limit", 'n', "ROWS", 0, "rows of the table, 0 for all (default 20)", 0 },
@@ -89,6 +92,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'm':
 		c->diff.min_points = parse_points(arg, state);
 		break;
+	case OPTION_OPEN:
+		c->open = true;
+		break;
 	case OPTION_JSON:
 		c->json = true;
 		break;
@@ -108,6 +114,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!c->paths[0])
 			arguments_refuse(state, "nothing to compare: name two captures");
+		if (c->open)
+			page_must_be_among(&c->output, 1, state);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -187,6 +195,7 @@ int cmd_diff(int argc, char **argv)
 	for (int i = 0; i < 2 && code == EXIT_CODE_OK; i++) {
 		c.input.path = c.paths[i];
 		code = input__load(&in[i], &c.input, i ? &in[0] : NULL, NULL, NULL);
+		c.diff.seconds[i] = in[i].stats.recording.seconds;
 	}
 	summary_options_init(&text, stdout);
 	if (c.json && !c.limit_given)
@@ -202,5 +211,7 @@ int cmd_diff(int argc, char **argv)
 	/* The second profile uses the first one's dictionary. */
 	input__free(&in[1]);
 	input__free(&in[0]);
+	if (code == EXIT_CODE_OK && c.open)
+		page_open(&c.output, 1);
 	return code;
 }

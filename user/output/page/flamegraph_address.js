@@ -9,7 +9,7 @@ const KraitAddress = app => {
 
 	const $ = id => document.getElementById(id);
 	const { state, scene } = app;
-	const CHOICES = ['view', 'roots', 'lines', 'recursion', 'measure', 'only'];
+	const CHOICES = ['view', 'roots', 'lines', 'recursion', 'trunks', 'measure', 'only', 'by'];
 	/* For the strip: the range, the chosen lanes, and the kind of lane. */
 	const LANES = ['time', 'lane', 'lanes'];
 	let initial = null, initialLanes = [], restoring = false, next = null, pushed = false;

@@ -99,11 +99,11 @@ const KraitCanvas = (canvas, stage, spacer) => {
 	function paintOf(node) {
 		const { tree } = scene;
 
-		return !node ? colours.paintOf(theme.grey) : tree.other ? colours.ofChange(KraitTree.changeOf(tree, node)) :
+		return !node ? colours.paintOf(theme.grey) : tree.other ? colours.ofChange(KraitTree.toneOf(tree, node)) :
 			colours.ofKind(tree.frames[tree.frame[node]]);
 	}
 
-	const isMatch = node => Boolean(scene.matches && node && scene.matches[scene.tree.frame[node]]);
+	const isMatch = node => Boolean(scene.matches && node && KraitTree.isMatch(scene.tree, scene.matches, node));
 	const colorOf = node => isMatch(node) ? theme.match : paintOf(node)[0];
 	const isMark = node => node > 0 && scene.tree.frames[scene.tree.frame[node]].category === 'mark';
 
@@ -294,7 +294,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 
 	readTheme();
 	return { readTheme, resize, forPaper, cutUp, layout, draw, nodeAt, reveal, boxOf, legendFill: colours.legendFill, fillOf: colours.chipFill,
-		inkOf: f => colours.isWait(f) ? colours.inkOn(f) : '', fillOfChange: points => colours.ofChange(points)[0], colorOf, NARROW, ROW,
+		inkOf: f => colours.isWait(f) ? colours.inkOn(f) : '', fillOfChange: tone => colours.ofChange(tone)[0], colorOf, NARROW, ROW,
 		setScene: next => { scene = next; }, width: () => width, overflows: () => levels() * ROW > stage.clientHeight, patterns: () => Object.keys(theme.over).filter(k => theme.over[k]).sort(),
 		levels };
 };

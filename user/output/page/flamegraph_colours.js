@@ -23,7 +23,7 @@ const KraitColours = context => {
 			back: value('--back'), text: value('--box-text'), ink: value('--text'),
 			muted: value('--muted'), focus: value('--focus'), match: value('--match'),
 			grey: value('--box-grey'), mark: value('--box-mark'), line: value('--line'),
-			mono: value('--mono'), changed: parseFloat(value('--changed')), kinds: {},
+			mono: value('--mono'), changed: parseFloat(value('--changed')), isNew: value('--new'), isGone: value('--gone'), kinds: {},
 			state: name => value(`--state-${name}`),
 		};
 		for (const kind of KINDS)
@@ -124,12 +124,12 @@ const KraitColours = context => {
 		return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? '#1b1712' : '#f8f5ee';
 	}
 
-	/* By how many points a share changed: red has grown, blue has shrunk, grey is unchanged. */
-	function ofChange(points) {
-		const strength = Math.min(1, Math.abs(points) / 10);
+	/* tone: of KraitTree. Red has grown, blue has shrunk, grey is unchanged; what is new or gone has a colour of its own. */
+	function ofChange(tone) {
+		const strength = Math.min(1, Math.abs(tone));
 
-		return paintOf(Math.abs(points) < 0.05 ? theme.grey :
-			`oklch(${theme.changed}% ${(0.03 + 0.13 * strength).toFixed(3)} ${points > 0 ? 28 : 255})`);
+		return paintOf(tone === 'new' ? theme.isNew : tone === 'gone' ? theme.isGone : strength < 0.005 ? theme.grey :
+			`oklch(${theme.changed}% ${(0.03 + 0.13 * strength).toFixed(3)} ${tone > 0 ? 28 : 255})`);
 	}
 
 	function legendFill(category) {

@@ -26,10 +26,11 @@ const KraitExport = (() => {
 	}
 
 	function csvOf(state) {
-		const rows = KraitTable.rowsOf(state.base, state.tops(), state.sort);
+		const rows = KraitTable.rowsOf(state.base, state.tops(), state.sort), { other, measure } = state.base;
+		const compared = measure === 'before' ? 'after' : 'before';
 
-		return ['self,total,kind,function,file,line\n', ...rows.map(({ f, self, total }) =>
-			[self, total, f.kind, f.name, f.file, f.line > 0 ? f.line : f.firstLine].map(cell).join(',') + '\n')];
+		return [`self,total,${other ? `${compared}_self,${compared}_total,` : ''}kind,function,file,line\n`, ...rows.map(({ f, self, total, others }) =>
+			[self, total, ...(others ? [others.self, others.total] : []), f.kind, f.name, f.file, f.line > 0 ? f.line : f.firstLine].map(cell).join(',') + '\n')];
 	}
 
 	/* Root first, as in folded text. */
@@ -37,8 +38,8 @@ const KraitExport = (() => {
 		const names = [];
 
 		for (; node > 0; node = tree.parent[node]) {
-			const f = tree.frames[tree.frame[node]];
-			names.unshift(nameOf(f) + (whereOf(f) ? ` (${whereOf(f)})` : ''));
+			names.unshift(...(tree.trunks.get(node) || [tree.frame[node]]).map(i => tree.frames[i])
+				.map(f => nameOf(f) + (whereOf(f) ? ` (${whereOf(f)})` : '')));
 		}
 		return names.join('\n');
 	}

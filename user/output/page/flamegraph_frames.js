@@ -8,7 +8,7 @@ const KraitFrames = (() => {
 
 	/* Kinds of frames; the data maps its numbers to these. */
 	const PYTHON = 'python', PROCESS = 'process', THREAD = 'thread', MARK = 'mark',
-		NATIVE = 'native', KERNEL = 'kernel';
+		NATIVE = 'native', KERNEL = 'kernel', TRUNK = 'trunk' /* of the page: several frames in one box */;
 	const FRAME_FIELDS = 7;
 	/* Marks that only say that callers in C are hidden. frame.hides and an edge are a sum of 1, 2, …, by this list. */
 	const HIDING = ['[truncated]', '[truncated: native depth]'];
@@ -78,8 +78,8 @@ const KraitFrames = (() => {
 	/*
 	 * Stores in map, for each frame of the data, the shown frame; -1: its level is left out.
 	 * The last shown frame is not in the data: it stands for everything too narrow to draw.
-	 * options: roots "merged", "program", "process" or "thread"; lines true for one box per
-	 * line; compared true: a function is the same regardless of its file's folder and its first
+	 * options: roots "merged", "program", "process" or "thread"; boxes "function", "line" or
+	 * "file"; compared true: a function is the same regardless of its file's folder and its first
 	 * line; only: "python" or "own", the code that has boxes, what it calls counts for it.
 	 */
 	const WITHOUT = { python: '[no Python]', own: '[none of my code]' };
@@ -102,16 +102,16 @@ const KraitFrames = (() => {
 				map[i] = -1;
 				return;
 			}
-			const line = options.lines ? f.line : -1;
+			const line = options.boxes === 'line' ? f.line : -1, whole = options.boxes === 'file' && f.file && f.kind !== MARK;
 			/* A program is all processes with the same name. */
 			const pid = f.kind === PROCESS && options.roots === 'program' ? -1 : f.pid;
-			const key = options.compared ? `${f.kind}\0${f.name}\0${f.path}\0${line}` :
+			const key = whole ? `${f.kind}\0${options.compared ? f.path : f.file}` : options.compared ? `${f.kind}\0${f.name}\0${f.path}\0${line}` :
 				`${f.kind}\0${f.name}\0${f.file}\0${f.firstLine}\0${line}\0${pid}\0${f.tid}`;
 			let id = byKey.get(key);
 			if (id === undefined) {
 				id = merged.length;
 				byKey.set(key, id);
-				merged.push(Object.assign({}, f, { line, pid, id }));
+				merged.push(Object.assign({}, f, { line, pid, id }, whole && { name: f.path, firstLine: -1, isFile: true }));
 			}
 			map[i] = id;
 		});
@@ -120,17 +120,17 @@ const KraitFrames = (() => {
 		merged.push({ kind: MARK, file: '', category: 'mark', module: '', name: '[too narrow to draw]', firstLine: -1, line: -1, pid: -1, tid: -1,
 			path: '', id: merged.length });
 		/* levels: the ones left out. */
-		return { merged, map, levels: `${options.roots === 'program' ? 'process' : options.roots} ${options.only}` };
+		return { merged, map, levels: `${options.roots === 'program' ? 'process' : options.roots} ${options.only} ${options.boxes === 'file'}` };
 	}
 
 	/* Each variant is computed once: the data never changes. */
 	function merger(frames, compared) {
 		const known = new Map();
 
-		return (roots, lines, only) => {
-			const key = `${roots} ${lines} ${only}`;
+		return (roots, boxes, only) => {
+			const key = `${roots} ${boxes} ${only}`;
 			if (!known.has(key))
-				known.set(key, merge(frames, { roots, lines, compared, only }));
+				known.set(key, merge(frames, { roots, boxes, compared, only }));
 			return known.get(key);
 		};
 	}
@@ -138,7 +138,7 @@ const KraitFrames = (() => {
 	const same = f => g => g.kind === f.kind && g.name === f.name && g.file === f.file &&
 		g.firstLine === f.firstLine && (g.line === f.line || f.line < 0);
 
-	return { PYTHON, PROCESS, THREAD, MARK, NATIVE, KERNEL, HIDING, read, merger, same };
+	return { PYTHON, PROCESS, THREAD, MARK, NATIVE, KERNEL, TRUNK, HIDING, read, merger, same };
 })();
 
 if (typeof module !== 'undefined')

@@ -18,9 +18,9 @@ const KraitGrow = (() => {
 
 	/*
 	 * shown: of KraitStacks. up: towards callers. frame: of one function; below 0: all. least:
-	 * a box is opened from this share of the view on.
+	 * a box is opened from this share of the view on. trunks: those of KraitTree are one box each.
 	 */
-	function grow(shown, { up, frame, least }) {
+	function grow(shown, { up, frame, least, trunks }) {
 		const draft = newDraft(1024), pool = newPool(up), hand = newHand(shown, up), { frames } = shown;
 		const turnOf = new Int32Array(frames.length), groupOf = new Int32Array(frames.length);
 		const groups = { frame: [], cnt: [], self: [], total: [], order: [], other: [], otherSelf: [], box: [], edge: [] };
@@ -276,10 +276,11 @@ const KraitGrow = (() => {
 		function publish() {
 			if (tree)
 				return tree;
-			const made = KraitTree.order(draft, frames);
+			const made = KraitTree.order(draft, frames, trunks);
 			tree = made.tree;
 			place = made.place;
-			tree.measure = shown.measure;
+			for (const name of ['measure', 'by', 'lengths'])
+				tree[name] = shown[name];
 			if (!shown.other)
 				tree.other = tree.otherSelf = null;
 			return tree;

@@ -110,8 +110,11 @@ const KraitHeat = (() => {
 		return heat;
 	}
 
+	/* One's own code comes first. */
+	const GROUPS = [['own', 'My code'], ['package', 'Packages'], ['stdlib', 'Standard library'], ['native', 'Native code']];
+
 	/*
-	 * "/a/b/c.py" is below "/", "/a" and "/a/b"; a file without a folder is below root. above:
+	 * "/a/b/c.py" is below its group, "/", "/a" and "/a/b"; a file without a folder is below its group. above:
 	 * the folder of each file, then of each folder.
 	 */
 	function folders(files) {
@@ -119,12 +122,13 @@ const KraitHeat = (() => {
 		const root = make('', ''), list = [], ofFile = [], ofFolder = [];
 
 		files.forEach((file, number) => {
-			const parts = file.path.split('/');
+			const group = Math.max(0, GROUPS.findIndex(([category]) => category === file.category)), parts = [GROUPS[group][1], ...file.path.split('/')];
 			let at = root, above = -1;
 			parts.slice(0, -1).forEach((part, depth) => {
 				const name = part || '/';
 				if (!at.folders.has(name)) {
-					at.folders.set(name, Object.assign(make(name, parts.slice(0, depth + 1).join('/') || '/'), { number: list.length }));
+					at.folders.set(name, Object.assign(make(name, depth ? parts.slice(1, depth + 1).join('/') || '/' : part),
+						{ number: list.length, group: depth ? -1 : group }));
 					list.push(at.folders.get(name));
 					ofFolder.push(above);
 				}
@@ -141,11 +145,11 @@ const KraitHeat = (() => {
 
 	/* Merges a folder with its only child if that is a folder. */
 	function shorten(folder) {
-		folder.folders = [...folder.folders.values()].map(shorten).sort((a, b) => b.total - a.total || (a.name < b.name ? -1 : 1));
-		if (folder.folders.length !== 1 || folder.files.length)
+		folder.folders = [...folder.folders.values()].map(shorten).sort((a, b) => a.group - b.group || b.total - a.total || (a.name < b.name ? -1 : 1));
+		if (folder.folders.length !== 1 || folder.files.length || folder.group >= 0 || !folder.name)
 			return folder;
 		const [only] = folder.folders;
-		return Object.assign(only, { name: folder.name ? `${folder.name.replace(/\/$/, '')}/${only.name.replace(/^\//, '')}` : only.name });
+		return Object.assign(only, { name: `${folder.name.replace(/\/$/, '')}/${only.name.replace(/^\//, '')}` });
 	}
 
 	/* Texts of the page's files: by path, { why, parts: [{ first, lines }] }. */
@@ -202,15 +206,17 @@ const KraitHeat = (() => {
 		/* Instructions in the same place are added up. */
 		for (const p of (places || []).filter(place => place.self)) {
 			const same = spans.find(s => s.from === p.from && s.to === p.to);
-			if (same)
+			if (same) {
 				same.self += p.self;
-			else if (p.from >= 0 && p.to > p.from)
-				spans.push({ from: p.from, to: p.to, self: p.self });
+				same.opcodes.add(p.opcode);
+			} else if (p.from >= 0 && p.to > p.from) {
+				spans.push({ from: p.from, to: p.to, self: p.self, opcodes: new Set([p.opcode]) });
+			}
 		}
 		for (const c of line.replace(/\r$/, '')) {
 			const span = spans.find(s => s.from <= byte && byte < s.to), [shown, width] = visible(c, column);
 			if (!out.length || span !== last)
-				out.push({ text: '', self: span ? span.self : 0, inside: Boolean(span) });
+				out.push({ text: '', self: span ? span.self : 0, opcodes: span ? [...span.opcodes].filter(Boolean) : [] });
 			out[out.length - 1].text += shown;
 			last = span;
 			byte += bytesOf(c.codePointAt(0));

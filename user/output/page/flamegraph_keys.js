@@ -58,9 +58,10 @@ const KraitKeys = app => {
 		scene.focusOn(at);
 	}
 
-	function foldRecursion() {
-		$('recursion').value = $('recursion').value === 'folded' ? 'shown' : 'folded';
-		app.rebuild();
+	/* Of recursion and trunks. */
+	function fold(what) {
+		$(what).value = $(what).value === 'folded' ? 'shown' : 'folded';
+		app.rebuild(KraitTree.pathTo(state.tree, state.zoom));
 	}
 
 	/* All code, Python, my own. */
@@ -96,6 +97,14 @@ const KraitKeys = app => {
 		$('search').select();
 	}
 
+	/* A trunk shows its frames, any other box fills the view. */
+	function goInto(node) {
+		if (state.tree.trunks.has(node))
+			fold('trunks');
+		else
+			scene.zoomTo(node);
+	}
+
 	const up = () => state.tree.parent[state.focus];
 	const keys = {
 		ArrowUp: () => scene.focusOn(state.flame ? callee() : up()),
@@ -106,10 +115,11 @@ const KraitKeys = app => {
 		End: () => scene.focusOn(hottest()),
 		PageUp: () => along(i => state.tree.parent[i]),
 		PageDown: () => along(callee),
-		Enter: () => scene.zoomTo(state.focus),
-		' ': () => scene.zoomTo(state.focus),
+		Enter: () => goInto(state.focus),
+		' ': () => goInto(state.focus),
 		Backspace: () => scene.zoomTo(Math.max(0, state.tree.parent[state.zoom])),
-		h: () => state.focus && search.highlight(scene.frameOf(state.focus)),
+		h: () => state.focus && !state.tree.trunks.has(state.focus) && search.highlight(scene.frameOf(state.focus)),
+		o: () => (f => app.editor.open(f.file, f.line > 0 ? f.line : f.firstLine))(scene.frameOf(state.focus)),
 		y: takers.name, Y: takers.stack,
 		c: () => app.toggleView('callers'),
 		e: () => app.toggleView('callees'),
@@ -117,7 +127,7 @@ const KraitKeys = app => {
 	};
 	const anywhere = {
 		'/': startSearch, Escape: escape, i: flip, t: app.toggleTable, '?': openHelp,
-		p: nextCode, b: () => app.toggleView('bottom-up'), m: app.measures.next, s: app.toSource, r: foldRecursion,
+		p: nextCode, b: () => app.toggleView('bottom-up'), m: app.measures.next, s: app.toSource, r: () => fold('recursion'), u: () => fold('trunks'),
 		n: () => search.next(1), N: () => search.next(-1),
 	};
 
@@ -178,7 +188,7 @@ const KraitKeys = app => {
 		const node = nodeAt(event);
 
 		if (node >= 0)
-			scene.zoomTo(node);
+			goInto(node);
 	}
 
 	canvas.addEventListener('mousemove', onMove);

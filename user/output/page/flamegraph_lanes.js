@@ -181,9 +181,10 @@ const KraitLanes = (data, strip, onChange) => {
 		}));
 	}
 
-	function regroup() {
-		chosen = new Set();
-		groups = KraitStrip.groupLanes(strip, $('lanes').value, MAX_LANES);
+	/* kept: lanes stay chosen. */
+	function regroup(kept = new Set()) {
+		groups = KraitStrip.groupLanes(strip, $('lanes').value, MAX_LANES, $('measure').value);
+		chosen = new Set(groups.map(g => g.key).filter(key => kept.has(key)));
 		showNames();
 		draw();
 	}
@@ -277,14 +278,16 @@ const KraitLanes = (data, strip, onChange) => {
 		setRange(read('strip-from'), read('strip-to'));
 	}
 
-	/* For the address: the range in ticks and the numbers of chosen lanes. */
+	/* For the address: the range in seconds and the numbers of chosen lanes. */
 	function toText() {
-		return [isWhole() ? '' : `${Math.round(range.from)}-${Math.round(range.to)}`,
+		const at = ticks => Number(seconds(Math.round(ticks)).toFixed(9));
+
+		return [isWhole() ? '' : `${at(range.from)}-${at(range.to)}`,
 			chosen.size ? groups.flatMap((g, i) => chosen.has(g.key) ? [i] : []).join('.') : '', $('lanes').value];
 	}
 
 	function fromText(time, lanes, by) {
-		const [from, to] = (time || '').split('-').map(Number);
+		const [from, to] = (time || '').split('-').map(text => Math.round(Number(text) * 1e9 / strip.ns));
 
 		if ([...$('lanes').options].some(o => o.value === by))
 			$('lanes').value = by;
@@ -323,7 +326,7 @@ const KraitLanes = (data, strip, onChange) => {
 
 	start();
 	return { selection, picture, setRange, toggleLane, clear, toText, fromText, groups: () => groups,
-		redraw: () => { showStates(); draw(); } };
+		sort: () => regroup(chosen), redraw: () => { showStates(); draw(); } };
 };
 
 KraitLanes.ROW = 18;

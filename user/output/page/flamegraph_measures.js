@@ -12,6 +12,8 @@ const KraitMeasures = app => {
 
 	/* Which time is shown. The zoomed stack stays as far as it has any of it. */
 	function measure() {
+		if (app.lanes)
+			app.lanes.sort();
 		app.rebuild(KraitTree.pathTo(state.tree, state.zoom));
 		showTotal();
 		app.scene.afterPicture(showLegend);
@@ -52,13 +54,22 @@ const KraitMeasures = app => {
 		if (!meta.compared)
 			return;
 		choice.parentNode.firstChild.data = 'As wide as ';
-		const head = document.querySelector('#time-head button');
-		head.textContent = 'Change';
-		head.title = 'Of Self, in points of the share';
-		head.dataset.sort = state.sort = 'change';
+		const names = KraitText.amount(1e9).endsWith('s') ? 'seconds' : meta.unit;
+		$('by').parentNode.hidden = $('of').hidden = false;
+		$('by').options[1].textContent = names;
+		$('by').options[2].textContent = `${names} per second`;
+		$('by').options[2].disabled = meta.lengths.some(ms => !ms);
+		[['before', 'Before', 'In the first recording'], ['after', 'After', 'In the second recording'], ['change', 'Change', 'From before to after, the largest first']]
+			.forEach(([sort, text, title], i) => {
+				const head = document.querySelectorAll('#panel thead button')[i];
+				head.textContent = text;
+				head.title = title;
+				head.dataset.sort = sort;
+			});
+		state.sort = 'change';
 	}
 
-	/* From so many processes on, they are grouped by program at first. */
+	/* From so many processes on, or if all are of one program, they are grouped by program at first. */
 	const MANY = 20;
 
 	function setUpRoots() {
@@ -70,7 +81,7 @@ const KraitMeasures = app => {
 		if (meta.threads && threads)
 			roots.value = 'thread';
 		else if (!meta.compared && processes > 1)
-			roots.value = processes > MANY ? 'program' : 'process';
+			roots.value = processes > MANY || new Set(frames.filter(f => f.kind === KraitFrames.PROCESS).map(f => f.name)).size === 1 ? 'program' : 'process';
 	}
 
 	/* From so many calls of a function on one stack, its recursion is folded at first. */

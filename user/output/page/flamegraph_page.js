@@ -18,7 +18,7 @@
 		tops: () => app.scene.isTurned() || app.scene.isAbout() ? null : app.scene.membersOfZoom() };
 	const app = { data, meta, frames, state, stacks, strip: null, lanes: null, source: null,
 		view: KraitCanvas(canvas, stage, $('spacer')), depths: KraitDepths($('depths'), stage),
-		rebuild, reshape, showTable, toggleTable, toggleView, toSource };
+		editor: KraitEditor(meta.editor), rebuild, reshape, showTable, toggleTable, toggleView, toSource };
 	const scene = app.scene = KraitScene(app);
 	const search = app.search = KraitSearch.open(app);
 	const address = app.address = KraitAddress(app);
@@ -30,7 +30,7 @@
 	});
 
 	/* From this width on the graph has room beside the table, and the page opens with both. */
-	const WIDE = 1200;
+	const WIDE = 1200, ROOMY = 1600; /* beside source lines */
 	let selectedLast = '', preparing = 0, started = false, own = null /* selves of the selection */;
 
 	/* ---- views ---- */
@@ -47,7 +47,7 @@
 		const part = selected();
 
 		selectedLast = '';
-		stacks.choose({ roots: $('roots').value, lines: $('lines').value === 'line', folded: $('recursion').value === 'folded', only: $('only').value,
+		stacks.choose({ roots: $('roots').value, boxes: $('lines').value, folded: $('recursion').value === 'folded', only: $('only').value, by: $('by').value,
 			measure: $('measure').value });
 		if (part)
 			stacks.refill(part);
@@ -117,16 +117,17 @@
 		$('source').hidden = !on;
 		$('graph').hidden = on;
 		$('depths').classList.toggle('unused', on);
-		for (const id of ['flip', 'reset', 'roots', 'lines', 'recursion', 'only', 'search', 'legend'])
+		$('panel').classList.toggle('unused', on && innerWidth < ROOMY);
+		for (const id of ['flip', 'reset', 'roots', 'lines', 'recursion', 'trunks', 'only', 'search', 'legend'])
 			$(id).closest('label, #finder, button, #legend').classList.toggle('unused', on);
 		if (on)
 			showSource();
 	}
 
-	/* Goes from a line to its callers. */
-	function callersOfLine(frame) {
+	/* Goes from a line to its callers or callees. */
+	function aroundLine(frame, view) {
 		$('lines').value = 'line';
-		$('view').value = 'callers';
+		$('view').value = view;
 		state.about = Object.assign({}, frames[frame]);
 		rebuild();
 		stage.focus();
@@ -151,7 +152,7 @@
 	 * hottest.
 	 */
 	function aboutWhat() {
-		if (state.focus)
+		if (state.focus && !state.tree.trunks.has(state.focus))
 			return scene.frameOf(state.focus);
 		return state.chosen || state.about || KraitTable.hottest(state.base);
 	}
@@ -297,7 +298,8 @@
 
 		on('view', 'change', changeView);
 		on('take', 'change', take);
-		for (const id of ['roots', 'lines', 'recursion', 'only'])
+		on('of', 'change', showTable);
+		for (const id of ['roots', 'lines', 'recursion', 'trunks', 'only', 'by'])
 			on(id, 'change', () => rebuild());
 		on('search', 'input', search.search);
 		on('next', 'click', () => search.next(1));
@@ -311,7 +313,7 @@
 			else if (row)
 				KraitTable.showMore(state, scene.afterPicture);
 		});
-		for (const b of document.querySelectorAll('#panel th button')) {
+		for (const b of document.querySelectorAll('#panel thead button')) {
 			b.addEventListener('click', () => {
 				state.sort = b.dataset.sort;
 				showTable();
@@ -328,7 +330,7 @@
 		app.callers.readTheme();
 		state.fillOf = view.fillOf;
 		measures.start();
-		app.source = KraitSource(data, frames, callersOfLine);
+		app.source = KraitSource(data, frames, aroundLine, app.editor);
 		if (meta.view === 'source') {
 			$('view').value = 'source';
 			app.source.want(meta.file, meta.line);
@@ -346,8 +348,20 @@
 		listen();
 		const ready = Promise.all([setUpStrip(), data.sources && openTexts()]);
 		address.start();
+		if (location.hash.length < 2)
+			scene.whenSettled().then(widen);
 		ready.then(() => requestIdleCallback(() => app.source.prepare(stacks.finest())));
 		return ready;
+	}
+
+	/* Where nearly everything is too narrow to see, boxes of files are wide enough. */
+	function widen() {
+		const { rest, total } = state.tree, narrow = rest.reduce((sum, cnt, i) => sum + (cnt ? total[i] : 0), 0);
+
+		if (location.hash.length > 1 || $('view').value !== 'stacks' || $('lines').value !== 'function' || narrow < 0.5 * total[0])
+			return;
+		$('lines').value = 'file';
+		rebuild();
 	}
 
 	const ready = start();

@@ -147,7 +147,8 @@ const KraitScene = app => {
 	function plant() {
 		const kind = $('view').value, frame = aboutFrame(), about = isAbout() && frame >= 0;
 
-		return KraitGrow.grow(state.base, { up: kind === 'bottom-up' || (about && kind === 'callers'), frame: about ? frame : -1, least: least() });
+		return KraitGrow.grow(state.base, { up: kind === 'bottom-up' || (about && kind === 'callers'), frame: about ? frame : -1, least: least(),
+			trunks: kind === 'stacks' && $('trunks').value === 'folded' });
 	}
 
 	/* Draws the new growth; zoom and focus are boxes. */

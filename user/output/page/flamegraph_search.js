@@ -91,7 +91,7 @@ const KraitSearch = (() => {
 			const { tree, zoom, matches } = state, least = view.NARROW * tree.total[zoom] / view.width(), list = [];
 
 			for (let i = Math.max(1, zoom); matches && i < tree.end[zoom]; i++)
-				if (matches[tree.frame[i]] && !tree.rest[i] && tree.total[i] >= least)
+				if (KraitTree.isMatch(tree, matches, i) && !tree.rest[i] && tree.total[i] >= least)
 					list.push(i);
 			return list;
 		}

@@ -4,7 +4,7 @@
  * the other, each with its heat. Only visible lines are in the page, since files are long. Text
  * enters the page only as text.
  */
-const KraitSource = (data, allFrames, onLine) => {
+const KraitSource = (data, allFrames, onLine, editor) => {
 	'use strict';
 
 	const $ = id => document.getElementById(id);
@@ -52,9 +52,9 @@ const KraitSource = (data, allFrames, onLine) => {
 		const item = element('li'), details = element('details'), summary = element('summary'), inner = element('ul');
 		const files = folder.files.map(i => heat.files[i]).filter(f => f.total).sort((a, b) => b.self - a.self || b.total - a.total);
 
-		details.open = !closed.has(folder.path) && (depth < 2 || folder.total > 0.05 * heat.all);
+		details.open = !closed.has(folder.path) && (folder.group >= 0 ? folder.group < 1 || folder.self > 0.2 * heat.all : depth < 3 || folder.total > 0.05 * heat.all);
 		details.path = folder.path;
-		summary.append(bar(folder.self), element('span', 'name', `${folder.name.replace(/\/$/, '')}/`), numbersOf(folder));
+		summary.append(bar(folder.self), element('span', 'name', folder.group >= 0 ? folder.name : `${folder.name.replace(/\/$/, '')}/`), numbersOf(folder));
 		for (const child of folder.folders)
 			if (child.total)
 				inner.append(folderItem(child, depth + 1));
@@ -72,13 +72,11 @@ const KraitSource = (data, allFrames, onLine) => {
 	}
 
 	function showFiles() {
-		const { folders } = heat, top = element('ul'), files = folders.files.map(i => heat.files[i]).filter(f => f.total);
+		const top = element('ul');
 
-		for (const folder of folders.name ? [folders] : folders.folders)
-			if (folder.total)
-				top.append(folderItem(folder, 0));
-		if (!folders.name)
-			top.append(...files.sort((a, b) => b.self - a.self).map(fileItem));
+		for (const group of heat.folders.folders)
+			if (group.total)
+				top.append(folderItem(group, 0));
 		const head = element('div', 'shares');
 		head.append(element('span', '', 'Self'), element('span', '', 'Total'));
 		$('files').replaceChildren(...(heat.files.length ? [head, top] : [element('p', '', 'No sample has a source line.')]));
@@ -140,6 +138,16 @@ const KraitSource = (data, allFrames, onLine) => {
 		$('instruction-rows').replaceChildren(body);
 	}
 
+	function lineButton(hit, text, way, title) {
+		const button = element('button', '', text);
+
+		button.type = 'button';
+		button.title = title;
+		button.frame = hit.frame;
+		button.way = way;
+		return button;
+	}
+
 	function lineRow(row, index) {
 		const line = element('div', row.gap ? 'line gap' : row.hit && row.hit.total ? 'line hit' : 'line');
 		line.style.top = index * ROW + 'px';
@@ -161,27 +169,28 @@ const KraitSource = (data, allFrames, onLine) => {
 		cell('number time', hit && hit.self ? amount(hit.self) : '');
 		const at = cell('number place', '');
 		if (hit && hit.total) {
-			const button = element('button', '', String(row.line));
-			button.type = 'button';
-			button.title = 'Who calls this line';
-			button.frame = hit.frame;
-			at.append(button);
+			at.append(lineButton(hit, String(row.line), 'callers', 'Who calls this line'));
+			cell('ways', '').append(lineButton(hit, '\u25b2', 'callers', 'Who calls this line'), lineButton(hit, '\u25bc', 'callees', 'What this line calls'));
 		} else {
 			at.textContent = row.line;
+			cell('ways', '');
 		}
+		if (editor.has() && row.line > 0)
+			at.replaceChildren(editor.link(shown.path, row.line, String(row.line)));
 		const inLine = hit && hit.total ? places.get(`${shown.path}:${row.line}`) : null, code = cell('code', '');
 		/* Parts of a line know only self time. */
-		const bySelf = $('heat-by').value === 'self', parts = KraitHeat.pieces(row.text, inLine), sum = bySelf && parts.some(p => p.inside) ? 0.35 : 1;
+		const bySelf = $('heat-by').value === 'self', parts = KraitHeat.pieces(row.text, inLine);
 		for (const part of parts) {
 			const piece = element('span', '', part.text);
 			if (part.self && bySelf) {
 				piece.style.setProperty('--hot', warmth(part.self));
-				piece.title = `${percent(part.self, wholeOf)} of the whole recording in this part of the line`;
+				piece.title = `${percent(part.self, wholeOf)} of the whole recording ran in \u201c${part.text.trim()}\u201d` +
+					(part.opcodes.length ? ` (${part.opcodes.join(', ')})` : '');
 			}
 			code.append(piece);
 		}
 		if (heatOf(hit))
-			code.style.setProperty('--hot', (sum * warmth(heatOf(hit))).toFixed(3));
+			line.style.setProperty('--hot', warmth(heatOf(hit)));
 		if (inLine && inLine.some(p => p.opcode)) {
 			line.classList.add('deep');
 			code.places = inLine;
@@ -228,7 +237,8 @@ const KraitSource = (data, allFrames, onLine) => {
 	function showHead() {
 		const text = texts.get(shown.path), why = text ? text.why : data.sources ? 'not in this page' : 'this page has no source text';
 
-		$('source-name').textContent = $('source-name').title = shown.path;
+		$('source-name').title = shown.path;
+		$('source-name').replaceChildren(editor.has() ? editor.link(shown.path, Math.max(1, aim), shown.path) : shown.path);
 		$('source-sums').textContent = `${percent(shown.self, heat.all)} self · ${percent(shown.total, heat.all)} total · ${counted(shown.self)}` +
 			(why ? ` · ${why}` : '');
 		$('lines-box').setAttribute('aria-label', `Lines of ${shown.path}`);
@@ -303,7 +313,7 @@ const KraitSource = (data, allFrames, onLine) => {
 	$('source-lines').addEventListener('click', event => {
 		const code = event.target.closest('.code');
 		if (event.target.frame !== undefined)
-			onLine(event.target.frame);
+			onLine(event.target.frame, event.target.way);
 		else if (code && code.places)
 			showInstructions(code.line, code.places);
 	});

@@ -74,7 +74,8 @@ const KraitStacks = (() => {
 		shown.ofFrame = null;
 		for (let i = 1; i < raw.cnt; i++) {
 			const f = raw.cut[i] ? -1 : map[raw.frame[i]], above = alias[raw.parent[i]];
-			const again = lastOf && f >= 0 && i < lastEnd[f] ? lastOf[f] : 0;
+			/* What a file's code calls in the same file is in one box. */
+			const again = f >= 0 && merged[f].isFile && frame[above] === f && above ? above : lastOf && f >= 0 && i < lastEnd[f] ? lastOf[f] : 0;
 
 			alias[i] = f < 0 ? above : again || i;
 			frame[i] = alias[i] === i ? f : -1;
@@ -159,15 +160,17 @@ const KraitStacks = (() => {
 
 		/*
 		 * options: those of KraitFrames.merge(), folded, and measure: "wall", "cpu", "off",
-		 * "gil", "before" or "after", if available.
+		 * "gil", "before" or "after", if available; by: of KraitTree.sidesOf().
 		 */
 		function choose(options) {
 			const opposite = data.before && { before: 'after', after: 'before' }[options.measure];
-			const ways = merge(options.roots, options.lines, options.only);
+			const ways = merge(options.roots, options.boxes, options.only);
 
 			if (!whole || measure !== options.measure)
 				whole = selfOf(data, measure = options.measure);
 			shown.measure = measure;
+			shown.by = options.by;
+			shown.lengths = data.meta.lengths;
 			if (levels && levels === ways.levels && !options.folded && !shown.folded)
 				rename(raw, shown, ways);
 			else

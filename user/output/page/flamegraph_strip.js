@@ -138,13 +138,16 @@ const KraitStrip = (() => {
 				own[node[i]] += value[i];
 	}
 
+	/* Which codes count for a measure. */
+	const wantedOf = (s, measure) => Uint8Array.from(s.classes, c => !CLASSES[measure] || CLASSES[measure].includes(c) ? 1 : 0);
+
 	/*
 	 * Stores in own the selves by node of the data, for a range in ticks and the wanted lanes
 	 * (no list: all).
 	 */
 	function selves(s, own, { from = 0, to = s.span, lanes = null }, measure) {
 		const { end, length, node, code, value, first, longest } = s.entries;
-		const wanted = Uint8Array.from(s.classes, c => !CLASSES[measure] || CLASSES[measure].includes(c) ? 1 : 0);
+		const wanted = wantedOf(s, measure);
 		const waits = Uint8Array.from(s.strip.codes, c => c[2] ? 1 : 0), add = wanted.includes(0) ? addWanted : addAll;
 
 		own.fill(0);
@@ -181,11 +184,11 @@ const KraitStrip = (() => {
 	}
 
 	/*
-	 * Lanes as shown: by program, process or thread, largest first; beyond max, one lane for
-	 * the others.
+	 * Lanes as shown: by program, process or thread, first what has most of that measure, as in the graph; beyond
+	 * max, one lane for the others.
 	 */
-	function groupLanes(s, by, max) {
-		const byKey = new Map();
+	function groupLanes(s, by, max, measure) {
+		const byKey = new Map(), wanted = wantedOf(s, measure);
 
 		s.lanes.forEach((lane, i) => {
 			const key = by === 'thread' ? `${lane.pid}.${lane.tid}` : by === 'process' ? String(lane.pid) : lane.program;
@@ -193,13 +196,15 @@ const KraitStrip = (() => {
 			if (!group) {
 				const name = by === 'thread' ? `${lane.thread || lane.program} (${lane.tid})` :
 					by === 'process' ? `${lane.program} (${lane.pid})` : lane.program || 'no process';
-				byKey.set(key, group = { key, name, program: lane.program, lanes: [], value: 0 });
+				byKey.set(key, group = { key, name, program: lane.program, lanes: [], value: 0, measured: 0 });
 			}
 			group.lanes.push(i);
-			for (let k = s.entries.first[i]; k < s.entries.first[i + 1]; k++)
+			for (let k = s.entries.first[i]; k < s.entries.first[i + 1]; k++) {
 				group.value += s.entries.value[k];
+				group.measured += wanted[s.entries.code[k]] ? s.entries.value[k] : 0;
+			}
 		});
-		const groups = [...byKey.values()].sort((a, b) => b.value - a.value || (a.name < b.name ? -1 : 1));
+		const groups = [...byKey.values()].sort((a, b) => b.measured - a.measured || b.value - a.value || (a.name < b.name ? -1 : 1));
 		if (groups.length <= max)
 			return groups;
 		const rest = groups.splice(max - 1);

@@ -84,8 +84,8 @@ const KraitSvg = (() => {
 			box(i, (tree.start[i] - tree.start[zoom]) * scale, w);
 			i++;
 		}
-		legend(KraitText.legendOf(state.base).map(({ category, wait, points, text }) => ({ text,
-			fill: wait ? view.fillOf(wait) : category ? view.legendFill(category) : view.fillOfChange(points), pattern: PATTERNS.includes(category) ? category : '' })), high - 17, out);
+		legend(KraitText.legendOf(state.base).map(({ category, wait, tone, text }) => ({ text,
+			fill: wait ? view.fillOf(wait) : category ? view.legendFill(category) : view.fillOfChange(tone), pattern: PATTERNS.includes(category) ? category : '' })), high - 17, out);
 		out.push('</svg>\n');
 		return out;
 	}

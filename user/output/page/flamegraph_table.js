@@ -13,33 +13,44 @@ const KraitTable = (() => {
 	const $ = id => document.getElementById(id);
 	let last = 0, known = [], knownKey = '', counts = [], countsKey = '';
 	const M = KraitFrames;
-	const { number, samples, counted, amount, points, percent, nameOf, whereOf, element } = KraitText;
+	const { number, samples, counted, amount, sideText, changeText, percent, nameOf, whereOf, element } = KraitText;
 
 	/* Counts all stacks, or those below some nodes; in the order of frames. */
 	function count(tree, tops) {
 		const { self, total } = KraitStacks.countFrames(tree, tops);
 		const others = tree.other ? KraitStacks.countFrames(tree, tops, tree.otherSelf, tree.other) : null;
-		const change = i => others ? KraitTree.changeOf(tree, i, self, others.self) : 0;
 		const rows = [];
 
 		tree.frames.forEach((f, i) => {
-			if (f.kind === M.PYTHON || f.kind === M.NATIVE || f.kind === M.KERNEL ? total[i] > 0 : self[i] > 0)
-				rows.push({ f, self: self[i], total: total[i], change: change(i), other: others ? others.self[i] : 0 });
+			const counts = f.kind === M.PYTHON || f.kind === M.NATIVE || f.kind === M.KERNEL ? 'total' : 'self';
+			if ((counts === 'total' ? total : self)[i] > 0 || (others && others[counts][i] > 0))
+				rows.push({ f, self: self[i], total: total[i], others: others && { self: others.self[i], total: others.total[i] } });
 		});
 		return rows;
 	}
 
+	/* Of Self or Total; from before to after, and how much that has changed. */
+	const part = () => $('of').value;
+	const changeOf = (tree, row) => KraitTree.changeOf(tree, row[part()], row.others[part()]);
+	function sides(tree, row) {
+		const [shown, other] = KraitTree.sidesOf(tree, row[part()], row.others[part()]);
+
+		return tree.measure === 'before' ? { before: shown, after: other } : { before: other, after: shown };
+	}
+
 	/* Returns a sorted copy. */
-	function sorted(rows, sort) {
+	function sorted(tree, rows, sort) {
 		const other = sort === 'total' ? 'self' : 'total';
 
-		if (sort === 'change')
-			return rows.slice().sort((a, b) => Math.abs(b.change) - Math.abs(a.change) || b.self - a.self);
+		if (['change', 'before', 'after'].includes(sort)) {
+			const key = new Map(rows.map(row => [row, sort === 'change' ? Math.abs(changeOf(tree, row)) : sides(tree, row)[sort]]));
+			return rows.slice().sort((a, b) => key.get(b) - key.get(a) || b.self - a.self);
+		}
 		return rows.slice().sort((a, b) => (sort === 'name' ? 0 : b[sort] - a[sort] || b[other] - a[other]) ||
 			(a.f.name < b.f.name ? -1 : a.f.name > b.f.name ? 1 : b.self - a.self));
 	}
 
-	const rowsOf = (tree, tops, sort) => sorted(count(tree, tops), sort);
+	const rowsOf = (tree, tops, sort) => sorted(tree, count(tree, tops), sort);
 
 	/* Returns the function with the largest Self, not a wait or another mark; null: none. */
 	function hottest(tree) {
@@ -60,11 +71,13 @@ const KraitTable = (() => {
 		return cell;
 	}
 
-	function changeCell(row, tree) {
-		const cell = element('td', 'number', points(row.change).replace(' points', '')), before = tree.measure === 'before';
+	/* Before, after, and the change. */
+	function changeCells(row, tree) {
+		const { before, after } = sides(tree, row), isBefore = tree.measure === 'before', mine = row[part()], other = row.others[part()];
+		const cells = [sideText(tree.by, before), sideText(tree.by, after), changeText(tree.by, after - before).replace(' points', '')].map(text => element('td', 'number', text));
 
-		cell.title = `Self, in points. ${before ? 'After' : 'Before'}: ${percent(row.other, tree.other[0])} \u00b7 ${counted(row.other)}`;
-		return cell;
+		[isBefore ? mine : other, isBefore ? other : mine].forEach((n, i) => { cells[i].title = counted(n); });
+		return cells;
 	}
 
 	/* "Query.parse" is recognisable as "parse": the rest is cut first. */
@@ -77,8 +90,11 @@ const KraitTable = (() => {
 	function lineRow(row, state, whole) {
 		const line = element('tr'), cell = element('td'), what = element('div', 'what');
 
-		line.append(numberCell(row.self, whole), numberCell(row.total, whole));
-		line.append(state.base.other ? changeCell(row, state.base) : element('td', 'number', amount(row.self)));
+		if (row.others)
+			line.append(...changeCells(row, state.base));
+		else
+			line.append(numberCell(row.self, whole), numberCell(row.total, whole), element('td', 'number', amount(row.self)));
+		line.classList.toggle('gone', Boolean(row.others) && !sides(state.base, row).after && !(state.base.measure === 'before' ? row.others : row).total);
 		const name = element('button', 'name');
 		name.type = 'button';
 		name.append(...parts(row.f));
@@ -106,14 +122,14 @@ const KraitTable = (() => {
 
 	/* All rows in order, cached as long as they stay the same. */
 	function prepare(state) {
-		const tree = state.base, tops = state.tops(), what = `${tree.version} ${tops ? `${tops[0]} ${tops.length}` : ''}`;
-		const key = `${what} ${state.sort}`;
+		const tree = state.base, tops = state.tops(), now = `${tree.version} ${tops ? `${tops[0]} ${tops.length}` : ''}`;
+		const key = `${now} ${state.sort} ${part()} ${tree.by}`;
 
-		if (what !== countsKey)
+		if (now !== countsKey)
 			counts = count(tree, tops);
-		countsKey = what;
+		countsKey = now;
 		if (key !== knownKey)
-			known = sorted(counts, state.sort);
+			known = sorted(tree, counts, state.sort);
 		knownKey = key;
 		return known;
 	}
@@ -134,9 +150,9 @@ const KraitTable = (() => {
 			afterPicture(() => mine === last && $('functions').append(...rows.slice(AT_ONCE, shown).map(lineOf),
 				...(shown < rows.length ? [moreRow(rows.length - shown)] : [])));
 		const more = all.length > rows.length ? ` of ${number.format(all.length)}` : '';
-		$('scope').textContent = (zoom ? `Within ${nameOf(state.tree.frames[state.tree.frame[zoom]])}: ` : state.part ? 'Chosen time: ' : 'Whole recording: ') +
+		$('scope').firstChild.textContent = (zoom ? `Within ${nameOf(state.tree.frames[state.tree.frame[zoom]])}: ` : state.part ? 'Chosen time: ' : 'Whole recording: ') +
 			`${counted(whole)}, ${number.format(rows.length)}${more} functions`;
-		for (const b of document.querySelectorAll('#panel th button')) {
+		for (const b of document.querySelectorAll('#panel thead button')) {
 			if (b.dataset.sort === state.sort)
 				b.parentNode.setAttribute('aria-sort', state.sort === 'name' ? 'ascending' : 'descending');
 			else

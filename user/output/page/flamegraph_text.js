@@ -53,7 +53,7 @@ const KraitText = (() => {
 	}
 
 	function whereOf(f) {
-		return f.file && f.kind === M.NATIVE ? f.path : f.file && f.kind === M.PYTHON ? f.path + (lineOf(f) > 0 ? ':' + lineOf(f) : '') : '';
+		return f.isFile ? '' : f.file && f.kind === M.NATIVE ? f.path : f.file && f.kind === M.PYTHON ? f.path + (lineOf(f) > 0 ? ':' + lineOf(f) : '') : '';
 	}
 
 	function element(tag, className, text) {
@@ -70,13 +70,16 @@ const KraitText = (() => {
 	const setMeanings = words => { meanings = words; };
 	const meaningOf = name => Object.hasOwn(meanings, name) ? meanings[name] : 'a remark of krait, not a function';
 
-	const points = p => `${p > 0 ? '+' : p < 0 ? '\u2212' : ''}${Math.abs(p).toFixed(1)} points`;
+	const sign = n => n > 0 ? '+' : n < 0 ? '\u2212' : '';
+	/* A change, or one side of it without a sign, by points, an amount, or an amount per second. */
+	const sideText = (by, n) => by === 'share' ? `${Math.abs(n).toFixed(1)}\u2009%` : amount(Math.abs(by === 'rate' && unit !== 'nanoseconds' ? Math.round(n) : n)) + (by === 'rate' ? '/s' : '');
+	const changeText = (by, n) => by === 'share' ? `${sign(Number(n.toFixed(1)))}${Math.abs(n).toFixed(1)} points` : sign(n) + sideText(by, n);
 
 	/* "before 12.0 % · 1.20 s, +3.1 points" */
 	function changed(tree, node) {
 		const what = tree.measure === 'before' ? 'after' : 'before';
 		return `${what} ${percent(tree.other[node], tree.other[0])} · ${counted(tree.other[node])}, ` +
-			points(KraitTree.changeOf(tree, node));
+			changeText(tree.by, KraitTree.changeOf(tree, tree.total[node], tree.other[node]));
 	}
 
 	/* Describes a node: name, place and counts. */
@@ -109,6 +112,8 @@ const KraitText = (() => {
 			where = 'kernel';
 		else if (f.kind === M.MARK)
 			where = meaningOf(f.name);
+		else if (f.kind === M.TRUNK)
+			where = `All calls come through these; a click shows each: ${f.names.join(' \u203a ')}`;
 		if (tree.edge[node])
 			counts += ` · ${KraitFrames.HIDING.filter((_, i) => tree.edge[node] >> i & 1).map(meaningOf).join(' · ')}`;
 		return { name: nameOf(f), where, counts };
@@ -210,7 +215,7 @@ const KraitText = (() => {
 		const sums = {}, seen = {};
 
 		if (tree.other)
-			return [[10, 'larger share than before'], [0, 'as before'], [-10, 'smaller share']].map(([change, text]) => ({ points: change, text }));
+			return [[1, 'more than before'], [0, 'as before'], [-1, 'less'], tree.measure === 'before' ? ['gone', 'gone'] : ['new', 'new']].map(([tone, text]) => ({ tone, text }));
 		const selves = new Float64Array(tree.frames.length), drawn = new Uint8Array(tree.frames.length), { cnt, frame, self, total } = tree;
 		for (let i = 0; i < cnt; i++) {
 			if (frame[i] < 0 || !total[i])
@@ -242,9 +247,9 @@ const KraitText = (() => {
 	}
 
 	function showLegend(tree, fillOf, fillOfChange, chipOf) {
-		$('legend').replaceChildren(...legendOf(tree).map(({ category, wait, points: change, text, title = '' }) => {
+		$('legend').replaceChildren(...legendOf(tree).map(({ category, wait, tone, text, title = '' }) => {
 			const item = element('li'), color = element('i', category);
-			color.style.backgroundColor = wait ? chipOf(wait) : category ? fillOf(category) : fillOfChange(change);
+			color.style.backgroundColor = wait ? chipOf(wait) : category ? fillOf(category) : fillOfChange(tone);
 			item.title = title;
 			item.append(color, text);
 			return item;
@@ -261,6 +266,25 @@ const KraitText = (() => {
 		return [name.slice(0, at), name.slice(at), id];
 	}
 
-	return { number, samples, counted, points, amount, amountTitle, setUnit, setMeanings, percent, nameOf, taskParts, whereOf, element, describe, fill, showHeader,
+	return { number, samples, counted, sideText, changeText, amount, amountTitle, setUnit, setMeanings, percent, nameOf, taskParts, whereOf, element, describe, fill, showHeader,
 		duration, STATES, LEGEND_LEAST, showTotal, showLength, legendOf, showLegend };
 })();
+
+/*
+ * Links to an editor. template: "vscode://file/{file}:{line}"; "": none. It must name a program, so that no link is a script.
+ */
+const KraitEditor = template => {
+	'use strict';
+
+	const isGood = /^(?!javascript|data|vbscript|blob|file)[a-z][a-z0-9+.-]*:\/\//.test(template || '') && template.includes('{file}');
+	const addressOf = (file, line) => template.replace(/\{file\}/g, () => file.toWellFormed().split('/').map(encodeURIComponent).join('/'))
+		.replace(/\{line\}/g, () => String(line > 0 ? line : 1));
+
+	function link(file, line, text) {
+		const a = Object.assign(document.createElement('a'), { href: addressOf(file, line), textContent: text, title: `Open ${file}:${line} in the editor` });
+		a.rel = 'noreferrer';
+		return a;
+	}
+
+	return { has: () => isGood, link, open: (file, line) => isGood && file && link(file, line, '').click() };
+};

@@ -72,6 +72,12 @@ static int put_accounts(FILE *out, const struct accounts *a)
 	return 0;
 }
 
+/* A decimal point would depend on the locale. */
+static long long milliseconds(double seconds)
+{
+	return seconds > 0 && seconds < 1e9 ? llround(seconds * 1000) : 0LL;
+}
+
 static int put_meta(FILE *out, const struct emit_options *o, const struct html_content *content)
 {
 	const struct html_measures *m = content->measures;
@@ -92,18 +98,18 @@ static int put_meta(FILE *out, const struct emit_options *o, const struct html_c
 	if (put_field(out, "unit", counts__share_unit(c)) || put_field(out, "measure", m->first) ||
 	    put_field(out, "event", event_is_clock(event) ? "" : event->name))
 		return -ENOMEM;
-	if (put_field(out, "view", content->view) || put_field(out, "file", content->file))
+	if (put_field(out, "view", content->view) || put_field(out, "file", content->file) ||
+	    put_field(out, "editor", o->editor))
 		return -ENOMEM;
 	fprintf(out, "\"line\":%d,\"sources\":%s,", content->line, o->sources ? "true" : "false");
-	fprintf(out, "\"compared\":%s,", m->before ? "true" : "false");
+	fprintf(out, "\"compared\":%s,\"lengths\":[%lld,%lld],", m->before ? "true" : "false",
+		milliseconds(content->seconds[0]), milliseconds(content->seconds[1]));
 	put_number(out, "frequency", r->frequency);
 	/* The time that a sample stands for, on average. */
 	put_number(out, "unitNs", (__u64)llround(counts__unit_ns(c)));
 	fprintf(out, "\"lines\":%s,\"threads\":%s,", o->lines ? "true" : "false",
 		o->threads ? "true" : "false");
-	/* milliseconds: a decimal point would depend on the locale */
-	fprintf(out, "\"milliseconds\":%lld},\n",
-		r->seconds > 0 && r->seconds < 1e9 ? (long long)llround(r->seconds * 1000) : 0LL);
+	fprintf(out, "\"milliseconds\":%lld},\n", milliseconds(r->seconds));
 	return put_accounts(out, &c->accounts);
 }
 

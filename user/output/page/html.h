@@ -22,6 +22,7 @@ struct html_content {
 	/* Where the page opens: "source", at that line of that file; NULL: at the stacks. */
 	const char *view, *file;
 	int line;
+	double seconds[2]; /* compared: how long each recording lasted; 0: unknown */
 };
 
 /* Writes the whole page; the caller owns out. Returns 0 or -errno. */

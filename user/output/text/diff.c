@@ -453,7 +453,10 @@ int diff_page(FILE *out, const struct counts *a, const struct counts *b,
 	cleanup_free char *title = NULL;
 	struct emit_options options = { 0 };
 	struct html_measures measures = { 0 };
-	const struct html_content content = { .measures = &measures };
+	const struct html_content content = {
+		.measures = &measures,
+		.seconds = { o->seconds[0], o->seconds[1] },
+	};
 	int err = asprintf(&title, "%s → %s", o->name_a, o->name_b) < 0 ? -ENOMEM : 0;
 
 	options.title = title;

@@ -28,6 +28,7 @@ struct diff_options {
 	unsigned width;
 	bool ascii; /* guides and ellipses in ASCII */
 	const char *name_a, *name_b;
+	double seconds[2]; /* page: how long each recording lasted; 0: unknown */
 };
 
 /* Both return 0, -EINVAL if the counts have different dictionaries, or another -errno. */
