@@ -412,6 +412,7 @@ enum counter {
 	COUNTER_WAITS_REFUSED, /* threads that left a CPU but found no room in the map waits */
 	/* wait time, and CPU time with it, whose samples could not be taken or sent */
 	COUNTER_WAITS_MISSED_NS,
+	COUNTER_NOT_OWN, /* interrupts of threads with other rights than own_uid's */
 	COUNTER_OWN_NS, /* run time of the programs, if measure_time is set */
 	COUNTER_CNT
 };

@@ -32,24 +32,45 @@ struct mm_struct___bitmap {
  * asked not to be traced. /proc shows this by the owner of its files, but for root's processes they
  * look the same in both cases.
  */
-static __always_inline bool current_is_dumpable(bool in_place)
+static __always_inline bool mm_is_dumpable(const void *mm, bool in_place)
 {
-	const struct mm_struct___bitmap *bitmap;
-	const struct mm_struct___word *word;
+	const struct mm_struct___bitmap *bitmap = mm;
+	const struct mm_struct___word *word = mm;
 	unsigned long flags = 0;
 
-	if (in_place)
-		bitmap = (const void *)bpf_get_current_task_btf()->mm;
-	else
-		bitmap = (const void *)BPF_CORE_READ((struct task_struct *)bpf_get_current_task(),
-						     mm);
-	word = (const void *)bitmap;
 	if (bpf_core_field_exists(bitmap->flags))
 		flags = in_place ? bitmap->flags.__mm_flags[0] :
 				   BPF_CORE_READ(bitmap, flags.__mm_flags[0]);
 	else if (bpf_core_field_exists(word->flags))
 		flags = in_place ? word->flags : BPF_CORE_READ(word, flags);
 	return (flags & MM_DUMPABLE_MASK) == MM_DUMPABLE_USER;
+}
+
+static __always_inline bool current_is_dumpable(bool in_place)
+{
+	if (in_place)
+		return mm_is_dumpable(bpf_get_current_task_btf()->mm, true);
+	return mm_is_dumpable(BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm),
+			      false);
+}
+
+/*
+ * Would the kernel let a process with these ids and without capabilities, in the initial user
+ * namespace, trace the task now? The same questions as __ptrace_may_access() and
+ * cap_ptrace_access_check() ask; what a security module would say is for who opens its memory.
+ */
+static __always_inline bool task_is_own(struct task_struct *task, __u32 uid, __u32 gid)
+{
+	const struct cred *cred = BPF_CORE_READ(task, real_cred);
+	__u64 caps = ~0ULL; /* two halves before 6.3 */
+
+	if (bpf_core_read(&caps, sizeof(caps), &cred->cap_permitted) || caps)
+		return false;
+	return BPF_CORE_READ(cred, uid.val) == uid && BPF_CORE_READ(cred, euid.val) == uid &&
+	       BPF_CORE_READ(cred, suid.val) == uid && BPF_CORE_READ(cred, gid.val) == gid &&
+	       BPF_CORE_READ(cred, egid.val) == gid && BPF_CORE_READ(cred, sgid.val) == gid &&
+	       !BPF_CORE_READ(cred, user_ns, level) &&
+	       mm_is_dumpable(BPF_CORE_READ(task, mm), false);
 }
 
 /* Its real uid, in the initial user namespace. */

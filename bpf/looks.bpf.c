@@ -80,7 +80,8 @@ int look_at_threads(struct bpf_iter__task *ctx)
 	proc = bpf_map_lookup_elem(&procs, &pid);
 	if (!proc || !(proc->flags & PROC_PYTHON) ||
 	    !same_start(process_start_ns(task), proc->start_ns) ||
-	    (user_cnt && !is_wanted_user(task_fsuid(task, false))))
+	    (user_cnt && !is_wanted_user(task_fsuid(task, false))) ||
+	    (own_only && !task_is_own(task, own_uid, own_gid)))
 		return 0;
 	look_at(task, proc, &look);
 	bpf_seq_write(ctx->meta->seq, &look, sizeof(look));

@@ -161,7 +161,14 @@ static __always_inline struct proc_info *tracked_process(void)
 	if (user_cnt && !is_wanted_user(task_fsuid((struct task_struct *)bpf_get_current_task(),
 						   has_task_regs)))
 		return NULL;
-	return same_start(current_process_start_ns(has_task_regs), proc->start_ns) ? proc : NULL;
+	if (!same_start(current_process_start_ns(has_task_regs), proc->start_ns))
+		return NULL;
+	if (own_only &&
+	    !task_is_own((struct task_struct *)bpf_get_current_task(), own_uid, own_gid)) {
+		count(COUNTER_NOT_OWN);
+		return NULL;
+	}
+	return proc;
 }
 
 /*

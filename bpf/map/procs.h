@@ -70,6 +70,13 @@ const volatile __u64 sample_bytes_max __weak = 15 << 16;
 const volatile __u32 users[KRAIT_MAX_USERS] __weak = { 0 };
 const volatile __u32 user_cnt __weak = 0;
 
+/*
+ * Only threads that are wholly this user's are sampled (task_is_own()), at the moments at which they
+ * are; COUNTER_NOT_OWN counts the others.
+ */
+const volatile bool own_only __weak = false;
+const volatile __u32 own_uid __weak = 0, own_gid __weak = 0;
+
 static __always_inline bool is_wanted_user(__u32 uid)
 {
 	for (__u32 i = 0; i < KRAIT_MAX_USERS; i++) {

@@ -55,7 +55,8 @@ static __always_inline void send_clock(struct task_struct *task, const struct pr
 	};
 
 	/* Ticks of some users' threads only say nothing about the others. */
-	if (!want_clocks || user_cnt || !(proc->flags & PROC_PYTHON) || now_ns < clocks_from_ns)
+	if (!want_clocks || user_cnt || own_only || !(proc->flags & PROC_PYTHON) ||
+	    now_ns < clocks_from_ns)
 		return;
 	if (born_ns >= clocks_from_ns && born_ns >= proc->sampled_ns)
 		record.flags |= CLOCK_WHOLE;

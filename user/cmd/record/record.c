@@ -214,6 +214,7 @@ static struct session_config config_of(struct record_command *r)
 
 	return (struct session_config){
 		.all = o->all,
+		.own_only = o->own,
 		.filter = o->filter,
 		.pids = o->pids,
 		.pid_cnt = o->pid_cnt,
@@ -394,6 +395,7 @@ int cmd_record(int argc, char **argv)
 	if (r->options.realtime)
 		priority_raise(&r->priority);
 	log_set_level(r->options.quiet	 ? LOG_LEVEL_ERROR :
+		      r->options.own	 ? LOG_LEVEL_WARN :
 		      r->options.verbose ? LOG_LEVEL_DEBUG :
 					   LOG_LEVEL_INFO);
 	r->command_line = join(argc, argv);

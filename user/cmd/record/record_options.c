@@ -4,6 +4,7 @@
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/common/arguments.h"
 #include "cmd/common/formats.h"
@@ -30,6 +31,7 @@ enum {
 	KEY_INTERPRETER,
 	KEY_INLINE,
 	KEY_LOG_INPUTS,
+	KEY_OWN,
 	KEY_JITTER,
 	KEY_TASKS,
 	KEY_OPCODES,
@@ -155,6 +157,8 @@ static const struct argp_option options[] = {
 	  "exit with 1 if krait loses more of the samples (default 1)" },
 	/* For tests: user/record/replay/. */
 	{ "log-inputs", KEY_LOG_INPUTS, "FILE", OPTION_HIDDEN },
+	/* For krait broker: see record_options.h. */
+	{ "own", KEY_OWN, 0, OPTION_HIDDEN },
 	{ 0 },
 };
 
@@ -209,10 +213,26 @@ static void parse_audit(struct record_options *o, const char *text, struct argp_
 	o->audit_every = (__u32)every;
 }
 
+/* Other users' programs must not be in what is left: they wake threads, and the kernel serves them. */
+static void settle_own(const struct record_options *o, struct argp_state *state)
+{
+	uid_t uids[3];
+	gid_t gids[3];
+
+	if (getresuid(&uids[0], &uids[1], &uids[2]) || getresgid(&gids[0], &gids[1], &gids[2]) ||
+	    !uids[0] || uids[1] != uids[0] || uids[2] != uids[0] || gids[1] != gids[0] ||
+	    gids[2] != gids[0])
+		arguments_refuse(state, "--own is for an ordinary user with one id");
+	if (!o->pid_cnt || o->off_cpu || o->kernel || o->inputs)
+		arguments_refuse(state, "--own takes -p and --no-kernel, and no time off the CPU");
+}
+
 static void settle(struct record_options *o, struct argp_state *state)
 {
 	record_targets_settle(o, state);
 	record_events_settle(o, state);
+	if (o->own)
+		settle_own(o, state);
 }
 
 /* Handles options without an argument. Returns false for others. */
@@ -227,6 +247,9 @@ static bool set_switch(struct record_options *o, int key)
 		break;
 	case KEY_GIL:
 		o->holds_gil = true;
+		break;
+	case KEY_OWN:
+		o->own = true;
 		break;
 	case KEY_OPCODES:
 		o->opcodes = true;

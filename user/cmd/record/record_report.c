@@ -398,6 +398,16 @@ static void warn_of_taskless(const struct record_options *o, const struct sessio
 		 stats->taskless == 1 ? "s" : "ve");
 }
 
+static void warn_of_others(const struct session_stats *stats)
+{
+	if (stats->not_own)
+		log_warn(
+			NULL,
+			"%llu interrupts hit threads with other rights than yours (a set-uid program, a "
+			"process that may not be traced): they are left out",
+			stats->not_own);
+}
+
 int record_report_judge(const struct record_report *r)
 {
 	const struct session_stats *stats = &r->stats;
@@ -418,6 +428,7 @@ int record_report_judge(const struct record_report *r)
 	warn_of_switches(stats);
 	warn_of_replaced(stats);
 	warn_of_taskless(r->options, stats);
+	warn_of_others(stats);
 	if (stats->child_ended)
 		return stats->child_exit_code;
 	if (!stats->samples && outputs__are_deserted(r->outputs))
@@ -433,7 +444,7 @@ int record_report_judge(const struct record_report *r)
 
 int record_report_print(struct record_report *r)
 {
-	int code = r->options->quiet ? EXIT_CODE_OK : print_summary(r);
+	int code = r->options->quiet || r->options->own ? EXIT_CODE_OK : print_summary(r);
 
 	if (r->options->stats)
 		print_stats(r);

@@ -233,6 +233,9 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 	skel->rodata->user_cnt = (__u32)config->user_cnt;
 	for (size_t i = 0; i < config->user_cnt && i < KRAIT_MAX_USERS; i++)
 		skel->rodata->users[i] = config->users[i];
+	skel->rodata->own_only = config->own_only;
+	skel->rodata->own_uid = config->own_uid;
+	skel->rodata->own_gid = config->own_gid;
 	return err ? NULL : program;
 }
 

@@ -57,6 +57,13 @@ struct sampler_config {
 	/* Only threads while they have one of these file system ids; user_cnt 0: all. */
 	const uid_t *users; /* borrowed */
 	size_t user_cnt; /* at most KRAIT_MAX_USERS */
+	/*
+	 * Only threads that a process with these ids and no capabilities could trace, at the moments at
+	 * which it could; COUNTER_NOT_OWN counts the others.
+	 */
+	bool own_only;
+	uid_t own_uid;
+	gid_t own_gid;
 };
 
 /* Called in the order in which the kernel wrote the records. NULL: nobody wants those. */

@@ -145,6 +145,7 @@ void session_finish(struct session *s)
 	if (sampler__counter(s->sampler, COUNTER_EVENTS_DROPPED, &dropped) ||
 	    sampler__counter(s->sampler, COUNTER_THREAD_STEPS, &s->thread_steps) ||
 	    sampler__counter(s->sampler, COUNTER_CODE_REPLACED, &s->codes_replaced) ||
+	    sampler__counter(s->sampler, COUNTER_NOT_OWN, &s->not_own) ||
 	    sampler__counter(s->sampler, COUNTER_WAITS_REFUSED, &s->waits_refused) ||
 	    sampler__counter(s->sampler, COUNTER_WAITS_MISSED_NS, &s->waits_missed_ns) ||
 	    sampler__switches_cost(s->sampler, &s->switches_cost))

@@ -131,6 +131,7 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	ret->samples = progress.samples;
 	ret->thread_steps = s->thread_steps;
 	ret->codes_replaced = s->codes_replaced;
+	ret->not_own = s->not_own;
 	ret->waits_refused = s->waits_refused;
 	ret->waits_missed_ns = s->waits_missed_ns;
 	ret->switches_cost = s->switches_cost;

@@ -54,7 +54,7 @@ struct session {
 	int watched_fd; /* the caller's; -1: none */
 	struct rlimit old_files; /* the limit before it was raised: the command gets it back */
 	__u64 created_ns, started_ns, stopped_ns, upkept_ns, events_dropped, thread_steps,
-		codes_replaced;
+		codes_replaced, not_own;
 	__u64 named_ns; /* when native names were last requested */
 	__u64 clocked_ns; /* when threads' clocks were last read */
 	unsigned clocked_cnt; /* processes seen by then */
