@@ -117,8 +117,7 @@ def check_opcodes(tap, name, python, target):
         truth.setdefault((line, offset), set()).add(op)
     r = h.record_work(target.pid, SECONDS / 2, "-F", "9973", "--opcodes", outputs=("x.data",), lines=False)
     _, rows, said = opcodes.annotate(r.path("x.data"), what="greenwork.py")
-    table = opcodes.tables()[int(python.minor.split(".")[1])]
-    bases = {row[0]: table[row[1]][0] for row in table.values()}
+    bases = {row[0]: row[1] for row in opcodes.tables()[int(python.minor.split(".")[1])].values()}
     wrong = {key: value for key, value in rows.items() if bases.get(key[2], key[2]) not in truth.get(key[:2], ())}
     tap.ok(len(rows) > 60 and not wrong, name + ": %d instructions, each where dis has it" % len(rows), list(wrong.items())[:8],
            [(key[:2], sorted(truth.get(key[:2], ()))) for key in list(wrong)[:8]], said.stderr[-500:])

@@ -179,14 +179,13 @@ def check_deep(tap, python):
 
 @functools.lru_cache(None)
 def tables():
-    """Returns {minor: {opcode: (name, base, caches)}} as krait has them."""
-    found, minor = {}, 0
+    """Returns {minor: {opcode: (name, name of what it is a form of, caches)}} as krait has them."""
+    found = {}
     with open(os.path.join(h.ROOT, "user", "profile", "opcode_tables.c"), encoding="utf-8") as f:
-        for line in f:
-            if at := re.match(r"static const struct opcode_info minor_(\d+)\[", line):
-                minor = int(at[1])
-            elif at := re.match(r'\t\[(\d+)\] = \{ "(\w+)", (\d+), (\d+), ', line):
-                found.setdefault(minor, {})[int(at[1])] = (at[2], int(at[3]), int(at[4]))
+        for name, caches, row, base in re.findall(r'\t\{ "(\w+)", (\d+), \w+, \{ (.*) \} \},(?: /\* (\w+))?', f.read()):
+            for minor, byte in enumerate(row.split(", "), 8):
+                if byte != "0":
+                    found.setdefault(minor, {})[int(byte)] = (name, base or name, int(caches))
     return found
 
 
@@ -204,7 +203,7 @@ def codes(code):
 def walk(code):
     at = 0
     while at < len(code):
-        name, base, caches = table.get(code[at], ("<%d>" % code[at], 0, 0))
+        name, base, caches = table.get(code[at], ("<%d>" % code[at], "", 0))
         yield at, name
         at += 2 * (1 + caches)
 for path, folders, files in os.walk(folder):

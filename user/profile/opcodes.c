@@ -17,13 +17,15 @@ __u16 opcode_of(__u32 version, __u8 byte)
 
 const struct opcode_info *opcode_info(__u16 opcode)
 {
-	unsigned minor = opcode >> 8;
-	const struct opcode_info *info;
+	const unsigned minor = opcode >> 8;
+	const __u8 byte = opcode & 0xff;
 
-	if (!minor || minor > OPCODE_MINOR_LAST - OPCODE_MINOR_FIRST + 1)
+	if (!minor || minor > OPCODE_MINOR_LAST - OPCODE_MINOR_FIRST + 1 || !byte)
 		return NULL;
-	info = &opcode_tables[minor - 1][opcode & 0xff];
-	return info->name ? info : NULL;
+	for (unsigned i = 0; i < opcodes_known_cnt; i++)
+		if (opcodes_known[i].bytes[minor - 1] == byte)
+			return &opcodes_known[i];
+	return NULL;
 }
 
 unsigned opcode_minor(__u16 opcode)

@@ -32,14 +32,15 @@ enum opcode_form {
 };
 
 struct opcode_info {
-	const char *name; /* NULL: no such opcode */
-	__u8 base; /* the opcode of which it is a form; itself if none */
+	const char *name;
 	__u8 caches; /* code units of inline cache that follow */
 	__u8 form; /* enum opcode_form */
+	__u8 bytes[OPCODE_MINOR_LAST - OPCODE_MINOR_FIRST + 1]; /* by minor; 0: it has none such */
 };
 
-/* By minor and opcode; opcode_tables.c. */
-extern const struct opcode_info *const opcode_tables[OPCODE_MINOR_LAST - OPCODE_MINOR_FIRST + 1];
+/* An instruction has a row for each way in which versions differ; opcode_tables.c. */
+extern const struct opcode_info opcodes_known[];
+extern const unsigned opcodes_known_cnt;
 
 /* The number for an opcode byte of that version (PY_VERSION_HEX); 0: unknown version, or no opcode. */
 __u16 opcode_of(__u32 version, __u8 byte);
