@@ -193,8 +193,8 @@ static void each_offset_out_of_range_is_refused(void **state)
 	for (size_t i = 0; i < REAL_CNT; i++) {
 		const struct py_debug_offsets *layout = py_debug_offsets_find(real_tables[i].minor);
 
-		for (int m = 0; m < PYM_CNT; m++) {
-			size_t pos = layout->member[m];
+		for (int m = 0; m < PY_MEMBERS; m++) {
+			size_t pos = py_members[m].at[layout->column];
 
 			if (!pos || py_members[m].flags & PYM_FREE_THREADED)
 				continue;
@@ -217,14 +217,15 @@ static void each_offset_that_ends_beyond_its_struct_is_refused(void **state)
 	for (size_t i = 0; i < REAL_CNT; i++) {
 		const struct py_debug_offsets *layout = py_debug_offsets_find(real_tables[i].minor);
 
-		for (int m = 0; m < PYM_CNT; m++) {
-			size_t pos = layout->member[m];
+		for (int m = 0; m < PY_MEMBERS; m++) {
+			size_t pos = py_members[m].at[layout->column];
 			struct table t = real(i);
 			struct py_offsets o;
 
 			if (!pos || py_members[m].flags & PYM_FREE_THREADED)
 				continue;
-			t.words[pos / 8] = t.words[layout->size[py_members[m].owner] / 8];
+			t.words[pos / 8] =
+				t.words[py_structs[py_members[m].owner].at[layout->column] / 8];
 			assert_int_equal(parse(&t, &o, NULL), -ENODATA);
 		}
 	}
@@ -235,14 +236,14 @@ static void each_misaligned_offset_is_refused(void **state)
 	for (size_t i = 0; i < REAL_CNT; i++) {
 		const struct py_debug_offsets *layout = py_debug_offsets_find(real_tables[i].minor);
 
-		for (int m = 0; m < PYM_CNT; m++) {
+		for (int m = 0; m < PY_MEMBERS; m++) {
 			struct table t = real(i);
 			struct py_offsets o;
 
-			if (!layout->member[m] || py_members[m].width == 1 ||
+			if (!py_members[m].at[layout->column] || py_members[m].width == 1 ||
 			    py_members[m].flags & PYM_FREE_THREADED)
 				continue;
-			t.words[layout->member[m] / 8] -= 1;
+			t.words[py_members[m].at[layout->column] / 8] -= 1;
 			assert_int_equal(parse(&t, &o, NULL), -ENODATA);
 		}
 	}
@@ -258,8 +259,9 @@ static void each_struct_size_that_cannot_be_is_refused(void **state)
 				struct table t = real(i);
 				struct py_offsets o;
 
-				t.words[py_debug_offsets_find(real_tables[i].minor)->size[s] / 8] =
-					bad[j];
+				t.words[py_structs[s].at[py_debug_offsets_find(real_tables[i].minor)
+								 ->column] /
+					8] = bad[j];
 				assert_int_equal(parse(&t, &o, NULL), -ENODATA);
 			}
 }

@@ -129,10 +129,15 @@ static int refuse(struct parser *p, const char *where, const char *field, const 
 	return -ENODATA;
 }
 
+static __u64 size_of(const struct parser *p, enum py_struct i)
+{
+	return word_at(p->table, py_structs[i].at[p->positions->column]);
+}
+
 static int check_structs(struct parser *p)
 {
 	for (int i = 0; i < PYS_CNT; i++) {
-		__u64 size = word_at(p->table, p->positions->size[i]);
+		__u64 size = size_of(p, (enum py_struct)i);
 
 		if (!size || size > py_structs[i].size_max)
 			return refuse(p, py_structs[i].name, "size", "cannot be", size);
@@ -140,50 +145,44 @@ static int check_structs(struct parser *p)
 	return 0;
 }
 
-static bool member_is_absent(const struct parser *p, enum py_member i)
+static __s32 *destination(struct parser *p, const struct py_member_info *m)
 {
-	return !p->positions->member[i] ||
-	       (py_members[i].flags & PYM_FREE_THREADED && !p->free_threaded);
+	return (__s32 *)((char *)&p->offsets + m->dest);
 }
 
-static __s32 *destination(struct parser *p, enum py_member i)
+static int parse_member(struct parser *p, const struct py_member_info *m)
 {
-	return (__s32 *)((char *)&p->offsets + py_members[i].dest);
-}
-
-static int parse_member(struct parser *p, enum py_member i)
-{
-	const struct py_member_info *m = &py_members[i];
 	const char *owner = py_structs[m->owner].name;
+	const __u16 at = m->at[p->positions->column];
 	__u64 value, size;
 
-	*destination(p, i) = PYOFF_ABSENT;
-	if (member_is_absent(p, i))
+	*destination(p, m) = PYOFF_ABSENT;
+	if (!at || (m->flags & PYM_FREE_THREADED && !p->free_threaded))
 		return 0;
-	value = word_at(p->table, p->positions->member[i]);
-	size = word_at(p->table, p->positions->size[m->owner]);
+	value = word_at(p->table, at);
+	size = size_of(p, m->owner);
 	if (value > size || size - value < m->width)
 		return refuse(p, owner, m->name, "ends beyond its struct", value);
 	if (m->window && value + m->width > m->window)
 		return refuse(p, owner, m->name, "lies beyond what the kernel side reads", value);
 	if (value % m->width)
 		return refuse(p, owner, m->name, "is not aligned", value);
-	*destination(p, i) = (__s32)value;
+	*destination(p, m) = (__s32)value;
 	return 0;
 }
 
 /* Two fields of one struct at the same place: at least one of them is wrong. */
 static int check_overlaps(struct parser *p)
 {
-	for (int i = 0; i < PYM_CNT; i++) {
+	for (int i = 0; i < PY_MEMBERS; i++) {
 		const struct py_member_info *a = &py_members[i];
-		__s32 at = *destination(p, i);
+		__s32 at = *destination(p, a);
 
 		if (at == PYOFF_ABSENT || a->flags & PYM_IS_SIZE)
 			continue;
 		for (int j = 0; j < i; j++) {
 			const struct py_member_info *b = &py_members[j];
-			__s32 bt = *destination(p, j);
+			__s32 bt = *destination(p, b);
 
 			if (b->owner == a->owner && bt != PYOFF_ABSENT &&
 			    !(b->flags & PYM_IS_SIZE) && at < bt + (__s32)b->width &&
@@ -200,7 +199,7 @@ static __s32 gc_member(const struct parser *p, __u16 position, __u64 width)
 {
 	__u64 gc = word_at(p->table, p->positions->gc);
 	__u64 at = position ? word_at(p->table, position) : 0;
-	__u64 size = word_at(p->table, p->positions->size[PYS_INTERP]);
+	__u64 size = size_of(p, PYS_INTERP);
 
 	if (!position || gc >= size || at >= size - gc || (gc + at) % width)
 		return PYOFF_ABSENT;
@@ -211,7 +210,7 @@ static __s32 gc_member(const struct parser *p, __u16 position, __u64 width)
 static int derive(struct parser *p)
 {
 	struct py_offsets *o = &p->offsets;
-	__u64 size = word_at(p->table, p->positions->size[PYS_UNICODE]);
+	__u64 size = size_of(p, PYS_UNICODE);
 	/* PyCompactUnicodeObject adds a Py_ssize_t and a char pointer to PyASCIIObject. */
 	__s32 compact = o->unicode.ascii_size + 16;
 
@@ -268,8 +267,8 @@ int py_offsets_parse(const void *table, size_t len, struct py_offsets *ret, char
 	p.free_threaded = free_threaded;
 	p.offsets.flags = free_threaded ? PYOFF_FREE_THREADED : 0;
 	r = check_structs(&p);
-	for (int i = 0; !r && i < PYM_CNT; i++)
-		r = parse_member(&p, i);
+	for (int i = 0; !r && i < PY_MEMBERS; i++)
+		r = parse_member(&p, &py_members[i]);
 	if (!r)
 		r = check_overlaps(&p);
 	if (!r)
