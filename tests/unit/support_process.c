@@ -17,8 +17,22 @@
 #include <cmocka.h>
 
 #include "support_process.h"
+#include "base/data/cleanup.h"
+#include "process/memory/remote.h"
 #include "process/probe/probed.h"
+#include "process/proc/proc.h"
 #include "python/layout/py_offsets.h"
+
+struct remote *process_memory(pid_t pid)
+{
+	cleanup_close int dir = proc_open(pid);
+
+	if (dir < 0) {
+		errno = -dir;
+		return NULL;
+	}
+	return remote__open_at(dir, false);
+}
 
 int process_setup(void **state)
 {

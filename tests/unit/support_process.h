@@ -15,6 +15,10 @@
 #define WAIT_CODE "import os, time; os.write(1, b'r'); time.sleep(60)"
 
 struct probed;
+struct remote;
+
+/* The memory of a live process, as remote__open_at(). */
+struct remote *process_memory(pid_t pid);
 
 struct fixture {
 	struct elf_cache *cache;

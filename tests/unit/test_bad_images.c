@@ -152,7 +152,7 @@ static void check_python(struct fixture *f, const struct python *p, __u64 images
 {
 	const struct start start = { p->root, p->path, CODE, NULL, 0 };
 	pid_t pid = process_start(&start);
-	cleanup_remote struct remote *remote = remote__open(pid);
+	cleanup_remote struct remote *remote = process_memory(pid);
 	struct probe_threads_ask ask = { .locals = true, .moving = true };
 	struct bad b = { .seen = 0 };
 	__u64 locals = 0, with = 0;

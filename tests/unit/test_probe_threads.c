@@ -51,7 +51,7 @@ int clock_gettime(clockid_t clock, struct timespec *ret)
 static struct probe_threads take(struct fixture *f, pid_t pid, bool locals, pid_t first_tid)
 {
 	cleanup_close int dir = proc_open(pid);
-	cleanup_remote struct remote *remote = remote__open(pid);
+	cleanup_remote struct remote *remote = process_memory(pid);
 	const struct probe_threads_ask ask = {
 		.offsets = f->process.offsets,
 		.runtime_addr = f->process.runtime_addr,

@@ -49,7 +49,7 @@ static int read_at(const struct remote *r, const void *addr, void *buf, size_t l
 static void what_is_there_is_read_and_no_more(void **state)
 {
 	pid_t pid = process_fork_waiting(0, 0);
-	struct remote *r = remote__open(pid);
+	struct remote *r = process_memory(pid);
 	char buf[2 * PAGE];
 
 	assert_non_null(r);
@@ -65,7 +65,7 @@ static void what_is_there_is_read_and_no_more(void **state)
 
 static void addresses_that_nobody_has_are_not_there(void **state)
 {
-	struct remote *r = remote__open(getpid());
+	struct remote *r = process_memory(getpid());
 	const __u64 addrs[] = { ~0ULL, 1ULL << 63, (1ULL << 63) - 4, 0xffff800000000000ULL };
 	char buf[8];
 
@@ -84,14 +84,14 @@ static void addresses_that_nobody_has_are_not_there(void **state)
 static void a_process_that_goes_is_gone(void **state)
 {
 	pid_t pid = process_fork_waiting(0, 0);
-	struct remote *r = remote__open(pid);
+	struct remote *r = process_memory(pid);
 	char buf[8];
 
 	assert_non_null(r);
 	end(pid);
 	assert_int_equal(read_at(r, two_pages, buf, sizeof(buf)), -ESRCH);
 	remote__close(r);
-	assert_null(remote__open(pid));
+	assert_null(process_memory(pid));
 	assert_int_equal(errno, ESRCH);
 }
 
@@ -101,7 +101,7 @@ static int open_as_nobody(pid_t pid)
 
 	if (setgid(NOBODY) || setuid(NOBODY))
 		return 2;
-	r = remote__open(pid);
+	r = process_memory(pid);
 	if (r)
 		return 1;
 	return errno == EACCES ? 0 : 3;

@@ -21,6 +21,7 @@
 #include "profile/dict.h"
 #include "record/samples/stack_nodes.h"
 #include "record/samples/still.h"
+#include "support_process.h"
 #include "support_roles.h"
 #include "process/memory/frozen.h"
 #include "process/proc/proc.h"
@@ -102,7 +103,7 @@ static void stop(pid_t child)
 
 static int keep(const void *ctx, const struct frozen *f, void *shared)
 {
-	cleanup_remote struct remote *remote = remote__open(f->threads[0].tid);
+	cleanup_remote struct remote *remote = process_memory(f->threads[0].tid);
 	cleanup_bytes struct bytes copies = { 0 };
 	struct kept *k = shared;
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "support_process.h"
 #include "support_pythons.h"
 #include "support_roles.h"
 #include "python/code/code_object.h"
@@ -143,7 +144,7 @@ static void live_start(struct live *l, const struct python *python)
 	err = py_process_identify(l->script.pid, l->cache, &l->process);
 	if (err)
 		fail_msg("%s: %s", python->version, l->process.why);
-	l->remote = remote__open(l->script.pid);
+	l->remote = process_memory(l->script.pid);
 	assert_non_null(l->remote);
 	l->memory = remote__memory(l->remote);
 	l->interp_addr = read_u64(l, l->process.runtime_addr +

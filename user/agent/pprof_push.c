@@ -29,7 +29,6 @@ struct pprof_push {
 	char host[128];
 	struct run *runs; /* of a window, sorted by service */
 	__u32 run_cnt, run_cap;
-	struct pprof_push_stats stats;
 };
 
 struct pprof_push *pprof_push__new(struct exporter *exporter, struct resources *resources,
@@ -50,11 +49,6 @@ void pprof_push__free(struct pprof_push *p)
 	if (p)
 		free(p->runs);
 	free(p);
-}
-
-void pprof_push__stats(const struct pprof_push *p, struct pprof_push_stats *ret)
-{
-	*ret = p->stats;
 }
 
 /* ---- services --------------------------------------------------------------------------------- */
@@ -190,10 +184,14 @@ static int push_service(struct pprof_push *p, const struct window *w, __u32 firs
 	if (err)
 		return err;
 	err = push_body(p, w, &p->runs[first], samples, &body);
-	p->stats.bodies += !err;
-	p->stats.bytes += err ? 0 : body.len;
 	free(body.data);
 	return err;
+}
+
+static void say_lost(__u64 samples, int err)
+{
+	log_warn(NULL, "%llu samples of a window could not be written as pprof and are lost: %s",
+		 (unsigned long long)samples, strerror(-err));
 }
 
 static void on_window(void *ctx, const struct window *w)
@@ -203,7 +201,7 @@ static void on_window(void *ctx, const struct window *w)
 	__u32 end;
 
 	if (err) {
-		p->stats.failed_samples += w->samples.cnt;
+		say_lost(w->samples.cnt, err);
 		return;
 	}
 	if (p->run_cnt)
@@ -216,11 +214,7 @@ static void on_window(void *ctx, const struct window *w)
 			samples += p->runs[end].cnt;
 		err = push_service(p, w, i, end, samples);
 		if (err)
-			log_warn(NULL,
-				 "%llu samples of a window could not be written as pprof and are "
-				 "lost: %s",
-				 (unsigned long long)samples, strerror(-err));
-		*(err ? &p->stats.failed_samples : &p->stats.samples) += samples;
+			say_lost(samples, err);
 	}
 }
 

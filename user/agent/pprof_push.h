@@ -16,15 +16,10 @@ struct exporter;
 struct pprof_push;
 struct resources;
 
-struct pprof_push_stats {
-	__u64 bodies, bytes, samples, failed_samples;
-};
-
 /* All are borrowed; host: a label of each body. NULL: out of memory. */
 struct pprof_push *pprof_push__new(struct exporter *exporter, struct resources *resources,
 				   const char *host);
 void pprof_push__free(struct pprof_push *p);
 struct agent_sink pprof_push__sink(struct pprof_push *p);
-void pprof_push__stats(const struct pprof_push *p, struct pprof_push_stats *ret);
 
 #endif /* KRAIT_AGENT_PPROF_PUSH_H */

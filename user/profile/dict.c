@@ -64,11 +64,6 @@ __u64 dict__bytes_added(const struct dict *d)
 	return d->room.bytes;
 }
 
-bool dict__refused(const struct dict *d)
-{
-	return d->room.refused;
-}
-
 const struct quota *dict__quota(const struct dict *d, enum profile_resource resource)
 {
 	return d->room.quotas[resource];

@@ -107,8 +107,6 @@ void dict__begin(struct dict *d, unsigned owner);
 void dict__cut_texts(struct dict *d, size_t max);
 /* Bytes of names and line tables that were added so far, forgotten or not. */
 __u64 dict__bytes_added(const struct dict *d);
-/* Has anything found no room since dict__begin()? Then what was built is not the whole stack. */
-bool dict__refused(const struct dict *d);
 const struct quota *dict__quota(const struct dict *d, enum profile_resource resource);
 
 /* Who its processes were, as far as known. */

@@ -80,7 +80,6 @@ struct unwind_tables {
 	__u32 *free_spaces;
 	__u32 free_space_cnt, space_cnt;
 	__u32 generations[UNWIND_SPACES_MAX];
-	struct unwind_tables_stats stats;
 };
 
 static __u64 room_words(const struct unwind_tables *t)
@@ -157,7 +156,6 @@ static bool add_slab(struct unwind_tables *t)
 	if (!slab || pieces_add_slab(&t->pieces, t->slab_cnt))
 		return false;
 	t->slabs[t->slab_cnt++] = slab;
-	t->stats.slabs++;
 	return true;
 }
 
@@ -177,8 +175,6 @@ static void drop_rows(struct unwind_tables *t, __u32 file)
 		pieces_give_back(&t->pieces, f->runs[i].at, f->runs[i].words);
 	free(f->runs);
 	t->shares.held[t->file_owners[file]] -= f->words;
-	t->stats.rows -= f->row_cnt;
-	t->stats.files--;
 	*f = (struct file_room){ 0 };
 }
 
@@ -215,7 +211,6 @@ static bool drop_one(struct unwind_tables *t, unsigned owner, __u32 words, __u32
 		return false;
 	drop_rows(t, first);
 	t->files[first].dropped = true;
-	t->stats.dropped++;
 	return true;
 }
 
@@ -340,10 +335,8 @@ int unwind_tables__set_rows(struct unwind_tables *t, __u32 file, const struct un
 		t->files[file].dropped = true;
 		return -ENOSPC;
 	}
-	t->stats.files++;
 	err = fill(t, file, rows, &next);
 	t->files[file].row_cnt = rows->row_cnt;
-	t->stats.rows += rows->row_cnt;
 	if (err) {
 		drop_rows(t, file);
 		t->files[file].dropped = true;
@@ -496,11 +489,6 @@ void unwind_tables__drop_space(struct unwind_tables *t, __u32 space)
 		return;
 	set_space(t, number, (struct unwind_space){ 0 }, OWNER_ROOT);
 	t->free_spaces[t->free_space_cnt++] = number;
-}
-
-const struct unwind_tables_stats *unwind_tables__stats(const struct unwind_tables *t)
-{
-	return &t->stats;
 }
 
 bool unwind_tables__holds(const struct unwind_tables *t, unsigned owner)

@@ -88,10 +88,4 @@ __u32 unwind_tables__set_space(struct unwind_tables *t, __u32 space,
 			       const struct unwind_mapping *list, __u32 cnt, unsigned owner);
 void unwind_tables__drop_space(struct unwind_tables *t, __u32 space);
 
-struct unwind_tables_stats {
-	__u64 slabs, rows, files,
-		dropped; /* files with rows; files whose rows were dropped for lack of room */
-};
-const struct unwind_tables_stats *unwind_tables__stats(const struct unwind_tables *t);
-
 #endif /* KRAIT_NATIVE_ROWS_TABLES_H */

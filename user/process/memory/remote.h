@@ -20,16 +20,14 @@
 
 struct remote;
 
-/* NULL and errno: ESRCH: no such process, EACCES: its memory may not be read, ENOMEM. */
-struct remote *remote__open(pid_t pid) __attribute__((warn_unused_result));
 /*
- * The same relative to /proc/PID (proc.h). writable: open the descriptor for writing, if allowed.
- * There is no fallback here: without the descriptor the memory counts as unreadable.
+ * dir: /proc/PID (proc.h). writable: opens it for writing, if allowed. NULL and errno: ESRCH: no such
+ * process, EACCES: its memory may not be read, ENOMEM.
  */
 struct remote *remote__open_at(int dir, bool writable) __attribute__((warn_unused_result));
 void remote__close(struct remote *r);
 
-/* The descriptor of /proc/PID/mem, owned by r; -1: none. */
+/* The descriptor of /proc/PID/mem, owned by r. */
 int remote__fd(const struct remote *r) __attribute__((nonnull));
 /* Reads from such a descriptor, borrowed. Returns as the reads of a remote. */
 int remote_read_fd(int fd, __u64 addr, void *buf, size_t len)

@@ -144,8 +144,3 @@ void threads__remove_all(struct threads *ts, struct process *p)
 	while ((t = TAILQ_FIRST(&p->threads)))
 		threads__remove(ts, t);
 }
-
-unsigned threads__cnt(const struct threads *ts)
-{
-	return HASH_COUNT(ts->by_tid);
-}

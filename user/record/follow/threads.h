@@ -69,6 +69,4 @@ void threads__remove(struct threads *ts, struct thread *t);
 /* Removes all threads of a process. */
 void threads__remove_all(struct threads *ts, struct process *p);
 
-unsigned threads__cnt(const struct threads *ts);
-
 #endif /* KRAIT_RECORD_FOLLOW_THREADS_H */

@@ -27,7 +27,6 @@ struct unwind_files {
 	__u32 cnt; /* highest number given out, plus one */
 	__u16 *numbers; /* indexed by the module's number */
 	__u32 number_cap;
-	__u64 refused;
 };
 
 _Static_assert(UNWIND_FILES_MAX <= 1 << 16, "a number fits");
@@ -104,23 +103,19 @@ static __u32 new_number(struct unwind_files *f)
 /* The number that nobody holds becomes the owner's, who has taken one from his quota. */
 static __u32 begin(struct unwind_files *f, __u32 number, unsigned owner)
 {
-	if (number) {
-		f->holders[number].users = 1;
-		unwind_tables__set_owner(f->tables, number, owner);
-	} else {
+	if (!number) {
 		quota__give(f->held, owner, 1);
-		f->refused++;
+		return 0;
 	}
+	f->holders[number].users = 1;
+	unwind_tables__set_owner(f->tables, number, owner);
 	return number;
 }
 
 /* Before a number is given out or taken from another module: who has too many changes nothing. */
 static bool may_begin(struct unwind_files *f, unsigned owner)
 {
-	if (!quota__take(f->held, owner, 1))
-		return true;
-	f->refused++;
-	return false;
+	return !quota__take(f->held, owner, 1);
 }
 
 /*
@@ -220,9 +215,4 @@ void unwind_files__release(struct unwind_files *f, __u32 number)
 	quota__give(f->held, unwind_tables__owner(f->tables, number), 1);
 	if (!f->holders[number].module)
 		take_away(f, number);
-}
-
-__u64 unwind_files__refused(const struct unwind_files *f)
-{
-	return f->refused;
 }

@@ -42,6 +42,5 @@ void unwind_files__release(struct unwind_files *f, __u32 number);
 __u32 unwind_files__find(const struct unwind_files *f, const struct module *module);
 
 /* Modules that got no number. */
-__u64 unwind_files__refused(const struct unwind_files *f);
 
 #endif /* KRAIT_RECORD_UNWINDING_UNWIND_FILES_H */
