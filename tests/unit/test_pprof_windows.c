@@ -84,7 +84,8 @@ int server_query_value(const char *query, const char *name, char *buf, size_t si
 }
 
 /* 7 and 9 belong to one service. */
-const char *resources__service(struct resources *r, int pid, __u32 image)
+const char *resources__service(struct resources *r, int pid, __u32 image, uid_t *ret_uid,
+			       bool *ret_claimed)
 {
 	return pid == 8 ? "mail {x}" : "shop";
 }
