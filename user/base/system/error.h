@@ -20,6 +20,7 @@ enum exit_code {
 	EXIT_CODE_EMPTY = 6, /* no samples */
 	EXIT_CODE_OUTPUT = 7, /* a file could not be read or written */
 	EXIT_CODE_TIMEOUT = 8, /* a process did not do in time what it was asked to */
+	EXIT_CODE_SLOWER = 9, /* diff --fail-above: something has grown by more */
 };
 
 struct error {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * diff.c - merges two counts over one dictionary by function, into a tree whose nodes and functions
- * have two numbers each.
+ * diff.c - tables and pages of two counts over one dictionary.
  */
 #include "output/text/diff.h"
 
@@ -12,14 +11,11 @@
 
 #include "output/escape.h"
 #include "output/page/html.h"
-#include "output/places.h"
+#include "output/text/function_sums.h"
 #include "output/text/text_report.h"
-#include "profile/strtab.h"
 #include "profile/waits.h"
-#include "profile/idtable.h"
 #include "base/data/cleanup.h"
 #include "base/text/printable.h"
-#include "base/text/short_path.h"
 #include "base/text/stream.h"
 
 /* Below this width the table drops self or total, so that function names have room. */
@@ -29,165 +25,22 @@
 /* A shorter name says nothing: then it is better to wrap. */
 #define MIN_NAME 24
 
-/* Samples of one function or node, before and after. */
-struct pair {
-	__u64 self[2], total[2];
-};
-
-/* A function below its callers. Parents come before their children. */
-struct node {
-	__u32 parent; /* 0: the root */
-	__u32 function; /* its place */
-	struct pair n;
-};
-
 struct diff {
+	struct function_sums sums; /* of both sides */
 	const struct counts *counts[2];
-	const struct dict *dict; /* of both */
-	struct strtab files; /* short paths of files */
-	struct places places; /* file is an index of files */
-	struct idtable nodes; /* of struct node; [0] is the root */
-	struct pair *functions; /* by place */
-	double all[2];
 	const struct diff_options *options;
 };
 
-static struct node *nodes(const struct diff *d)
-{
-	return d->nodes.items;
-}
-
-static void diff_free(struct diff *d)
-{
-	idtable_free(&d->nodes);
-	places_free(&d->places);
-	strtab_free(&d->files);
-	free(d->functions);
-}
-
-/*
- * Identifies functions by name and the end of the file's path: checkouts and CPython versions
- * differ, and line numbers move.
- */
-static __u32 function_of(struct diff *d, const struct profile_frame *f)
-{
-	char buf[SHORT_FILE_SIZE];
-	const char *file = short_file(buf, dict__text(d->dict, f->file));
-	const struct profile_frame place = {
-		.kind = f->kind,
-		.name = f->name,
-		.file = strtab_add(&d->files, file, strlen(file), 0),
-		.first_line = -1,
-		.line = -1,
-	};
-
-	return *file && !place.file ? PLACE_NONE : places_add(&d->places, &place);
-}
-
-static int add_child(struct diff *d, __u32 parent, __u32 function, __u32 *ret)
-{
-	__u32 hash = idindex_hash_pair(parent, function);
-	const struct node new = { parent, function, { { 0 } } };
-	const struct idindex_slot *slot;
-
-	if (function == PLACE_NONE)
-		return -ENOMEM;
-	idindex_for_each(&d->nodes.index, hash, slot) {
-		const struct node *n = &nodes(d)[slot->id];
-
-		*ret = slot->id;
-		if (n->parent == parent && n->function == function)
-			return 0;
-	}
-	if (idtable_reserve(&d->nodes))
-		return -ENOMEM;
-	*ret = idtable_add(&d->nodes, hash, &new, 0);
-	return 0;
-}
-
-/* Builds the tree with the samples that end at each node. */
-static int merge(struct diff *d)
-{
-	__u32 cnt = dict__node_cnt(d->dict);
-	cleanup_free __u32 *map = calloc((size_t)cnt + 1, sizeof(*map));
-	int err = map ? 0 : -ENOMEM;
-
-	for (__u32 i = 0; i <= cnt && !err; i++) {
-		const struct profile_node *n = dict__node_at(d->dict, i);
-		const struct profile_frame *f = dict__frame_at(d->dict, n->frame);
-
-		if (i)
-			map[i] = map[n->parent];
-		if (i && is_code(f))
-			err = add_child(d, map[i], function_of(d, f), &map[i]);
-		for (int side = 0; side < 2 && !err; side++)
-			nodes(d)[map[i]].n.self[side] += counts__self(d->counts[side], i);
-	}
-	return err;
-}
-
-/* A function's total is the sum over its outermost nodes: recursion counts once. */
-static bool is_outermost(const struct diff *d, __u32 node)
-{
-	__u32 function = nodes(d)[node].function;
-
-	for (;;) {
-		node = nodes(d)[node].parent;
-		if (!node)
-			return true;
-		if (nodes(d)[node].function == function)
-			return false;
-	}
-}
-
-static int sum_up(struct diff *d)
-{
-	d->functions = calloc((size_t)d->places.cnt + 1, sizeof(*d->functions));
-	if (!d->functions)
-		return -ENOMEM;
-	for (__u32 i = d->nodes.cnt + 1; i-- > 0;) {
-		struct node *n = &nodes(d)[i];
-
-		for (int side = 0; side < 2; side++) {
-			n->n.total[side] += n->n.self[side];
-			if (i)
-				nodes(d)[n->parent].n.total[side] += n->n.total[side];
-		}
-	}
-	for (__u32 i = 1; i <= d->nodes.cnt; i++) {
-		const struct node *n = &nodes(d)[i];
-		bool outermost = is_outermost(d, i);
-
-		for (int side = 0; side < 2; side++) {
-			d->functions[n->function].self[side] += n->n.self[side];
-			if (outermost)
-				d->functions[n->function].total[side] += n->n.total[side];
-		}
-	}
-	for (int side = 0; side < 2; side++)
-		d->all[side] = nodes(d)->n.total[side] ? (double)nodes(d)->n.total[side] : 1;
-	return 0;
-}
-
 static int diff_init(struct diff *d, const struct counts *a, const struct counts *b)
 {
-	int err = a->dict == b->dict ? 0 : -EINVAL;
-
 	d->counts[0] = a;
 	d->counts[1] = b;
-	d->dict = a->dict;
-	if (!err)
-		err = strtab_init(&d->files);
-	if (!err)
-		err = idtable_init(&d->nodes, sizeof(struct node));
-	if (!err)
-		err = merge(d);
-	return err ? err : sum_up(d);
+	return function_sums_init(&d->sums, d->counts, 2);
 }
 
 static double share(const struct diff *d, const __u64 counts[2], int side)
 {
-	return 100 * (double)counts[side] / d->all[side];
+	return d->sums.all[side] ? 100 * (double)counts[side] / (double)d->sums.all[side] : 0;
 }
 
 static double change(const struct diff *d, const __u64 counts[2])
@@ -197,7 +50,7 @@ static double change(const struct diff *d, const __u64 counts[2])
 
 static const __u64 *counts_of(const struct diff *d, __u32 place)
 {
-	return d->options->by_total ? d->functions[place].total : d->functions[place].self;
+	return d->options->by_total ? sums_total(&d->sums, place) : sums_self(&d->sums, place);
 }
 
 static int compare_changes(const void *a, const void *b, void *ctx)
@@ -210,17 +63,6 @@ static int compare_changes(const void *a, const void *b, void *ctx)
 }
 
 /* ---- table ------------------------------------------------------------------------------------ */
-
-/*
- * Returns the file to show beside a function; "" for code without a symbol, which is named after
- * its file anyway.
- */
-static const char *file_beside(const struct diff *d, const struct profile_frame *at)
-{
-	bool named = at->kind == FRAME_NATIVE && *dict__text(d->dict, at->name) == '[';
-
-	return named ? "" : strtab_text(&d->files, at->file);
-}
 
 /* The table and how to print each side's numbers. */
 struct diff_report {
@@ -285,8 +127,8 @@ static void put_change(const struct diff_report *r, FILE *out, const __u64 count
 static int put_function(const struct diff_report *r, FILE *out, const struct profile_frame *at)
 {
 	const struct diff *d = r->diff;
-	cleanup_free char *name = shown_text(place_name(d->dict, at));
-	cleanup_free char *file = shown_text(file_beside(d, at));
+	cleanup_free char *name = shown_text(place_name(d->sums.dict, at));
+	cleanup_free char *file = shown_text(function_sums_file(&d->sums, at));
 	unsigned numbers = (r->self + r->total) * CHANGE_WIDTH + (unsigned)strlen(" ()"), widths[2];
 	unsigned room = d->options->width > numbers + MIN_NAME ? d->options->width - numbers :
 								 MIN_NAME;
@@ -318,21 +160,21 @@ static int put_row(const struct diff_report *r, FILE *out, __u32 place)
 	const struct diff *d = r->diff;
 
 	if (r->self)
-		put_change(r, out, d->functions[place].self);
+		put_change(r, out, sums_self(&d->sums, place));
 	if (r->total)
-		put_change(r, out, d->functions[place].total);
-	return put_function(r, out, &d->places.list[place]);
+		put_change(r, out, sums_total(&d->sums, place));
+	return put_function(r, out, &d->sums.places.list[place]);
 }
 
 /* Stores the places that are worth a row, sorted, and their number. */
 static int pick_rows(struct diff *d, __u32 **ret, __u32 *ret_cnt)
 {
-	__u32 *rows = calloc((size_t)d->places.cnt + 1, sizeof(*rows)), cnt = 0;
+	__u32 *rows = calloc((size_t)d->sums.places.cnt + 1, sizeof(*rows)), cnt = 0;
 
 	if (!rows)
 		return -ENOMEM;
-	for (__u32 i = 0; i < d->places.cnt; i++) {
-		const __u64 *total = d->functions[i].total;
+	for (__u32 i = 0; i < d->sums.places.cnt; i++) {
+		const __u64 *total = sums_total(&d->sums, i);
 
 		if ((total[0] || total[1]) &&
 		    fabs(change(d, counts_of(d, i))) >= d->options->min_points)
@@ -371,13 +213,14 @@ static int write_json(struct diff *d, struct json *j)
 	json_close_array(j);
 	json_put_array(j, "rows");
 	for (__u32 i = 0; i < cnt && (!limit || i < limit); i++) {
-		const struct profile_frame *at = &d->places.list[rows[i]];
+		const struct profile_frame *at = &d->sums.places.list[rows[i]];
 
 		json_newline(j);
 		json_open_object(j);
-		report_put_json_place(j, place_name(d->dict, at), file_beside(d, at), -1, at->kind);
-		put_json_sides(j, "self", d->functions[rows[i]].self);
-		put_json_sides(j, "total", d->functions[rows[i]].total);
+		report_put_json_place(j, place_name(d->sums.dict, at),
+				      function_sums_file(&d->sums, at), -1, at->kind);
+		put_json_sides(j, "self", sums_self(&d->sums, rows[i]));
+		put_json_sides(j, "total", sums_total(&d->sums, rows[i]));
 		json_close_object(j);
 	}
 	json_close_array(j);
@@ -412,7 +255,7 @@ static int print_any(FILE *out, struct json *j, const struct counts *a, const st
 
 	if (!err)
 		err = j ? write_json(&d, j) : write_table(&d, out);
-	diff_free(&d);
+	function_sums_free(&d.sums);
 	return err;
 }
 
