@@ -296,7 +296,7 @@ void replay_print_refused(const struct replay *r, FILE *out)
 
 const struct native_part_stats *replay_natives(const struct replay *r)
 {
-	return collector__native_stats(r->session.collector);
+	return native_part__stats(collector__parts(r->session.collector)->nodes.natives);
 }
 
 const struct anchoring_stats *replay_anchoring(const struct replay *r)
@@ -306,7 +306,7 @@ const struct anchoring_stats *replay_anchoring(const struct replay *r)
 
 struct profile *replay_profile(struct replay *r)
 {
-	return collector__profile(r->session.collector);
+	return collector__parts(r->session.collector)->profile;
 }
 
 const char *replay_folded(struct replay *r)
@@ -325,7 +325,7 @@ __u64 replay_reason(struct replay *r, unsigned reason)
 
 __u64 replay_lost(struct replay *r, pid_t pid, unsigned reason)
 {
-	const struct losses *losses = collector__losses(r->session.collector);
+	const struct losses *losses = &collector__parts(r->session.collector)->losses;
 	__u64 sum = 0;
 
 	for (__u32 i = 0; i < losses->cnt; i++)

@@ -27,7 +27,7 @@ struct anchor_thread *anchor_thread__new(enum anchor_mode mode, struct sampler *
 	access = anchor_link_access(&t->link);
 	t->link.sampler = sampler;
 	t->link.prober = prober__new(1);
-	t->link.anchoring = anchoring__new(mode, sampler__anchors(sampler), &access);
+	t->link.anchoring = anchoring__new(mode, sampler__parts(sampler)->anchors, &access);
 	t->handler = anchor_link_handler(&t->link);
 	return t;
 }

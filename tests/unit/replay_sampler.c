@@ -22,20 +22,16 @@
 static unsigned track_max = TRACKED_MAX;
 
 struct sampler {
-	struct layouts *layouts;
-	struct known_files *known_files;
-	struct plain_files *plain_files;
+	struct sampler_parts parts;
+	struct owner_books books;
 	struct uprobes uprobes;
-	struct owner_table owners;
 	struct {
 		pid_t pid;
 		__u64 start_ns;
 	} tracked[TRACKED_MAX];
 	unsigned tracked_cnt;
 	__u32 slot_cnt;
-	struct anchors *anchors;
 	struct unwind_memory memory;
-	struct unwind_tables *tables;
 };
 
 static struct unwind_slab *new_slab(void *ctx, __u32 number)
@@ -55,7 +51,7 @@ static void make_tables(struct sampler *s)
 		.control = calloc(1, sizeof(*s->memory.control)),
 		.new_slab = new_slab,
 	};
-	s->tables = unwind_tables__new(&s->memory, 1);
+	s->parts.tables = unwind_tables__new(&s->memory, 1);
 }
 
 static struct anchors *make_anchors(void)
@@ -76,10 +72,18 @@ struct sampler *sampler__new(const struct sampler_config *config,
 	struct sampler *s = calloc(1, sizeof(*s));
 
 	s->uprobes.entries_fd = -1;
-	s->layouts = layouts__new(-1);
-	s->known_files = known_files__new(-1, &s->uprobes, s->layouts);
-	s->plain_files = plain_files__new(-1);
+	s->parts.layouts = layouts__new(-1);
+	s->parts.known_files = known_files__new(-1, &s->uprobes, s->parts.layouts);
+	s->parts.plain_files = plain_files__new(-1);
+	s->parts.books = &s->books;
+	s->parts.anchors = make_anchors();
+	make_tables(s);
 	return s;
+}
+
+const struct sampler_parts *sampler__parts(const struct sampler *s)
+{
+	return &s->parts;
 }
 
 void sampler__free(struct sampler *s)
@@ -87,14 +91,14 @@ void sampler__free(struct sampler *s)
 	track_max = TRACKED_MAX;
 	if (!s)
 		return;
-	unwind_tables__free(s->tables);
+	unwind_tables__free(s->parts.tables);
 	free(s->memory.files);
 	free(s->memory.spaces);
 	free(s->memory.control);
-	anchors__free(s->anchors);
-	known_files__free(s->known_files);
-	plain_files__free(s->plain_files);
-	layouts__free(s->layouts);
+	anchors__free(s->parts.anchors);
+	known_files__free(s->parts.known_files);
+	plain_files__free(s->parts.plain_files);
+	layouts__free(s->parts.layouts);
 	free(s);
 }
 
@@ -142,31 +146,6 @@ __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns)
 		       0;
 }
 
-struct layouts *sampler__layouts(struct sampler *s)
-{
-	return s->layouts;
-}
-
-struct known_files *sampler__known_files(struct sampler *s)
-{
-	return s->known_files;
-}
-
-struct plain_files *sampler__plain_files(struct sampler *s)
-{
-	return s->plain_files;
-}
-
-unsigned sampler__owner(const struct sampler *s, __u32 uid)
-{
-	return owner_of(&((struct sampler *)s)->owners, uid);
-}
-
-unsigned sampler__find_owner(const struct sampler *s, __u32 uid)
-{
-	return owner_find(&s->owners, uid);
-}
-
 void sampler__code(const struct sampler *s, void (*fn)(void *ctx, __u64 start, __u32 size),
 		   void *ctx)
 {
@@ -175,20 +154,6 @@ void sampler__code(const struct sampler *s, void (*fn)(void *ctx, __u64 start, _
 bool sampler__reports_mappings(const struct sampler *s)
 {
 	return replay_outside()->session.mappings_reported;
-}
-
-struct unwind_tables *sampler__unwind_tables(struct sampler *s)
-{
-	if (!s->tables)
-		make_tables(s);
-	return s->tables;
-}
-
-struct anchors *sampler__anchors(const struct sampler *s)
-{
-	if (!s->anchors)
-		((struct sampler *)s)->anchors = make_anchors();
-	return s->anchors;
 }
 
 int sampler__add_thread(struct sampler *s, const struct record_sample *record, __u32 *slot)
@@ -274,32 +239,7 @@ void sampler__hush(struct sampler *s, bool on)
 {
 }
 
-int sampler__fd(const struct sampler *s)
-{
-	abort();
-}
-
-bool sampler__arm(struct sampler *s)
-{
-	abort();
-}
-
-void sampler__disarm(struct sampler *s)
-{
-	abort();
-}
-
 bool sampler__drain(struct sampler *s, __u64 until_ns)
-{
-	abort();
-}
-
-bool sampler__is_drained(struct sampler *s)
-{
-	abort();
-}
-
-struct queue *sampler__queue(struct sampler *s)
 {
 	abort();
 }
@@ -323,11 +263,6 @@ long sampler__look_at_threads(const struct sampler *s, struct thread_look **ret)
 		return 0;
 	**ret = *look;
 	return 1;
-}
-
-const struct owner_books *sampler__owner_books(const struct sampler *s)
-{
-	abort();
 }
 
 int sampler__ticks(const struct sampler *s, unsigned event, struct sampler_ticks *ret)

@@ -115,24 +115,19 @@ static int totals_events(int fd, __u32 event, struct event_counts *ret)
 #define DRAIN_RECORDS 32
 
 struct sampler {
+	struct sampler_parts parts;
 	struct sampler_config config;
 	struct sampler_handler handler;
 	struct krait_bpf *skel;
 	struct bpf_program *program;
 	struct perf_events *events;
 	struct ring *ring;
-	struct queue *queue;
 	struct reader *reader; /* NULL before the start */
 	struct slots *slots;
-	struct anchors *anchors;
-	struct owner_books *books;
 	struct procs procs;
 	__u64 ticks_asked[KRAIT_MAX_EVENTS];
 	struct uprobes uprobes;
 	struct unwind_maps *unwind; /* NULL: no native stacks */
-	struct layouts *layouts;
-	struct known_files *known_files;
-	struct plain_files *plain_files;
 	struct switches *switches; /* NULL: time off the CPU is not wanted */
 	struct bpf_link *looks; /* NULL: nobody looks at threads */
 	struct bpf_link *clocks; /* NULL: nobody compares clocks, or the kernel cannot */
@@ -171,10 +166,10 @@ static int prepare_records(struct sampler *s)
 {
 	struct bpf_map *map = s->skel->maps.ring;
 
-	s->ring = ring__new(bpf_map__fd(map), bpf_map__max_entries(map), s->books,
+	s->ring = ring__new(bpf_map__fd(map), bpf_map__max_entries(map), s->parts.books,
 			    s->config.anchor_worth);
-	s->queue = queue__new(QUEUE_BYTES, s->config.anchors ? 2 : 1);
-	return s->ring && s->queue ? 0 : -1;
+	s->parts.queue = queue__new(QUEUE_BYTES, s->config.anchors ? 2 : 1);
+	return s->ring && s->parts.queue ? 0 : -1;
 }
 
 static int prepare_unwinding(struct sampler *s)
@@ -188,6 +183,8 @@ static int prepare_unwinding(struct sampler *s)
 
 	s->unwind = unwind_maps__new(&fds, s->config.unwind_bytes ? s->config.unwind_bytes :
 								    UNWIND_BYTES);
+	if (s->unwind)
+		s->parts.tables = unwind_maps__tables(s->unwind);
 	return s->unwind ? 0 : -1;
 }
 
@@ -198,22 +195,22 @@ static int prepare(struct sampler *s, struct error *err)
 	if (result)
 		return result;
 	s->slots = slots__new(bpf_map__fd(s->skel->maps.threads));
-	s->books = owner_books_map(bpf_map__fd(s->skel->maps.owners));
-	s->procs = (struct procs){ bpf_map__fd(s->skel->maps.procs), s->books };
-	s->anchors = anchors__new(bpf_map__fd(s->skel->maps.anchors));
+	s->parts.books = owner_books_map(bpf_map__fd(s->skel->maps.owners));
+	s->procs = (struct procs){ bpf_map__fd(s->skel->maps.procs), s->parts.books };
+	s->parts.anchors = anchors__new(bpf_map__fd(s->skel->maps.anchors));
 	if (bpf_program__autoload(s->skel->progs.runtime_begin))
 		s->uprobes.program = s->skel->progs.runtime_begin;
 	s->uprobes.entries_fd = bpf_map__fd(s->skel->maps.entries);
-	s->layouts = layouts__new(bpf_map__fd(s->skel->maps.layouts));
-	if (s->layouts)
-		s->known_files = known_files__new(bpf_map__fd(s->skel->maps.binaries), &s->uprobes,
-						  s->layouts);
-	s->plain_files = plain_files__new(bpf_map__fd(s->skel->maps.plain));
+	s->parts.layouts = layouts__new(bpf_map__fd(s->skel->maps.layouts));
+	if (s->parts.layouts)
+		s->parts.known_files = known_files__new(bpf_map__fd(s->skel->maps.binaries),
+							&s->uprobes, s->parts.layouts);
+	s->parts.plain_files = plain_files__new(bpf_map__fd(s->skel->maps.plain));
 	if (s->config.native && prepare_unwinding(s))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot set up native stacks: %s",
 				 strerror(errno));
-	if (!s->slots || !s->anchors || !s->books || !s->known_files || !s->plain_files ||
-	    prepare_records(s))
+	if (!s->slots || !s->parts.anchors || !s->parts.books || !s->parts.known_files ||
+	    !s->parts.plain_files || prepare_records(s))
 		return errno == ENOMEM ?
 			       programs_no_memory(err) :
 			       error_set(err, errno, EXIT_CODE_KERNEL,
@@ -249,23 +246,23 @@ void sampler__free(struct sampler *s)
 	bpf_link__destroy(s->looks);
 	bpf_link__destroy(s->clocks);
 	switches__free(s->switches);
-	known_files__free(s->known_files);
-	plain_files__free(s->plain_files);
-	layouts__free(s->layouts);
+	known_files__free(s->parts.known_files);
+	plain_files__free(s->parts.plain_files);
+	layouts__free(s->parts.layouts);
 	unwind_maps__free(s->unwind);
 	reader__free(s->reader);
-	queue__free(s->queue);
+	queue__free(s->parts.queue);
 	ring__free(s->ring);
-	owner_books_unmap(s->books);
+	owner_books_unmap(s->parts.books);
 	krait_bpf__destroy(s->skel);
 	slots__free(s->slots);
-	anchors__free(s->anchors);
+	anchors__free(s->parts.anchors);
 	free(s);
 }
 
 int sampler__start(struct sampler *s, struct error *err)
 {
-	s->reader = reader__new(s->ring, s->queue);
+	s->reader = reader__new(s->ring, s->parts.queue);
 	if (!s->reader)
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot start a thread: %s",
 				 strerror(errno));
@@ -369,46 +366,26 @@ void sampler__hush(struct sampler *s, bool on)
 		reader__hush(s->reader, on);
 }
 
-int sampler__fd(const struct sampler *s)
-{
-	return queue__fd(s->queue, CURSOR_MAIN);
-}
-
-bool sampler__arm(struct sampler *s)
-{
-	return queue__arm(s->queue, CURSOR_MAIN);
-}
-
-void sampler__disarm(struct sampler *s)
-{
-	queue__disarm(s->queue, CURSOR_MAIN);
-}
-
 bool sampler__drain(struct sampler *s, __u64 until_ns)
 {
 	unsigned cnt = 0;
 	const void *data;
 	size_t size;
 
-	while ((data = queue__peek(s->queue, CURSOR_MAIN, &size))) {
+	while ((data = queue__peek(s->parts.queue, CURSOR_MAIN, &size))) {
 		if (s->handler.raw)
 			s->handler.raw(s->handler.ctx, data, size);
 		record_dispatch(&s->handler, data, size);
-		queue__pop(s->queue, CURSOR_MAIN);
+		queue__pop(s->parts.queue, CURSOR_MAIN);
 		if (++cnt % DRAIN_RECORDS == 0 && clock_monotonic_ns() >= until_ns)
 			return true;
 	}
 	return false;
 }
 
-bool sampler__is_drained(struct sampler *s)
+const struct sampler_parts *sampler__parts(const struct sampler *s)
 {
-	return queue__is_over(s->queue, CURSOR_MAIN);
-}
-
-struct queue *sampler__queue(struct sampler *s)
-{
-	return s->queue;
+	return &s->parts;
 }
 
 int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info)
@@ -459,52 +436,12 @@ __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns)
 	return info.dropped;
 }
 
-struct layouts *sampler__layouts(struct sampler *s)
-{
-	return s->layouts;
-}
-
-struct known_files *sampler__known_files(struct sampler *s)
-{
-	return s->known_files;
-}
-
-struct plain_files *sampler__plain_files(struct sampler *s)
-{
-	return s->plain_files;
-}
-
-unsigned sampler__owner(const struct sampler *s, __u32 uid)
-{
-	return owner_of(&s->books->table, uid);
-}
-
-unsigned sampler__find_owner(const struct sampler *s, __u32 uid)
-{
-	return owner_find(&s->books->table, uid);
-}
-
-void sampler__release_owners(struct sampler *s, owner_holds_fn holds, void *ctx)
-{
-	owner_books_release(s->books, holds, ctx);
-}
-
-const struct owner_books *sampler__owner_books(const struct sampler *s)
-{
-	return s->books;
-}
-
 void sampler__bound_owner(struct sampler *s, unsigned owner, bool closed, __u32 frames_max)
 {
-	struct owner_use *use = &s->books->use[owner % OWNER_CNT];
+	struct owner_use *use = &s->parts.books->use[owner % OWNER_CNT];
 
 	__atomic_store_n(&use->codes_closed, closed, __ATOMIC_RELAXED);
 	__atomic_store_n(&use->frames_max, frames_max, __ATOMIC_RELAXED);
-}
-
-struct unwind_tables *sampler__unwind_tables(struct sampler *s)
-{
-	return s->unwind ? unwind_maps__tables(s->unwind) : NULL;
 }
 
 int sampler__set_space(struct sampler *s, pid_t pid, __u64 start_ns, __u32 space)
@@ -555,11 +492,6 @@ __u64 sampler__slots_refused(const struct sampler *s, unsigned owner)
 void sampler__remove_thread(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns)
 {
 	slots__remove(s->slots, slot, tid, start_ns);
-}
-
-struct anchors *sampler__anchors(const struct sampler *s)
-{
-	return s->anchors;
 }
 
 int sampler__tie_anchor(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor)

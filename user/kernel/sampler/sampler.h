@@ -18,15 +18,18 @@
 #include <sys/types.h>
 
 #include "bpf/abi.h"
-#include "kernel/maps/owner_books.h"
 #include "kernel/sampler/switches.h"
 #include "base/system/error.h"
 #include "base/system/event.h"
 
 struct anchors;
+struct known_files;
+struct layouts;
 struct owner_books;
+struct plain_files;
 struct queue;
 struct sampler;
+struct unwind_tables;
 
 struct sampler_config {
 	const struct event_spec *events; /* borrowed; records have their index in this array */
@@ -35,7 +38,7 @@ struct sampler_config {
 	bool follow_all; /* every process, not only those tracked or watched and their children */
 	__u64 unwind_bytes; /* most memory for rows; 0: the default */
 	__u32 audit_every; /* one delta in this many is checked; 0: none */
-	bool anchors; /* somebody will read the queue for anchors: see sampler__queue() */
+	bool anchors; /* somebody will read the queue for anchors: see struct sampler_parts */
 	__u32 anchor_worth; /* frames that a record must have for that: see ring__new() */
 	/*
 	 * clocks account for all time: a tick also stands for those before it that never came, and
@@ -121,26 +124,29 @@ void sampler__hush(struct sampler *s, bool on);
 /* Interrupts after that time, CLOCK_MONOTONIC, are ignored: not even counted. */
 void sampler__end_at(struct sampler *s, __u64 end_ns);
 
-/*
- * A thread empties the ring buffer from the start on (reader.h), so records can wait here as long
- * as necessary. To sleep until there are some: sampler__arm(), poll the descriptor if that returned
- * true, then sampler__disarm().
- */
-int sampler__fd(const struct sampler *s);
-bool sampler__arm(struct sampler *s);
-void sampler__disarm(struct sampler *s);
+/* What it consists of, for who needs one part. They live as long as it does. */
+struct sampler_parts {
+	/*
+	 * A thread empties the ring buffer from the start on (reader.h), so records can wait here as
+	 * long as necessary; CURSOR_MAIN is read by sampler__drain(), CURSOR_ANCHORS by who wants it.
+	 */
+	struct queue *queue;
+	/* What the kernel knows about interpreters: their layouts, and which files contain one. */
+	struct layouts *layouts;
+	struct known_files *known_files;
+	struct plain_files *plain_files;
+	struct owner_books *books; /* owners of uids (bpf/share.h), and what each uses */
+	struct anchors *anchors;
+	/*
+	 * The kernel's tables for unwinding; NULL if native stacks are not wanted. A process has one of
+	 * their spaces (native/rows/tables.h).
+	 */
+	struct unwind_tables *tables;
+};
+const struct sampler_parts *sampler__parts(const struct sampler *s) __attribute__((nonnull));
+
 /* Hands out records until there are none, or until that time; true in the second case. */
 bool sampler__drain(struct sampler *s, __u64 until_ns);
-/* After sampler__stop(): every record has been handed out. */
-bool sampler__is_drained(struct sampler *s);
-/* For the reader of CURSOR_ANCHORS. */
-struct queue *sampler__queue(struct sampler *s);
-
-/* What the kernel knows about interpreters: their layouts, and which files contain one. */
-struct layouts *sampler__layouts(struct sampler *s);
-struct known_files *sampler__known_files(struct sampler *s);
-struct plain_files *sampler__plain_files(struct sampler *s);
-
 /*
  * From now on interrupts of the process and its children count and are walked. info: runtime_addr,
  * start_ns, owner, layout (of layouts.h, with a user) and flags, including PROC_PYTHON. -EDQUOT:
@@ -163,24 +169,13 @@ void sampler__code(const struct sampler *s, void (*fn)(void *ctx, __u64 start, _
  * the number.
  */
 __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns);
-/* The owner of a host uid (bpf/share.h), who keeps it while he uses anything; and what each owner uses. */
-unsigned sampler__owner(const struct sampler *s, __u32 uid);
-/* The same if he has a place of his own; else OWNER_UNKNOWN. */
-unsigned sampler__find_owner(const struct sampler *s, __u32 uid);
-/* As owner_books_release(). */
-void sampler__release_owners(struct sampler *s, owner_holds_fn holds, void *ctx);
-const struct owner_books *sampler__owner_books(const struct sampler *s);
 /*
  * Of the owner's processes: closed: the kernel sends no snapshots of code objects; frames_max: where
  * stacks end, if that is earlier than others', 0: like others'.
  */
 void sampler__bound_owner(struct sampler *s, unsigned owner, bool closed, __u32 frames_max);
 
-/*
- * The kernel's tables for unwinding; NULL if native stacks are not wanted. A process has one of
- * their spaces (native/rows/tables.h), 0: none. Returns 0 or -errno.
- */
-struct unwind_tables *sampler__unwind_tables(struct sampler *s);
+/* Gives the process one of the tables' spaces; 0: none. Returns 0 or -errno. */
 int sampler__set_space(struct sampler *s, pid_t pid, __u64 start_ns, __u32 space)
 	__attribute__((nonnull));
 
@@ -203,8 +198,7 @@ __u64 sampler__slots_refused(const struct sampler *s, unsigned owner);
 /* Returns the slot, if it still belongs to that thread. */
 void sampler__remove_thread(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns);
 
-/* The anchors; and ties one to a thread with a slot (KRAIT_NO_ANCHOR: none). */
-struct anchors *sampler__anchors(const struct sampler *s);
+/* Ties an anchor to a thread with a slot (KRAIT_NO_ANCHOR: none). */
 int sampler__tie_anchor(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor);
 
 /*

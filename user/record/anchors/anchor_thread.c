@@ -202,7 +202,7 @@ static int build(struct anchor_thread *t, enum anchor_mode mode, unsigned *probe
 	const struct anchor_access access = anchor_link_access(&t->link);
 
 	t->handler = anchor_link_handler(&t->link);
-	t->link.anchoring = anchoring__new(mode, sampler__anchors(t->link.sampler), &access);
+	t->link.anchoring = anchoring__new(mode, sampler__parts(t->link.sampler)->anchors, &access);
 	t->link.prober = prober__new(WORKERS);
 	if (!t->link.anchoring || !t->link.prober)
 		return ENOMEM;
@@ -224,7 +224,7 @@ struct anchor_thread *anchor_thread__new(enum anchor_mode mode, struct sampler *
 		pthread_mutex_init(&t->lock, NULL);
 		t->end = &t->first;
 		t->link.sampler = sampler;
-		t->queue = sampler__queue(sampler);
+		t->queue = sampler__parts(sampler)->queue;
 		errnum = build(t, mode, probers_alive, inputs);
 		t->started = !errnum;
 	}

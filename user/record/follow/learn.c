@@ -16,7 +16,7 @@
 static void use_file(struct sampler *sampler, struct process *p, __u32 number)
 {
 	p->known_file = number;
-	known_files__begin_use(sampler__known_files(sampler), number);
+	known_files__begin_use(sampler__parts(sampler)->known_files, number);
 }
 
 /*
@@ -32,8 +32,8 @@ static void learn_file(struct sampler *sampler, struct process *p, int file_fd)
 	if (file_fd < 0 || p->info.file_remote || fstat(file_fd, &st))
 		return;
 	/* Whoever has files of many users runs only some of them as these users. */
-	owner = sampler__find_owner(sampler, st.st_uid);
-	r = known_files__learn(sampler__known_files(sampler), &p->info, file_fd,
+	owner = owner_find(&sampler__parts(sampler)->books->table, st.st_uid);
+	r = known_files__learn(sampler__parts(sampler)->known_files, &p->info, file_fd,
 			       owner == OWNER_UNKNOWN ? p->owner : owner, PROC_PYTHON,
 			       clock_monotonic_ns());
 	if (r < 0)
@@ -50,7 +50,7 @@ static void explain(struct process *p, int err, const char *too_many)
 
 static int take_layout(struct sampler *sampler, struct process *p)
 {
-	struct layouts *layouts = sampler__layouts(sampler);
+	struct layouts *layouts = sampler__parts(sampler)->layouts;
 	int layout = layouts__take(layouts, p->owner, &p->info.offsets, clock_monotonic_ns());
 	char too_many[64];
 
@@ -77,7 +77,7 @@ int learn_process(struct sampler *sampler, struct process *p, int file_fd)
 	p->told = true;
 	err = sampler__track(sampler, p->pid, &info);
 	if (err) {
-		layouts__drop(sampler__layouts(sampler), info.layout, clock_monotonic_ns());
+		layouts__drop(sampler__parts(sampler)->layouts, info.layout, clock_monotonic_ns());
 		explain(p, err, "its user has too many processes");
 		return err;
 	}
@@ -88,15 +88,16 @@ int learn_process(struct sampler *sampler, struct process *p, int file_fd)
 
 void learn_known(struct sampler *sampler, struct process *p, __u32 layout, __u32 known_file)
 {
-	layouts__use(sampler__layouts(sampler), layout);
+	layouts__use(sampler__parts(sampler)->layouts, layout);
 	p->layout = layout;
 	use_file(sampler, p, known_file);
 }
 
 void learn_forget(struct sampler *sampler, struct process *p)
 {
-	layouts__drop(sampler__layouts(sampler), p->layout, clock_monotonic_ns());
+	layouts__drop(sampler__parts(sampler)->layouts, p->layout, clock_monotonic_ns());
 	p->layout = KRAIT_NO_LAYOUT;
-	known_files__end_use(sampler__known_files(sampler), p->known_file, clock_monotonic_ns());
+	known_files__end_use(sampler__parts(sampler)->known_files, p->known_file,
+			     clock_monotonic_ns());
 	p->known_file = KNOWN_FILE_NONE;
 }

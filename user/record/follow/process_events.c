@@ -128,8 +128,8 @@ static bool matches(const struct filter *filter, struct process *p, const char *
 static void on_known_image(struct processes *ps, struct entry *e, const struct record_task *record)
 {
 	struct sampler *sampler = ps->config.sampler;
-	const struct known_file *file =
-		known_files__at(sampler__known_files(sampler), record->file, clock_monotonic_ns());
+	const struct known_file *file = known_files__at(sampler__parts(sampler)->known_files,
+							record->file, clock_monotonic_ns());
 	struct process *p = &e->process;
 	bool wanted, awaits;
 
@@ -137,7 +137,7 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct r
 		.pid = record->pid,
 		.start_ticks = record->start_ns / KRAIT_NS_PER_TICK,
 		.runtime_addr = record->runtime_addr,
-		.offsets = *layouts__at(sampler__layouts(sampler), record->layout),
+		.offsets = *layouts__at(sampler__parts(sampler)->layouts, record->layout),
 		.of_file = true, /* nothing else is learned (learn.c) */
 		.build = record->type == RECORD_EXEC ? PY_BUILD_EXE : PY_BUILD_SHARED,
 	};
@@ -175,7 +175,7 @@ static void on_runtime(struct processes *ps, const struct record_task *record)
 
 	if (e)
 		forks_open(ps, e);
-	if (!e || !layouts__at(sampler__layouts(ps->config.sampler), record->layout) ||
+	if (!e || !layouts__at(sampler__parts(ps->config.sampler)->layouts, record->layout) ||
 	    (e->process.state == PROCESS_TRACKED &&
 	     e->process.info.runtime_addr == record->runtime_addr))
 		return;
@@ -195,7 +195,7 @@ static void on_exec(struct processes *ps, const struct record_task *record)
 	if (!e)
 		return;
 	entry_forget_image(ps, e);
-	if (layouts__at(sampler__layouts(ps->config.sampler), record->layout)) {
+	if (layouts__at(sampler__parts(ps->config.sampler)->layouts, record->layout)) {
 		on_known_image(ps, e, record);
 		return;
 	}

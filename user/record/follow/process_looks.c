@@ -34,7 +34,7 @@ static unsigned owner_now(const struct processes *ps, pid_t pid)
 	uid_t uid = proc_owner(pid);
 
 	input_writer__fact(ps->config.inputs, QUESTION_OWNER, pid, 0, uid);
-	return sampler__owner(ps->config.sampler, uid);
+	return owner_of(&sampler__parts(ps->config.sampler)->books->table, uid);
 }
 
 int entry_start_ticks(const struct processes *ps, pid_t pid, __u64 *ret)
@@ -159,7 +159,8 @@ static void act(struct processes *ps, struct entry *e, int err)
 
 	/* Its owner follows from the credentials. */
 	if (p->info.has_ids)
-		p->owner = sampler__owner(ps->config.sampler, p->info.payer);
+		p->owner =
+			owner_of(&sampler__parts(ps->config.sampler)->books->table, p->info.payer);
 	e->look = NULL;
 	if (!err)
 		context = probed__context(p->probed, false, &cgroups);

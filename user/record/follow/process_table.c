@@ -38,8 +38,8 @@ static void note_plain(struct processes *ps, struct process *p)
 {
 	ps->unseen_cnt += p->exited && p->state == PROCESS_PENDING && !p->looked;
 	if (p->exec.file.inode && p->state == PROCESS_PENDING)
-		plain_files__note(sampler__plain_files(ps->config.sampler), &p->exec, p->owner,
-				  p->plain_looks);
+		plain_files__note(sampler__parts(ps->config.sampler)->plain_files, &p->exec,
+				  p->owner, p->plain_looks);
 	p->exec.file.inode = 0;
 	p->plain_looks = 0;
 }
@@ -197,7 +197,7 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 	p->state = PROCESS_TRACKED;
 	p->told = true; /* its mappings will be reported */
 	if (p->exec.file.inode)
-		plain_files__is_python(sampler__plain_files(ps->config.sampler), &p->exec,
+		plain_files__is_python(sampler__parts(ps->config.sampler)->plain_files, &p->exec,
 				       p->owner);
 	ps->tracked_cnt++;
 	p->image = ++ps->seen_cnt;

@@ -8,6 +8,8 @@
 
 #include "base/system/clock.h"
 #include "base/text/log.h"
+#include "kernel/sampler/queue.h"
+#include "kernel/sampler/reader.h"
 #include "record/anchors/anchor_thread.h"
 #include "record/follow/processes.h"
 #include "record/run/child.h"
@@ -84,12 +86,13 @@ static void last_symbols_await(struct late_names *names, struct signals *signals
 
 static void drain_rest(struct session *s)
 {
-	struct pollfd fd = { .fd = sampler__fd(s->sampler), .events = POLLIN };
+	struct pollfd fd = { .fd = queue__fd(sampler__parts(s->sampler)->queue, CURSOR_MAIN),
+			     .events = POLLIN };
 
-	while (!sampler__is_drained(s->sampler)) {
-		if (sampler__arm(s->sampler))
+	while (!queue__is_over(sampler__parts(s->sampler)->queue, CURSOR_MAIN)) {
+		if (queue__arm(sampler__parts(s->sampler)->queue, CURSOR_MAIN))
 			poll(&fd, 1, DRAIN_REST_MS);
-		sampler__disarm(s->sampler);
+		queue__disarm(sampler__parts(s->sampler)->queue, CURSOR_MAIN);
 		sampler__drain(s->sampler, ~0ULL);
 	}
 }
@@ -129,7 +132,7 @@ static void take_open_waits(struct session *s)
 
 void session_finish(struct session *s)
 {
-	struct profile *p = collector__profile(s->collector);
+	struct profile *p = collector__parts(s->collector)->profile;
 	__u64 dropped;
 
 	s->stopped_ns = clock_monotonic_ns();
@@ -153,8 +156,11 @@ void session_finish(struct session *s)
 	if (!s->unwanted)
 		processes__finish_names(s->processes, THREAD_NAMES_MS);
 	if (!s->unwanted)
-		last_symbols_await(collector__late_names(s->collector), &s->signals);
-	late_names__resolve(collector__late_names(s->collector), clock_monotonic_ns() + NAMES_NS);
+		last_symbols_await(
+			native_part__late_names(collector__parts(s->collector)->nodes.natives),
+			&s->signals);
+	late_names__resolve(native_part__late_names(collector__parts(s->collector)->nodes.natives),
+			    clock_monotonic_ns() + NAMES_NS);
 	processes__close_books(s->processes);
 	for (unsigned i = 0; i < p->event_cnt; i++) {
 		struct counts *c = profile__counts(p, i);
@@ -165,7 +171,8 @@ void session_finish(struct session *s)
 		c->to_ns = s->started_ns + session_length_ns(s);
 		if (sampler__event_counts(s->sampler, i, &counts))
 			return;
-		a->interrupts = counts.interrupts - a->unwanted + collector__parts(s->collector, i);
+		a->interrupts = counts.interrupts - a->unwanted +
+				collector__parts(s->collector)->counting.parts[i];
 		if (event_is_off_cpu(&c->event))
 			a->interrupts += s->open_waits;
 		if (event_is_tasks(&c->event) && s->census)

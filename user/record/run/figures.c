@@ -61,7 +61,7 @@ void session__names(const struct session *s, unsigned owner, struct session_name
 
 void session__owner_name(const struct session *s, unsigned owner, char *buf, size_t size)
 {
-	owner_name(&sampler__owner_books(s->sampler)->table, owner, buf, size);
+	owner_name(&sampler__parts(s->sampler)->books->table, owner, buf, size);
 }
 
 __u64 session__began_ns(const struct session *s)
@@ -73,10 +73,11 @@ void session__accounts(const struct session *s, unsigned event, struct accounts 
 {
 	struct event_counts counts;
 
-	*ret = profile__counts(collector__profile(s->collector), event)->accounts;
+	*ret = profile__counts(collector__parts(s->collector)->profile, event)->accounts;
 	if (s->stopped_ns || sampler__event_counts(s->sampler, event, &counts))
 		return;
-	ret->interrupts = counts.interrupts - ret->unwanted + collector__parts(s->collector, event);
+	ret->interrupts = counts.interrupts - ret->unwanted +
+			  collector__parts(s->collector)->counting.parts[event];
 	ret->reasons[REASON_RING_FULL] += counts.ring_full;
 	ret->reasons[REASON_NESTED] += counts.nested;
 	/* What the timers did is known once they have stopped. */
@@ -86,12 +87,13 @@ void session__accounts(const struct session *s, unsigned event, struct accounts 
 
 void session__progress(const struct session *s, struct session_progress *ret)
 {
-	const struct profile *p = collector__profile(s->collector);
+	const struct profile *p = collector__parts(s->collector)->profile;
 
 	*ret = (struct session_progress){ .processes = processes__tracked_cnt(s->processes) };
 	ret->late = processes__late(s->processes, &ret->late_ns);
 	ret->unseen = processes__unseen(s->processes);
-	ret->names_put_off = collector__native_stats(s->collector)->names_put_off;
+	ret->names_put_off =
+		native_part__stats(collector__parts(s->collector)->nodes.natives)->names_put_off;
 	for (unsigned i = 0; i < p->event_cnt; i++) {
 		const struct accounts *a = &profile__counts(p, i)->accounts;
 
@@ -103,22 +105,23 @@ void session__progress(const struct session *s, struct session_progress *ret)
 
 const struct losses *session__losses(const struct session *s)
 {
-	return collector__losses(s->collector);
+	return &collector__parts(s->collector)->losses;
 }
 
 const struct stack_nodes *session__list(const struct session *s)
 {
-	return collector__nodes(s->collector);
+	return &collector__parts(s->collector)->nodes;
 }
 
 struct profile *session__profile(struct session *s)
 {
-	return collector__profile(s->collector);
+	return collector__parts(s->collector)->profile;
 }
 
 void session__stats(const struct session *s, struct session_stats *ret)
 {
-	__u64 first_ns = collector__first_sample_ns(s->collector);
+	const struct collector_parts *parts = collector__parts(s->collector);
+	__u64 first_ns = parts->counting.first_sample_ns;
 	struct session_progress progress;
 
 	*ret = (struct session_stats){
@@ -135,20 +138,21 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	ret->waits_refused = s->waits_refused;
 	ret->waits_missed_ns = s->waits_missed_ns;
 	ret->switches_cost = s->switches_cost;
-	ret->waits_lost_ns = collector__waits_lost_ns(s->collector);
-	ret->unsampled_lost_ns = collector__unsampled_lost_ns(s->collector);
-	collector__task_chains(s->collector, &ret->task_chains, &ret->task_chains_cut,
-			       &ret->task_chains_late);
-	ret->greenlets = *collector__greenlets(s->collector);
+	ret->waits_lost_ns = parts->counting.waits_lost_ns;
+	ret->unsampled_lost_ns = parts->counting.unsampled_lost_ns;
+	ret->task_chains = parts->nodes.task_chains;
+	ret->task_chains_cut = parts->nodes.task_chains_cut;
+	ret->task_chains_late = parts->nodes.task_chains_late;
+	ret->greenlets = parts->nodes.greenlets;
 	ret->mappings_ahead = s->mappings ? perf_mappings__cnt(s->mappings) : 0;
 	ret->mappings_reported = processes__mmap_cnt(s->processes);
 	ret->taskless = processes__taskless(s->processes, &ret->taskless_version);
 	if (s->census)
 		ret->census = *census__stats(s->census);
-	ret->stacks = *collector__stacks_stats(s->collector);
+	ret->stacks = *stacks__stats(parts->stacks);
 	if (s->anchors)
 		ret->anchoring = *anchor_thread__stats(s->anchors);
-	ret->natives = *collector__native_stats(s->collector);
+	ret->natives = *native_part__stats(parts->nodes.natives);
 	if (first_ns)
 		ret->first_sample_seconds = (double)(first_ns - s->created_ns) / NS_PER_SEC;
 	if (s->child && !s->stopped_child && child__ended(s->child, 0)) {

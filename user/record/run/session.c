@@ -7,7 +7,10 @@
 
 #include "record/follow/processes.h"
 #include "record/follow/targets.h"
+#include "kernel/sampler/queue.h"
+#include "kernel/sampler/reader.h"
 #include "kernel/maps/known_files.h"
+#include "kernel/maps/owner_books.h"
 #include "record/run/child.h"
 #include "record/run/descriptors.h"
 #include "record/samples/label.h"
@@ -81,11 +84,11 @@ static int follow_targets(struct session *s, struct error *err)
 static bool holds(void *ctx, unsigned owner)
 {
 	struct session *s = ctx;
-	const struct unwind_tables *tables = sampler__unwind_tables(s->sampler);
+	const struct unwind_tables *tables = sampler__parts(s->sampler)->tables;
 	const struct name_share *names = processes__names(s->processes, owner);
 
 	return quota_knows(owner) || names->closed || names->left_out ||
-	       collector__no_room(s->collector, owner) ||
+	       collector__parts(s->collector)->no_room[owner] ||
 	       (tables && unwind_tables__holds(tables, owner));
 }
 
@@ -146,7 +149,8 @@ static void wait_for_work(struct session *s, __u64 until_ns)
 	__u64 now_ns = clock_monotonic_ns();
 	int mappings_fd = s->mappings ? perf_mappings__fd(s->mappings, now_ns, &until_ns) : -1;
 	struct pollfd fds[OWN_FDS + PROBERS_MAX] = {
-		{ .fd = sampler__fd(s->sampler), .events = POLLIN },
+		{ .fd = queue__fd(sampler__parts(s->sampler)->queue, CURSOR_MAIN),
+		  .events = POLLIN },
 		{ .fd = s->signals.fd, .events = POLLIN },
 		{ .fd = s->watched_fd, .events = POLLIN },
 		{ .fd = s->child ? child__fd(s->child) : -1, .events = POLLIN },
@@ -155,14 +159,14 @@ static void wait_for_work(struct session *s, __u64 until_ns)
 	unsigned cnt = OWN_FDS + prober__poll(s->prober, fds + OWN_FDS);
 	struct timespec timeout = { 0 };
 
-	if (sampler__arm(s->sampler) && until_ns > now_ns) {
+	if (queue__arm(sampler__parts(s->sampler)->queue, CURSOR_MAIN) && until_ns > now_ns) {
 		timeout.tv_sec = (until_ns - now_ns) / NS_PER_SEC;
 		timeout.tv_nsec = (until_ns - now_ns) % NS_PER_SEC;
 	}
 	if (ppoll(fds, cnt, &timeout, NULL) > 0 && fds[1].revents) {
 		take_signal(s);
 	}
-	sampler__disarm(s->sampler);
+	queue__disarm(sampler__parts(s->sampler)->queue, CURSOR_MAIN);
 }
 
 static bool is_over(struct session *s, __u64 now_ns)
@@ -194,7 +198,9 @@ bool session__step(struct session *s, __u64 timeout_ns)
 		perf_mappings__note_begins(s->mappings, now_ns);
 	s->retry_ns = processes__retry(s->processes, now_ns);
 	if (now_ns - s->named_ns >= NAMES_NS && !s->starving) {
-		late_names__resolve(collector__late_names(s->collector), now_ns + NAMES_TURN_NS);
+		late_names__resolve(
+			native_part__late_names(collector__parts(s->collector)->nodes.natives),
+			now_ns + NAMES_TURN_NS);
 		s->named_ns = clock_monotonic_ns();
 	}
 	if (now_ns - s->upkept_ns >= UPKEEP_NS) {
@@ -205,8 +211,8 @@ bool session__step(struct session *s, __u64 timeout_ns)
 		read_clocks(s, now_ns);
 		if (s->mappings)
 			perf_mappings__follow_cpus(s->mappings);
-		known_files__release_idle(sampler__known_files(s->sampler), now_ns);
-		sampler__release_owners(s->sampler, holds, s);
+		known_files__release_idle(sampler__parts(s->sampler)->known_files, now_ns);
+		owner_books_release(sampler__parts(s->sampler)->books, holds, s);
 	}
 	return true;
 }

@@ -32,8 +32,8 @@ static enum profile_resource scarcest(const struct dict *dict, unsigned owner)
 
 static void warn_of_profile(struct collector *c, unsigned owner, const char *name)
 {
-	const struct dict *dict = collector__profile(c)->dict;
-	__u64 samples = collector__no_room(c, owner);
+	const struct dict *dict = collector__parts(c)->profile->dict;
+	__u64 samples = collector__parts(c)->no_room[owner];
 	enum profile_resource resource = scarcest(dict, owner);
 	const struct quota *q = dict__quota(dict, resource);
 
@@ -47,7 +47,7 @@ static void warn_of_profile(struct collector *c, unsigned owner, const char *nam
 
 static __u64 interrupts(struct collector *c)
 {
-	const struct profile *p = collector__profile(c);
+	const struct profile *p = collector__parts(c)->profile;
 	__u64 sum = 0;
 
 	for (unsigned i = 0; i < p->event_cnt; i++)
@@ -135,7 +135,7 @@ static void warn_of_cut(struct modules *modules)
 void shortages_warn(struct collector *c, const struct processes *processes, struct modules *modules,
 		    const struct sampler *sampler)
 {
-	const struct owner_books *books = sampler__owner_books(sampler);
+	const struct owner_books *books = sampler__parts(sampler)->books;
 	__u64 all = interrupts(c);
 	char name[64];
 
@@ -144,7 +144,7 @@ void shortages_warn(struct collector *c, const struct processes *processes, stru
 		owner_name(&books->table, owner, name, sizeof(name));
 		warn_of_profile(c, owner, name);
 		warn_of_mappings(modules, owner, name);
-		warn_of_anchors(sampler__anchors(sampler), owner, name);
+		warn_of_anchors(sampler__parts(sampler)->anchors, owner, name);
 		warn_of_ring(&books->use[owner], name, all);
 		warn_of_processes(&books->use[owner], name,
 				  processes__room_refused(processes, owner),
@@ -155,9 +155,10 @@ void shortages_warn(struct collector *c, const struct processes *processes, stru
 void shortages_warn_of_late_names(const struct collector *collector,
 				  const struct native_files *files)
 {
-	__u64 late = native_files__late(files),
-	      unnamed = late_names__unnamed(collector__late_names(collector));
-	bool asked_again = collector__names_later(collector);
+	const struct late_names *names =
+		native_part__late_names(collector__parts(collector)->nodes.natives);
+	__u64 late = native_files__late(files), unnamed = late_names__unnamed(names);
+	bool asked_again = names;
 
 	if (unnamed)
 		log_warn(NULL,

@@ -10,35 +10,26 @@
 #include "kernel/sampler/sampler.h"
 #include "profile/frames.h"
 #include "process/space/space.h"
-#include "profile/losses.h"
 #include "profile/marks.h"
 #include "base/text/mentions.h"
 #include "record/samples/admission.h"
 #include "record/anchors/anchor_thread.h"
-#include "record/samples/counting.h"
 #include "record/samples/interpreters.h"
 #include "record/follow/processes.h"
 #include "record/samples/own.h"
-#include "record/samples/stack_nodes.h"
 #include "record/samples/thread_node.h"
-#include "bpf/share.h"
 #include "record/stack/stacks.h"
 #include "base/text/printable.h"
 
 struct collector {
 	struct collector_config config;
-	struct profile *profile;
-	struct stacks *stacks;
+	struct collector_parts parts;
 	struct processes *processes;
 	struct sampler *sampler;
 	struct anchor_thread *anchors; /* NULL: none */
-	struct losses losses;
 	struct mentions ended; /* threads that the filter left out */
-	__u64 no_room[OWNER_CNT]; /* samples without room, by owner */
-	struct counting counting;
 	int clock; /* counting_clock() */
 	__u64 clock_period_ns;
-	struct stack_nodes nodes; /* includes the native part, which the collector owns */
 };
 
 /* Ticks that a thread must have had before its clock gets an entry without a sample. */
@@ -64,17 +55,18 @@ struct collector *collector__new(const struct collector_config *config, struct n
 	if (!c)
 		return NULL;
 	c->config = *config;
-	c->profile = new_profile(config);
-	c->nodes.naming.profile = c->profile;
-	c->counting = (struct counting){ .config = &c->config, .profile = c->profile };
+	c->parts.profile = new_profile(config);
+	c->parts.nodes.naming.profile = c->parts.profile;
+	c->parts.counting = (struct counting){ .config = &c->config, .profile = c->parts.profile };
 	c->clock = counting_clock(&c->config, &c->clock_period_ns);
-	c->nodes.async = config->async;
-	c->nodes.whole = config->lists;
-	c->stacks = stacks__new();
-	if (c->profile && (config->natives.native || config->natives.kernel))
-		c->nodes.natives = native_part__new(&config->natives, files, c->profile->dict);
-	if (c->profile && c->stacks &&
-	    (c->nodes.natives || !(config->natives.native || config->natives.kernel)))
+	c->parts.nodes.async = config->async;
+	c->parts.nodes.whole = config->lists;
+	c->parts.stacks = stacks__new();
+	if (c->parts.profile && (config->natives.native || config->natives.kernel))
+		c->parts.nodes.natives =
+			native_part__new(&config->natives, files, c->parts.profile->dict);
+	if (c->parts.profile && c->parts.stacks &&
+	    (c->parts.nodes.natives || !(config->natives.native || config->natives.kernel)))
 		return c;
 	collector__free(c);
 	return NULL;
@@ -84,28 +76,28 @@ void collector__free(struct collector *c)
 {
 	if (!c)
 		return;
-	native_part__free(c->nodes.natives);
-	stack_nodes_free(&c->nodes);
-	profile__free(c->profile);
-	stacks__free(c->stacks);
+	native_part__free(c->parts.nodes.natives);
+	stack_nodes_free(&c->parts.nodes);
+	profile__free(c->parts.profile);
+	stacks__free(c->parts.stacks);
 	free(c);
 }
 
 void collector__keep_places(struct collector *c, struct native_places *places)
 {
-	if (c->nodes.natives)
-		native_part__keep_places(c->nodes.natives, places);
+	if (c->parts.nodes.natives)
+		native_part__keep_places(c->parts.nodes.natives, places);
 }
 
 void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler,
 			struct anchor_thread *anchors, struct unwinding *unwinding)
 {
 	c->processes = processes;
-	c->nodes.naming.processes = processes;
+	c->parts.nodes.naming.processes = processes;
 	c->sampler = sampler;
 	c->anchors = anchors;
-	if (c->nodes.natives)
-		native_part__connect(c->nodes.natives, unwinding);
+	if (c->parts.nodes.natives)
+		native_part__connect(c->parts.nodes.natives, unwinding);
 }
 
 /*
@@ -115,21 +107,24 @@ void collector__connect(struct collector *c, struct processes *processes, struct
 static __u32 sample_node(struct collector *c, struct thread *t, const struct record_sample *record,
 			 enum reason *reason, bool *ret_collects)
 {
-	__u32 root = thread_node(c->profile->dict, c->config.label, t, record);
+	__u32 root = thread_node(c->parts.profile->dict, c->config.label, t, record);
 	struct process *p = t->process;
 	struct stack *stack;
 	int err;
 
 	if (mark_of(record->reason))
-		return root ? stack_nodes_foreign(&c->nodes, p, root, record) : 0;
-	err = stacks__merge(c->stacks, &t->own->stack, record, record__frames(record), &stack);
+		return root ? stack_nodes_foreign(&c->parts.nodes, p, root, record) : 0;
+	err = stacks__merge(c->parts.stacks, &t->own->stack, record, record__frames(record),
+			    &stack);
 	if (err) {
 		*reason = err == -ESTALE ? REASON_NO_CACHE : REASON_BAD_RECORD;
 		if (c->anchors)
 			anchor_thread__reset(c->anchors, record);
 		return 0;
 	}
-	return root ? stack_nodes_of(&c->nodes, p, root, record, *reason, stack, ret_collects) : 0;
+	return root ? stack_nodes_of(&c->parts.nodes, p, root, record, *reason, stack,
+				     ret_collects) :
+		      0;
 }
 
 /* By its id, or by its name in the program or in the kernel. t: NULL if out of memory. */
@@ -160,7 +155,7 @@ static bool is_wanted_thread(struct collector *c, struct thread *t,
 static bool is_others(struct collector *c, const struct process *p,
 		      const struct record_sample *record)
 {
-	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
+	struct accounts *accounts = &profile__counts(c->parts.profile, record->event)->accounts;
 
 	accounts->reasons[REASON_NO_PROCESS] += !p;
 	accounts->unwanted += p && p->state == PROCESS_UNWANTED;
@@ -172,7 +167,7 @@ static bool is_unwanted(struct collector *c, struct thread *t, const struct reco
 {
 	if (is_wanted_thread(c, t, record))
 		return false;
-	profile__counts(c->profile, record->event)->accounts.unwanted++;
+	profile__counts(c->parts.profile, record->event)->accounts.unwanted++;
 	if (t)
 		t->own->unwanted++;
 	return true;
@@ -181,11 +176,11 @@ static bool is_unwanted(struct collector *c, struct thread *t, const struct reco
 /* Counts samples whose stack the kernel has lost. */
 static bool is_lost(struct collector *c, struct process *p, const struct record_sample *record)
 {
-	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
+	struct accounts *accounts = &profile__counts(c->parts.profile, record->event)->accounts;
 
 	if (reason_outcome(record->reason) != OUTCOME_LOST)
 		return false;
-	counting_lost(&c->counting, record, record->reason);
+	counting_lost(&c->parts.counting, record, record->reason);
 	accounts->reasons[record->reason]++;
 	p->own->reasons[record->reason]++;
 	return true;
@@ -202,12 +197,12 @@ static void put_unsampled(struct collector *c, struct thread *t, const struct re
 	if (!counting_unsampled_ns(record))
 		return;
 	if (t) {
-		dict__begin(c->profile->dict, record->owner);
-		node = thread_node(c->profile->dict, c->config.label, t, record);
+		dict__begin(c->parts.profile->dict, record->owner);
+		node = thread_node(c->parts.profile->dict, c->config.label, t, record);
 	}
 	if (!node)
-		c->no_room[record->owner]++;
-	counting_put_unsampled(&c->counting, t, record, node);
+		c->parts.no_room[record->owner]++;
+	counting_put_unsampled(&c->parts.counting, t, record, node);
 }
 
 /*
@@ -224,11 +219,11 @@ static __u32 take_sample(struct collector *c, struct thread *t, const struct rec
 		sampler__add_thread(c->sampler, record, &t->slot);
 	if (*reason == REASON_PYTHON && interpreters_has_callers(t, record))
 		*reason = REASON_INTERPRETER;
-	dict__begin(c->profile->dict, record->owner);
+	dict__begin(c->parts.profile->dict, record->owner);
 	node = sample_node(c, t, record, reason, ret_collects);
 	if (!node && reason_outcome(*reason) != OUTCOME_LOST) {
 		*reason = REASON_NO_ROOM;
-		c->no_room[record->owner]++;
+		c->parts.no_room[record->owner]++;
 	}
 	return node;
 }
@@ -290,20 +285,21 @@ void collector__clock(struct collector *c, const struct record_clock *record)
 	memcpy(head.comm, *t->own->comm ? t->own->comm : record->comm, sizeof(head.comm));
 	if (!is_wanted_thread(c, t, &head))
 		return;
-	accounts = &profile__counts(c->profile, head.event)->accounts;
+	accounts = &profile__counts(c->parts.profile, head.event)->accounts;
 	over_ns = t->own->clock.over_ns;
 	cnt = thread_clock_read(&t->own->clock, record, c->clock_period_ns);
 	accounts->over_ns += t->own->clock.over_ns - over_ns;
 	if (!cnt)
 		return;
-	dict__begin(c->profile->dict, record->owner);
-	counting_put_not_sampled(&c->counting, t, &head,
-				 thread_node(c->profile->dict, c->config.label, t, &head), cnt);
+	dict__begin(c->parts.profile->dict, record->owner);
+	counting_put_not_sampled(&c->parts.counting, t, &head,
+				 thread_node(c->parts.profile->dict, c->config.label, t, &head),
+				 cnt);
 }
 
 void collector__sample(struct collector *c, const struct record_sample *record)
 {
-	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
+	struct accounts *accounts = &profile__counts(c->parts.profile, record->event)->accounts;
 	struct threads *threads = processes__threads(c->processes);
 	struct thread *t = threads__find(threads, (pid_t)record->tid, record->thread_start_ns);
 	struct process *p = t ? t->process : processes__of_record(c->processes, record);
@@ -333,12 +329,12 @@ void collector__sample(struct collector *c, const struct record_sample *record)
 		reason = REASON_NO_ROOM;
 	if (t && record->tstate_addr)
 		t->own->tstate_addr = record->tstate_addr;
-	if (node && !counting_put(&c->counting, t, record, node, collects)) {
+	if (node && !counting_put(&c->parts.counting, t, record, node, collects)) {
 		accounts->unwanted++;
 		return;
 	}
 	if (!node)
-		counting_lost(&c->counting, record, reason);
+		counting_lost(&c->parts.counting, record, reason);
 	accounts->reasons[reason]++;
 	p->own->reasons[reason]++;
 }
@@ -367,29 +363,29 @@ __u32 collector__task_node(struct collector *c, struct record_sample *record)
 	if (is_others(c, t->process, record) || is_unwanted(c, t, record) ||
 	    is_lost(c, t->process, record))
 		return 0;
-	dict__begin(c->profile->dict, record->owner);
-	root = thread_node(c->profile->dict, c->config.label, t, record);
-	return root ? stack_nodes_suspended(&c->nodes, t->process, root, record) : 0;
+	dict__begin(c->parts.profile->dict, record->owner);
+	root = thread_node(c->parts.profile->dict, c->config.label, t, record);
+	return root ? stack_nodes_suspended(&c->parts.nodes, t->process, root, record) : 0;
 }
 
 unsigned collector__put_tasks(struct collector *c, const struct record_sample *record, __u32 node)
 {
 	struct thread *t = main_thread(c, record);
-	unsigned cnt = t ? counting_put(&c->counting, t, record, node, false) : 0;
+	unsigned cnt = t ? counting_put(&c->parts.counting, t, record, node, false) : 0;
 
-	profile__counts(c->profile, record->event)->accounts.reasons[REASON_PYTHON] += cnt;
+	profile__counts(c->parts.profile, record->event)->accounts.reasons[REASON_PYTHON] += cnt;
 	return cnt;
 }
 
 /* The record is unreadable, so the sample cannot be attributed to an event. */
 void collector__bad_record(struct collector *c)
 {
-	profile__counts(c->profile, 0)->accounts.reasons[REASON_BAD_RECORD]++;
+	profile__counts(c->parts.profile, 0)->accounts.reasons[REASON_BAD_RECORD]++;
 }
 
 void collector__thread_renamed(struct collector *c, struct thread *thread)
 {
-	thread_node_rename(c->profile->dict, thread);
+	thread_node_rename(c->parts.profile->dict, thread);
 }
 
 static void note_unwanted(struct mentions *u, const struct thread *t)
@@ -419,96 +415,26 @@ struct mentions collector__unwanted(const struct collector *c)
 void collector__thread_gone(struct collector *c, struct thread *thread)
 {
 	note_unwanted(&c->ended, thread);
-	stacks__forget(c->stacks, &thread->own->stack);
+	stacks__forget(c->parts.stacks, &thread->own->stack);
 }
 
 void collector__process_gone(struct collector *c, struct process *process)
 {
 	struct process_own *own = process->own;
 
-	if (c->nodes.natives)
-		native_part__process_gone(c->nodes.natives, process);
+	if (c->parts.nodes.natives)
+		native_part__process_gone(c->parts.nodes.natives, process);
 	own->reasons[REASON_RING_FULL] +=
 		process->exited ? process->dropped :
 				  sampler__dropped(c->sampler, process->pid, process->start_ns);
-	losses_add(&c->losses, process->pid, process->info.comm, own->reasons);
+	losses_add(&c->parts.losses, process->pid, process->info.comm, own->reasons);
 	memset(own->reasons, 0, sizeof(own->reasons));
 	free(own->gils);
 	own->gils = NULL;
 	own->gil_cnt = own->gil_cap = 0;
 }
 
-struct late_names *collector__late_names(const struct collector *c)
+const struct collector_parts *collector__parts(const struct collector *c)
 {
-	return c->nodes.natives ? native_part__late_names(c->nodes.natives) : NULL;
-}
-
-bool collector__names_later(const struct collector *c)
-{
-	return c->config.natives.addresses && c->config.natives.late_names;
-}
-
-const struct stacks_stats *collector__stacks_stats(const struct collector *c)
-{
-	return stacks__stats(c->stacks);
-}
-
-const struct native_part_stats *collector__native_stats(const struct collector *c)
-{
-	static const struct native_part_stats none;
-
-	return c->nodes.natives ? native_part__stats(c->nodes.natives) : &none;
-}
-
-void collector__task_chains(const struct collector *c, __u64 *ret_all, __u64 *ret_cut,
-			    __u64 *ret_late)
-{
-	*ret_all = c->nodes.task_chains;
-	*ret_cut = c->nodes.task_chains_cut;
-	*ret_late = c->nodes.task_chains_late;
-}
-
-const struct greenlets_stats *collector__greenlets(const struct collector *c)
-{
-	return &c->nodes.greenlets;
-}
-
-__u64 collector__no_room(const struct collector *c, unsigned owner)
-{
-	return c->no_room[owner];
-}
-
-const struct losses *collector__losses(const struct collector *c)
-{
-	return &c->losses;
-}
-
-const struct stack_nodes *collector__nodes(const struct collector *c)
-{
-	return &c->nodes;
-}
-
-struct profile *collector__profile(struct collector *c)
-{
-	return c->profile;
-}
-
-__u64 collector__parts(const struct collector *c, unsigned event)
-{
-	return event < KRAIT_MAX_EVENTS ? c->counting.parts[event] : 0;
-}
-
-__u64 collector__waits_lost_ns(const struct collector *c)
-{
-	return c->counting.waits_lost_ns;
-}
-
-__u64 collector__unsampled_lost_ns(const struct collector *c)
-{
-	return c->counting.unsampled_lost_ns;
-}
-
-__u64 collector__first_sample_ns(const struct collector *c)
-{
-	return c->counting.first_sample_ns;
+	return &c->parts;
 }

@@ -11,20 +11,22 @@
 #include <linux/types.h>
 
 #include "bpf/abi.h"
+#include "bpf/share.h"
+#include "profile/losses.h"
 #include "profile/profile.h"
 #include "profile/thread_filter.h"
+#include "record/samples/counting.h"
 #include "record/samples/native_part.h"
+#include "record/samples/stack_nodes.h"
 #include "record/stack/edits.h"
 
 struct anchor_thread;
 struct collector;
-struct greenlets_stats;
 struct native_files;
 struct native_places;
 struct process;
 struct processes;
 struct sampler;
-struct stack_nodes;
 struct thread;
 struct mentions;
 struct unwinding;
@@ -45,7 +47,7 @@ struct collector_config {
 	void *on_sample_ctx;
 	struct native_part_options natives;
 	enum async_mode async; /* how stacks of asyncio tasks look */
-	bool lists; /* on_sample looks at collector__nodes() */
+	bool lists; /* on_sample looks at the list of that sample (collector_parts.nodes) */
 };
 
 /* files: borrowed; NULL if native frames are not wanted. NULL on failure. */
@@ -72,45 +74,23 @@ void collector__bad_record(struct collector *c);
 void collector__thread_renamed(struct collector *c, struct thread *thread);
 void collector__thread_gone(struct collector *c, struct thread *thread);
 void collector__process_gone(struct collector *c, struct process *process);
-/* As native_part__late_names(). */
-struct late_names *collector__late_names(const struct collector *c);
-/* Are there native names to ask for again, because they did not come in time? */
-bool collector__names_later(const struct collector *c);
-
 /* Threads that config.thread has left out. */
 struct mentions collector__unwanted(const struct collector *c);
 
-const struct native_part_stats *collector__native_stats(const struct collector *c);
-const struct stacks_stats *collector__stacks_stats(const struct collector *c);
-/*
- * Samples of asyncio tasks; those among them that say that tasks or frames are missing (*ret_cut);
- * and samples without tasks that may have had some (*ret_late).
- */
-void collector__task_chains(const struct collector *c, __u64 *ret_all, __u64 *ret_cut,
-			    __u64 *ret_late);
-/* About samples of greenlets. */
-const struct greenlets_stats *collector__greenlets(const struct collector *c);
-/* Samples of an owner (bpf/share.h) that found no room in the profile. */
-__u64 collector__no_room(const struct collector *c, unsigned owner);
-struct losses;
-const struct losses *collector__losses(const struct collector *c);
-struct profile *collector__profile(struct collector *c);
-/* The list of the last sample. */
-const struct stack_nodes *collector__nodes(const struct collector *c);
-/*
- * Samples of the event beyond one per record: off the CPU, a record may become two, waiting and
- * runnable.
- */
-__u64 collector__parts(const struct collector *c, unsigned event);
-/* Time of the first sample, CLOCK_MONOTONIC; 0: none yet. */
-__u64 collector__first_sample_ns(const struct collector *c);
-/* Time off the CPU in records that were lost. */
-__u64 collector__waits_lost_ns(const struct collector *c);
-/* CPU time that no tick found and that the dictionary had no room for. */
 /* Takes in the kernel's account of a thread. */
 struct record_clock;
 void collector__clock(struct collector *c, const struct record_clock *record)
 	__attribute__((nonnull));
-__u64 collector__unsampled_lost_ns(const struct collector *c);
+
+/* What it consists of, for who reads one part. */
+struct collector_parts {
+	struct profile *profile;
+	struct stacks *stacks;
+	struct losses losses;
+	__u64 no_room[OWNER_CNT]; /* samples of an owner (bpf/share.h) that found no room in the profile */
+	struct counting counting;
+	struct stack_nodes nodes; /* includes the native part, which the collector owns */
+};
+const struct collector_parts *collector__parts(const struct collector *c) __attribute__((nonnull));
 
 #endif /* KRAIT_RECORD_SAMPLES_COLLECTOR_H */

@@ -78,7 +78,7 @@ void native_part__process_gone(struct native_part *m, const struct process *p)
 
 struct late_names *native_part__late_names(const struct native_part *m)
 {
-	return m->late;
+	return m ? m->late : NULL;
 }
 
 void native_part__connect(struct native_part *m, struct unwinding *unwinding)
@@ -395,7 +395,9 @@ __u32 native_part__frame(struct native_part *m, const struct item *item, bool *r
 
 const struct native_part_stats *native_part__stats(const struct native_part *m)
 {
-	return &m->stats;
+	static const struct native_part_stats none;
+
+	return m ? &m->stats : &none;
 }
 
 const char *native_reason_name(enum native_reason reason)

@@ -88,7 +88,7 @@ struct unwinding *unwinding__new(struct sampler *sampler, struct native_files *n
 	if (!u)
 		return NULL;
 	u->sampler = sampler;
-	u->tables = sampler__unwind_tables(sampler);
+	u->tables = sampler__parts(sampler)->tables;
 	unwind_again_begin(&u->again, clock_monotonic_ns());
 	u->native_files = native_files;
 	u->files = unwind_files__new(u->tables);
@@ -171,7 +171,7 @@ static bool settle(struct unwinding *u, struct process *p, const struct mapping 
 	if (!unwind_again_may_read(&u->again, u->tables, number, begin_ns))
 		return false;
 	uid = module__inode(m->module) ? native__file_payer(p->native, m, now_ns) : 0;
-	payer = sampler__find_owner(u->sampler, uid);
+	payer = owner_find(&sampler__parts(u->sampler)->books->table, uid);
 	if (uid && payer != OWNER_UNKNOWN)
 		unwind_files__set_payer(u->files, number, payer);
 	settled = unwind_settle(u->tables, u->files, p, m, now_ns);
