@@ -195,6 +195,27 @@ static __always_inline __u64 timer_period(const struct bpf_perf_event_data *ctx,
 	return BPF_CORE_READ(kern, event, hw.sample_period);
 }
 
+/*
+ * The events are another program's, perf's: each interrupt is also a sample of its own, if we return 1, and a record's
+ * period is the time that this sample has by the clock that it chose; 0: it is not known yet.
+ */
+const volatile bool rides_along = false;
+
+/*
+ * Newer kernels prepare the sample before they call the program (perf_prepare_sample() in __bpf_overflow_handler(),
+ * kernel/events/core.c), which sets the flag; 6.1 does so only after that.
+ */
+static __always_inline __u64 sample_time(const void *ctx)
+{
+	const struct bpf_perf_event_data_kern *kern = ctx;
+	struct perf_sample_data *data = BPF_CORE_READ(kern, data);
+	__u64 flags = 0;
+
+	if (bpf_core_field_exists(data->sample_flags))
+		flags = BPF_CORE_READ(data, sample_flags);
+	return flags & PERF_SAMPLE_TIME ? BPF_CORE_READ(data, time) : 0;
+}
+
 /* Most ticks hit others than tracked processes, and must cost next to nothing. */
 static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_loop)
 {
@@ -235,6 +256,8 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_l
 	}
 	if (!proc)
 		return;
+	if (rides_along)
+		period = sample_time(ctx);
 	if (ticks) {
 		miss_ticks(index, missed);
 		if (make_up_ticks) {
@@ -265,9 +288,9 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_l
 }
 
 SEC("perf_event")
-OWN_PROGRAM(sample_loop, struct bpf_perf_event_data, on_event, true)
+OWN_PROGRAM_RETURNS(sample_loop, struct bpf_perf_event_data, rides_along, on_event, true)
 
 SEC("perf_event")
-OWN_PROGRAM(sample_bounded, struct bpf_perf_event_data, on_event, false)
+OWN_PROGRAM_RETURNS(sample_bounded, struct bpf_perf_event_data, rides_along, on_event, false)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -32,7 +32,7 @@ GOLDEN = ROOT / "tests" / "golden"
 # Files for feeder.c to damage.
 SEEDS = {**{name: LIBRARIES for name in [*OF_ELF, "fuzz_elf_rows", "fuzz_core_file", "fuzz_dso_reader"]},
          "fuzz_perf_reader": [GOLDEN / "capture-0.1.0" / "old.data"],
-         **{name: [GOLDEN / "capture-0.1.0" / "old.data"] for name in ("fuzz_compressed", "fuzz_perf_copy")},
+         **{name: [GOLDEN / "capture-0.1.0" / "old.data"] for name in ("fuzz_compressed", "fuzz_inject", "fuzz_perf_copy")},
          "fuzz_folded_reader": sorted(GOLDEN.glob("*.folded")),
          "fuzz_printable": [GOLDEN / "hostile.folded"],
          "fuzz_maps": ["/proc/self/maps"], "fuzz_probe_maps": ["/proc/self/maps"],

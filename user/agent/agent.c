@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -69,12 +70,13 @@ static void on_sample(void *ctx, const struct profile *profile, const struct pro
 	}
 }
 
-static void on_hangup(void *ctx)
+static bool on_signal(void *ctx, int signal, bool from_terminal)
 {
 	struct agent *a = ctx;
 
-	if (a->config->reload)
+	if (signal == SIGHUP && a->config->reload)
 		a->config->reload(a->config->reload_ctx);
+	return signal == SIGHUP;
 }
 
 /* ---- windows ---------------------------------------------------------------------------------- */
@@ -242,8 +244,8 @@ struct agent *agent__new(struct agent_config *config, struct error *err)
 	config->session.sampler.measure = true;
 	config->session.collector.on_sample = on_sample;
 	config->session.collector.on_sample_ctx = a;
-	config->session.on_hangup = on_hangup;
-	config->session.on_hangup_ctx = a;
+	config->session.on_signal = on_signal;
+	config->session.on_signal_ctx = a;
 	a->session = session__new(&config->session, err);
 	if (!a->session) {
 		agent__free(a);

@@ -12,6 +12,7 @@
 #include "cmd/common/commands.h"
 #include "cmd/common/complete.h"
 #include "cmd/common/printed.h"
+#include "cmd/perf/perf_child.h"
 #include "cmd/roles.h"
 #include "base/system/environment.h"
 #include "base/system/error.h"
@@ -54,6 +55,11 @@ static const struct command {
 	  cmd_doctor, true },
 	{ "annotate", "krait annotate", "print source lines with their samples", cmd_annotate },
 	{ "diff", "krait diff", "compare two captures", cmd_diff },
+	{ "perf", "krait perf", "start perf record, and give its samples Python frames", cmd_perf,
+	  true },
+	{ "attach", "krait attach", "do that for a perf record that runs", cmd_attach, true },
+	{ "inject", "krait inject", "do that between two perfs in a pipe, or afterwards",
+	  cmd_inject, true },
 	{ "clean", "krait clean", "remove files that recordings left behind", cmd_clean },
 	{ "version", "krait version", "print the version; -v: what krait is built of",
 	  cmd_version },
@@ -82,7 +88,6 @@ static int print_usage(FILE *out)
 static const struct {
 	const char *name, *here;
 } others[] = {
-	{ "attach", "krait record -p PID" },
 	{ "run", "krait record -- COMMAND" },
 	{ "start", "krait record -p PID" },
 	{ "stat", "krait report --by program" },
@@ -207,6 +212,8 @@ int main(int argc, char **argv)
 	library_prepare();
 	if (role)
 		return role_main(role);
+	if (argc > 3 && !strcmp(name, PERF_GATE))
+		return perf_gate(argv + 2);
 	printed_at_exit();
 	if (environment_prepare(&err)) {
 		log_error(NULL, "%s", err.text);

@@ -8,6 +8,7 @@
 
 #include "capture/dso/dso_reader.h"
 #include "capture/dso/dso_store.h"
+#include "capture/import/inject.h"
 #include "capture/import/object_file.h"
 #include "capture/perfdata/perf_copy.h"
 #include "base/system/error.h"
@@ -28,6 +29,7 @@ struct copier {
 	struct library *list;
 	unsigned cnt, cap;
 	int err; /* the first of those that the callback cannot return */
+	struct inject inject;
 };
 
 static int adopt(struct copier *c, const struct dso_reader *library, const __u8 *build_id)
@@ -107,12 +109,30 @@ static void free_libraries(struct copier *c)
 	dso_store_discard(&c->store);
 }
 
-int capture_copy(FILE *out, const char *out_name, const char *kept_name, FILE *in,
-		 const char *in_name, int compression, struct capture_copied *ret,
-		 struct error *err)
+static int edit(void *ctx, const struct perf_reader *reader, const struct perf_read *r,
+		struct bytes *to)
 {
-	struct copier c = { .in_name = in_name };
-	const struct perf_copy_editor editor = { .rename = rename_library,
+	struct copier *c = ctx;
+
+	return inject_edit(&c->inject, reader, r, to);
+}
+
+static void add_build_ids(void *ctx, struct bytes *to)
+{
+	const struct copier *c = ctx;
+
+	inject_add_build_ids(&c->inject, to);
+}
+
+int capture_copy(FILE *out, const char *out_name, const char *kept_name, FILE *in,
+		 const char *in_name, int compression, const struct taken_stacks *stacks,
+		 struct inject_stats *ret_injected, struct capture_copied *ret, struct error *err)
+{
+	struct copier c = { .in_name = in_name,
+			    .inject = { .stacks = stacks, .library = rename_library, .ctx = &c } };
+	const struct perf_copy_editor editor = { .edit = stacks ? edit : NULL,
+						 .add_build_ids = stacks ? add_build_ids : NULL,
+						 .rename = rename_library,
 						 .ctx = &c,
 						 .compression = compression };
 	int result;
@@ -130,6 +150,9 @@ int capture_copy(FILE *out, const char *out_name, const char *kept_name, FILE *i
 		result = error_set(err, -c.err, EXIT_CODE_OUTPUT, "%s: %s",
 				   *c.store.name ? c.store.name : out_name, strerror(-c.err));
 	count(&c, ret);
+	if (ret_injected)
+		*ret_injected = c.inject.stats;
+	inject_free(&c.inject);
 	free_libraries(&c);
 	return result;
 }

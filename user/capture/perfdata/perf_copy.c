@@ -161,6 +161,36 @@ static int put_extra(struct copy *c)
 	return n == -ENODATA ? 0 : (int)n;
 }
 
+/* Several records, as the editor has put them together. */
+static int put_records(struct copy *c, const struct bytes *b)
+{
+	int err = b->failed ? -ENOMEM : 0;
+
+	for (size_t at = 0; at < b->len && !err;) {
+		struct perf_event_header header;
+
+		memcpy(&header, b->data + at, sizeof(header));
+		err = put_record(c, b->data + at, header.size);
+		at += header.size;
+	}
+	return err;
+}
+
+/* Returns 1: the record is replaced; 0; -errno. */
+static int edit(struct copy *c, const struct perf_read *r)
+{
+	int result;
+
+	if (!c->editor->edit || r->extra)
+		return 0;
+	c->record.len = 0;
+	result = c->editor->edit(c->editor->ctx, c->reader, r, &c->record);
+	if (result <= 0)
+		return result;
+	result = put_records(c, &c->record);
+	return result ? result : 1;
+}
+
 /* In a copy nothing is compressed. */
 static bool is_dropped(const struct perf_read *r)
 {
@@ -183,29 +213,36 @@ static int note_moved(struct copy *c, const struct perf_read *r, __u64 data_offs
 	return 0;
 }
 
+static int copy_record(struct copy *c, const struct perf_read *r, __u64 data_offset)
+{
+	const char *path = r->kind == PERF_READ_MAPPING && !r->in_kernel ?
+				   new_path(c, r->text, r->build_id, r->build_id_size) :
+				   NULL;
+	int err = 0;
+
+	if (r->extra)
+		err = flush_packer(c);
+	if (!err && r->extra && r->at)
+		err = note_moved(c, r, data_offset);
+	if (!err)
+		err = path ? put_renamed(c, r, path) : put_record(c, r->raw, r->raw_size);
+	return err || !r->extra ? err : put_extra(c);
+}
+
 static int copy_records(struct copy *c, __u64 data_offset)
 {
 	struct perf_read r;
 	int result, err = 0;
 
 	perf_reader__take_all(c->reader);
-	while (!err && (result = perf_reader__next(c->reader, &r)) > 0) {
-		const char *path = r.kind == PERF_READ_MAPPING && !r.in_kernel ?
-					   new_path(c, r.text, r.build_id, r.build_id_size) :
-					   NULL;
-
+	while (err >= 0 && (result = perf_reader__next(c->reader, &r)) > 0) {
 		if (is_dropped(&r))
 			continue;
-		if (r.extra)
-			err = flush_packer(c);
-		if (!err && r.extra && r.at)
-			err = note_moved(c, &r, data_offset);
+		err = edit(c, &r);
 		if (!err)
-			err = path ? put_renamed(c, &r, path) : put_record(c, r.raw, r.raw_size);
-		if (!err && r.extra)
-			err = put_extra(c);
+			err = copy_record(c, &r, data_offset);
 	}
-	if (!err)
+	if (err >= 0)
 		err = result;
 	return err ? err : flush_packer(c);
 }
@@ -280,10 +317,13 @@ static int put_list(struct copy *c, struct bytes *to, unsigned feature,
 	err = get_at(c, from->offset, data, from->size);
 	if (err)
 		return err;
-	if (feature == PERF_FEATURE_BUILD_ID)
+	if (feature == PERF_FEATURE_BUILD_ID) {
 		put_build_ids(c, to, data, from->size);
-	else
+		if (c->editor->add_build_ids)
+			c->editor->add_build_ids(c->editor->ctx, to);
+	} else {
 		put_trace_index(c, to, data, from->size);
+	}
 	return to->failed ? -ENOMEM : 0;
 }
 

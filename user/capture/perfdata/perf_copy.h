@@ -13,8 +13,18 @@
 
 #include "capture/perfdata/perf_reader.h"
 
+struct bytes;
+
 /* All may be NULL. */
 struct perf_copy_editor {
+	/*
+	 * Puts into *to the records that take the place of this one. Returns 1, 0: it stays as it is, or -errno. The first
+	 * event's description precedes the first call.
+	 */
+	int (*edit)(void *ctx, const struct perf_reader *reader, const struct perf_read *r,
+		    struct bytes *to);
+	/* Appends entries to the list of build IDs, if the file has one (perf_build_id_put()). */
+	void (*add_build_ids)(void *ctx, struct bytes *to);
 	/* Returns the new path of a mapped object, valid until the next call; NULL: it keeps its own. */
 	const char *(*rename)(void *ctx, const char *path, const __u8 *build_id,
 			      unsigned build_id_size);

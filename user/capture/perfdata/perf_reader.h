@@ -36,6 +36,8 @@ struct perf_read_event {
 	__u8 precise;
 	bool has_trailer; /* sample_id_all */
 	bool joined; /* PERF_CONFIG1_JOINED */
+	__u64 branch_type, user_regs; /* what samples have of these */
+	bool monotonic; /* times are CLOCK_MONOTONIC */
 };
 
 /* From the features; "" or 0 if absent. */

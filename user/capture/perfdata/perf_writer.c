@@ -245,14 +245,11 @@ int perf_writer__thread(struct perf_writer *w, const struct perf_stamp *s, bool 
 	return end_stamped(w, s);
 }
 
-int perf_writer__mapping(struct perf_writer *w, const struct perf_stamp *s,
-			 const struct mapping *at, const struct perf_object *o)
+void perf_mapping_put(struct bytes *b, int pid, const struct mapping *at,
+		      const struct perf_object *o)
 {
-	__u16 misc = PERF_RECORD_MISC_USER | (o->build_id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0);
-	struct bytes *b = start_record(w, PERF_RECORD_MMAP2, misc);
-
-	bytes_u32(b, (__u32)s->pid);
-	bytes_u32(b, (__u32)s->pid);
+	bytes_u32(b, (__u32)pid);
+	bytes_u32(b, (__u32)pid);
 	bytes_u64(b, at->start);
 	bytes_u64(b, at->end - at->start);
 	bytes_u64(b, at->offset);
@@ -265,6 +262,15 @@ int perf_writer__mapping(struct perf_writer *w, const struct perf_stamp *s,
 	bytes_u32(b, 5); /* PROT_READ | PROT_EXEC */
 	bytes_u32(b, 2); /* MAP_PRIVATE */
 	bytes_text(b, o->path);
+}
+
+int perf_writer__mapping(struct perf_writer *w, const struct perf_stamp *s,
+			 const struct mapping *at, const struct perf_object *o)
+{
+	__u16 misc = PERF_RECORD_MISC_USER | (o->build_id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0);
+	struct bytes *b = start_record(w, PERF_RECORD_MMAP2, misc);
+
+	perf_mapping_put(b, s->pid, at, o);
 	return end_stamped(w, s);
 }
 

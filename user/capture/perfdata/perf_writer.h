@@ -21,6 +21,7 @@
 #include "profile/recording.h"
 #include "base/system/event.h"
 
+struct bytes;
 struct mapping;
 struct perf_writer;
 
@@ -75,6 +76,9 @@ int perf_writer__comm(struct perf_writer *w, const struct perf_stamp *s, const c
 int perf_writer__thread(struct perf_writer *w, const struct perf_stamp *s, bool ends);
 int perf_writer__mapping(struct perf_writer *w, const struct perf_stamp *s,
 			 const struct mapping *at, const struct perf_object *o);
+/* The body of such a record, MMAP2, before the trailer and what aligns it. */
+void perf_mapping_put(struct bytes *b, int pid, const struct mapping *at,
+		      const struct perf_object *o);
 /* The kernel's text or a module, "[ext4]". */
 int perf_writer__kernel(struct perf_writer *w, const struct mapping *at, const char *name);
 

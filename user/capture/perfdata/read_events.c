@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 void perf_attrs_free(struct perf_attrs *a)
 {
@@ -70,6 +71,9 @@ int perf_attrs_add(struct perf_attrs *a, const __u8 *bytes, size_t size)
 		.exclude_kernel = attr.exclude_kernel,
 		.precise = attr.precise_ip,
 		.has_trailer = attr.sample_id_all,
+		.branch_type = attr.branch_sample_type,
+		.user_regs = attr.sample_regs_user,
+		.monotonic = attr.use_clockid && attr.clockid == CLOCK_MONOTONIC,
 		.joined = attr.type == PERF_TYPE_SOFTWARE &&
 			  attr.config == PERF_COUNT_SW_CONTEXT_SWITCHES &&
 			  attr.config1 == PERF_CONFIG1_JOINED,

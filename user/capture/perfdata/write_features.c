@@ -43,7 +43,7 @@ static void put_known(struct bytes *b, const char *text)
 }
 
 /* The pid is -1: perf takes a real one for a guest's. */
-static void put_build_id(struct bytes *b, const struct perf_object *o)
+void perf_build_id_put(struct bytes *b, const struct perf_object *o)
 {
 	size_t start = b->len;
 
@@ -86,7 +86,7 @@ void perf_feature_put(struct bytes *b, enum perf_feature feature, const struct p
 	switch (feature) {
 	case PERF_FEATURE_BUILD_ID:
 		for (unsigned i = 0; i < f->object_cnt; i++)
-			put_build_id(b, &f->objects[i]);
+			perf_build_id_put(b, &f->objects[i]);
 		break;
 	case PERF_FEATURE_HOSTNAME:
 		put_known(b, f->config->recording->host);

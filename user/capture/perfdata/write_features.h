@@ -25,4 +25,7 @@ extern const enum perf_feature perf_features[];
 /* The payload of one feature; empty if there is nothing to say. */
 void perf_feature_put(struct bytes *b, enum perf_feature feature, const struct perf_facts *f);
 
+/* An entry of the list of build IDs. */
+void perf_build_id_put(struct bytes *b, const struct perf_object *o);
+
 #endif /* KRAIT_CAPTURE_PERFDATA_WRITE_FEATURES_H */

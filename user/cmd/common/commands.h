@@ -18,6 +18,9 @@ int cmd_doctor(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_agent(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
+int cmd_perf(int argc, char **argv);
+int cmd_attach(int argc, char **argv);
+int cmd_inject(int argc, char **argv);
 int cmd_clean(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 

@@ -271,7 +271,7 @@ static int copy_to(const struct convert *c, FILE *in, const char *path)
 	}
 	if (capture_copy(output_file__stream(file), output_file__name(file),
 			 output_file__kept_name(file), in, is_stdin ? NULL : input_path(c),
-			 c->emit.compression, &copied, &err)) {
+			 c->emit.compression, NULL, NULL, &copied, &err)) {
 		log_error(NULL, "%s", err.text);
 		return err.code;
 	}

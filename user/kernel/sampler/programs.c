@@ -222,6 +222,7 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 	skel->rodata->follow_all = config->follow_all;
 	skel->rodata->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	skel->rodata->several_events = config->event_cnt - has_switches > 1;
+	skel->rodata->rides_along = config->ride.cnt > 0;
 	skel->rodata->want_native = config->native;
 	skel->rodata->want_kernel = config->kernel;
 	skel->rodata->want_tasks = config->tasks;

@@ -243,6 +243,7 @@ void sampler__free(struct sampler *s)
 	if (!s)
 		return;
 	perf_events__free(s->events);
+	ride_detach(&s->config.ride);
 	bpf_link__destroy(s->looks);
 	bpf_link__destroy(s->clocks);
 	switches__free(s->switches);
@@ -275,6 +276,8 @@ int sampler__start(struct sampler *s, struct error *err)
 	}
 	if (s->config.only_looks)
 		return 0;
+	if (s->config.ride.cnt)
+		return ride_attach(&s->config.ride, s->program, err);
 	s->events = perf_events__new(&s->config, s->program, err);
 	if (!s->events)
 		return -1;
@@ -302,6 +305,7 @@ void sampler__end(struct sampler *s)
 			perf_events__ticks(s->events, i, end_ns < now_ns ? end_ns : now_ns);
 	perf_events__free(s->events);
 	s->events = NULL;
+	ride_detach(&s->config.ride);
 }
 
 void sampler__stop(struct sampler *s)

@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "bpf/abi.h"
+#include "kernel/sampler/ride.h"
 #include "kernel/sampler/switches.h"
 #include "base/system/error.h"
 #include "base/system/event.h"
@@ -67,6 +68,11 @@ struct sampler_config {
 	bool own_only;
 	uid_t own_uid;
 	gid_t own_gid;
+	/*
+	 * Another program's events (ride.h) instead of own ones; cnt 0: none. There is one event, and a record's period is
+	 * the time of that program's sample by the clock that it chose; 0: the kernel does not say it in time.
+	 */
+	struct ride ride;
 };
 
 /* Called in the order in which the kernel wrote the records. NULL: nobody wants those. */

@@ -135,10 +135,9 @@ static void take_signal(struct session *s)
 {
 	int signal = signals_take(&s->signals, &s->from_terminal);
 
-	if (signal == SIGHUP && s->config->on_hangup) {
-		s->config->on_hangup(s->config->on_hangup_ctx);
+	if (signal && s->config->on_signal &&
+	    s->config->on_signal(s->config->on_signal_ctx, signal, s->from_terminal))
 		return;
-	}
 	s->signalled = true;
 	s->signal = signal;
 }

@@ -58,9 +58,12 @@ struct session_config {
 	FILE *inputs; /* borrowed: the log of everything that comes from outside; NULL: none */
 	const struct priority *priority; /* for a launched command */
 	bool knows_starts; /* somebody calls session__start_ticks() */
-	/* NULL, or: SIGHUP ends nothing but calls this, from a step. */
-	void (*on_hangup)(void *ctx);
-	void *on_hangup_ctx;
+	/*
+	 * NULL, or called from a step for each signal that would end the recording; true: it does not. from_terminal: every
+	 * process of the terminal got it, as for Ctrl-C.
+	 */
+	bool (*on_signal)(void *ctx, int signal, bool from_terminal);
+	void *on_signal_ctx;
 };
 
 /*

@@ -1,0 +1,230 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""perf record with krait beside it: perf's samples have Python's frames, and nothing else of perf changes.
+
+Each way of recording (a command, a process, the whole machine; chains of frame pointers, of unwinding, none), each perf that
+is here, and the three ways of riding along: krait perf, krait attach, krait inject.
+
+"""
+import collections
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import consumers  # noqa: E402
+import harness  # noqa: E402
+from consumers import run  # noqa: E402
+from tap import Tap  # noqa: E402
+
+HZ = 997
+LINE = 8  # of leaf()'s loop, in targets/along.py
+EVENTS = ["-F", str(HZ), "-e", "cpu-clock"]
+
+
+class Script:
+    """What perf script says of each sample: (thread, event, [frame, ...])."""
+
+    def __init__(self, perf, data):
+        done = run(*perf, "script", "--max-stack", "2100", "-F", "comm,tid,time,event,ip,sym", "-i", data)
+        self.text, self.err = done.stdout, done.stderr
+        self.samples = []
+        for block in done.stdout.split("\n\n"):
+            lines = block.strip("\n").splitlines()
+            head = re.match(r"\s*(.*?)\s+(\d+)\s+[\d.]+:\s+(\S+?):", lines[0]) if lines else None
+            if head:
+                self.samples.append((head.group(1), head.group(3), [line.split(None, 1)[-1] for line in lines[1:]]))
+
+    def python(self):
+        return [frames for _, _, frames in self.samples if any(f.startswith("py::") for f in frames)]
+
+    def in_loop(self):
+        """Samples in which a function of the interpreter's stands where Python's should."""
+        return [frames for _, _, frames in self.samples if any("_PyEval_EvalFrameDefault" in f for f in frames)]
+
+
+def said(err):
+    """(samples that have frames, those of processes while they were Python) by krait's last line."""
+    match = re.search(r": (\d+) of perf's (\d+) samples of Python processes have their Python frames", err)
+    before = re.search(r"; (\d+) came before krait's first", err)
+    return (int(match.group(1)), int(match.group(2)) - (int(before.group(1)) if before else 0)) if match else (0, 0)
+
+
+def captured(err):
+    match = re.search(r"\((\d+) samples\)", err)
+    return int(match.group(1)) if match else -1
+
+
+def krait(*args, **options):
+    return harness.run_krait(*args, **options)
+
+
+def check_stacks(tap, name, script, done):
+    got, of = said(done.stderr)
+    tap.ok(of > 100 and got >= 0.98 * of, "%s: samples of Python have its frames" % name, got, of, done.stderr)
+    # The others have a mark alone: the interpreter began, or ended.
+    tap.ok(0.97 * got - 3 <= len(script.python()) <= got, "%s: perf shows as many as krait says" % name, len(script.python()), got)
+    tails = collections.Counter(tuple(f.split(":")[2] for f in reversed(frames) if f.startswith("py::"))[:3]
+                                for frames in script.python())
+    want = {("<module>", "worker", "mid"), ("<module>", "worker", "deep")}
+    tap.ok(sum(tails[key] for key in want) > 0.3 * len(script.python()), "%s: from the root" % name, tails.most_common(6))
+    deep = [frames for frames in script.python() if sum(":deep:" in ":" + f.split("::")[-1] for f in frames) == 201]
+    tap.ok(len(deep) > 0, "%s: each frame of a recursion" % name)
+
+
+def command(python, seconds):
+    return python.command(python.target("along.py"), str(seconds))
+
+
+def test_command(tap, folder, python, label, perf, chains):
+    name = "%s -- python%s %s" % (label, python.name, " ".join(chains) or "by default")
+    data = os.path.join(folder, "x.data")
+    done = krait("perf", "--", "record", *EVENTS, *chains, "-o", data, "--", *command(python, 0.3))
+    script = Script(perf, data)
+    tap.equal(done.returncode, 0, name + ": perf's exit code", done.stderr)
+    check_stacks(tap, name, script, done)
+    tap.equal(len(script.samples), captured(done.stderr), name + ": perf reads as many samples as it wrote", done.stderr)
+    # Of 0.6 s of CPU time.
+    tap.ok(len(script.python()) > 0.9 * 0.6 * HZ, name + ": all of the time", len(script.python()))
+    tap.ok(len(script.in_loop()) <= 0.02 * len(script.samples), name + ": in place of the interpreter's functions",
+           len(script.in_loop()))
+    # Where native code is in a file that is not here under that name, addr2line ends, and with it perf script.
+    if python.root == "/" or label != "perf":
+        lines = run(*perf, "script", "-F", "ip,sym,srcline", "-i", data)
+        tap.ok("along.py:%d" % LINE in lines.stdout, name + ": source lines", lines.stdout[:1000])
+
+
+def test_process(tap, folder, python, perf):
+    data = os.path.join(folder, "p.data")
+    with harness.Target([*command(python, 0.4), "wait"]) as target:
+        recording = subprocess.Popen([harness.KRAIT, "perf", "--", "record", *EVENTS, "-p", str(target.pid), "-o", data],
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+        harness.wait_until(lambda: "enabled" in recording.stderr.readline(), recording)
+        target.process.stdin.write(b"\n")
+        _, err = recording.communicate(timeout=harness.PATIENCE_SECS)
+    tap.equal(recording.returncode, 0, "-p: the end of the process is perf's", err)
+    check_stacks(tap, "-p", Script(perf, data), subprocess.CompletedProcess([], 0, "", err))
+
+
+def test_machine(tap, folder, python, perf):
+    data = os.path.join(folder, "a.data")
+    done = krait("perf", "--", "record", "-a", "-g", *EVENTS, "-o", data, "--", *command(python, 0.3))
+    script = Script(perf, data)
+    check_stacks(tap, "-a", script, done)
+    tap.equal(len(script.samples), captured(done.stderr), "-a: and all other samples are there")
+
+
+def test_events(tap, folder, python, perf):
+    data = os.path.join(folder, "e.data")
+    done = krait("perf", "--", "record", "-z", "-e", "cpu-clock/freq=%d/u" % HZ, "-e", "page-faults/period=1/", "-o", data, "--",
+                 *command(python, 0.2))
+    script = Script(perf, data)
+    events = collections.Counter(event for _, event, frames in script.samples if any(f.startswith("py::") for f in frames))
+    tap.ok(events["page-faults"] > 20, "several events, compressed: each has Python frames", events, done.stderr)
+
+
+def test_pipe(tap, folder, python, perf):
+    data = os.path.join(folder, "pipe.data")
+    with open(data, "wb") as out:
+        done = subprocess.run([harness.KRAIT, "perf", "--", "record", *EVENTS, "-o", "-", "--", *command(python, 0.2)],
+                              stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, encoding="utf-8",
+                              timeout=harness.PATIENCE_SECS)
+    got, of = said(done.stderr)
+    report = run(*perf, "report", "--stdio", "-g", "none", "--no-children", "-i", data)
+    tap.ok(of > 100 and got >= 0.98 * of and "py::leaf:" in report.stdout, "-o -: a stream has them, too", done.stderr,
+           report.stdout[:500], report.stderr)
+
+
+def test_late(tap, folder, python, perf):
+    """krait attach, with and without -o, and krait inject, also as a filter."""
+    data, stacks, out = (os.path.join(folder, name) for name in ("l.data", "l.stacks", "l.out"))
+    for keeps in False, True:
+        with harness.Target([*command(python, 0.4), "wait"]) as target, \
+                subprocess.Popen(["perf", "record", "-q", "-g", *EVENTS, "-p", str(target.pid), "-o", data],
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as recording:
+            harness.wait_until(lambda: os.path.exists(data) and harness.has_events(recording.pid), None)
+            with subprocess.Popen([harness.KRAIT, "attach", "--perf", str(recording.pid), *(["-o", stacks] if keeps else [])],
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8") as along:
+                harness.wait_until(lambda: "riding along" in along.stderr.readline(), None)
+                target.process.stdin.write(b"\n")
+                _, err = along.communicate(timeout=harness.PATIENCE_SECS)
+        if keeps:
+            before = open(data, "rb").read()
+            done = krait("inject", "-i", data, "--stacks", stacks, "-o", out)
+            tap.equal(open(data, "rb").read(), before, "krait inject: leaves its input alone")
+            check_stacks(tap, "krait inject", Script(perf, out), done)
+        else:
+            check_stacks(tap, "krait attach", Script(perf, data), subprocess.CompletedProcess([], 0, "", err))
+        os.unlink(data)
+    line = "%s record -q %s -g -p %d -o - | %s inject | %s report --stdio -g none --no-children -i -"
+    with harness.Target([*command(python, 0.4), "wait"]) as target:
+        with subprocess.Popen(["sh", "-c", line % ("perf", " ".join(EVENTS), target.pid, harness.KRAIT, perf[0])],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as pipe:
+            harness.wait_until(lambda: any(harness.has_programs_at_events(pid) for pid in children(pipe.pid)), None)
+            target.process.stdin.write(b"\n")
+            text, err = pipe.communicate(timeout=harness.PATIENCE_SECS)
+    got, of = said(err)
+    tap.ok(of > 100 and got >= 0.9 * of and "py::leaf:" in text, "a filter between two perfs", err, text[:500])
+
+
+def children(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as f:
+        return [int(word) for word in f.read().split()]
+
+
+def test_perf_is_itself(tap, folder):
+    data = os.path.join(folder, "s.data")
+    done = krait("perf", "--", "record", "-o", data, "--", "sh", "-c", "echo out; exit 7")
+    tap.equal((done.returncode, done.stdout), (7, "out\n"), "the command's exit code and output", done.stderr)
+    tap.ok("is as perf wrote it" in done.stderr and not os.path.exists(data + ".krait"), "nothing to do without Python", done.stderr)
+    done, own = krait("perf", "--", "record", "--no-such-option"), run("perf", "record", "--no-such-option")
+    tap.equal((done.returncode, done.stderr), (own.returncode, own.stderr), "what perf refuses, in its words")
+    done = krait("perf", "--", "record", "-o", data, "--", "/no/such/program")
+    tap.ok(done.returncode and "/no/such/program" not in os.listdir(folder) and "krait: cannot" not in done.stderr,
+           "a command that is not there", done.stderr)
+    for args, why in ((("perf", "--", "report"), "with perf record"), (("perf",), "what shall perf do"),
+                      (("perf", "record", "--switch-output", "true"), "--switch-output"),
+                      (("attach", "--perf", str(os.getpid())), "no perf"), (("attach", "123"), "record -p"),
+                      (("inject", "-i", data), "while perf records"),
+                      (("inject", "-i", data, "--stacks", data), "krait attach --perf")):
+        done = krait(*args)
+        tap.ok(done.returncode and why in done.stderr and len(done.stderr.splitlines()) <= 2, "refused: krait " + " ".join(args[:2]),
+               done.returncode, done.stderr)
+
+
+def main():
+    tap = Tap()
+    harness.need_bpf()
+    perfs = [(label, perf) for label, perf in consumers.perfs() if perf]
+    if not perfs or perfs[0][0]:
+        tap.skip("all", "no perf (linux-perf)")
+        return tap.done()
+    pythons = harness.interpreters(tap)
+    with tempfile.TemporaryDirectory(prefix="krait-along-") as folder:
+        own = perfs[0][1]
+        for python in pythons:
+            test_command(tap, folder, python, "perf", own, [])
+        test_command(tap, folder, pythons[0], "perf", own, ["--call-graph", "dwarf"])
+        test_process(tap, folder, pythons[0], own)
+        test_machine(tap, folder, pythons[0], own)
+        test_events(tap, folder, pythons[0], own)
+        test_pipe(tap, folder, pythons[0], own)
+        test_late(tap, folder, pythons[0], own)
+        test_perf_is_itself(tap, folder)
+        for label, perf in perfs[1:]:
+            # krait starts what is called perf.
+            bin_ = os.path.join(folder, "bin")
+            os.mkdir(bin_)
+            with open(os.path.join(bin_, "perf"), "w", encoding="ascii") as f:
+                f.write("#!/bin/sh\nexec %s \"$@\"\n" % " ".join(perf))
+            os.chmod(f.name, 0o755)
+            path, os.environ["PATH"] = os.environ["PATH"], bin_ + ":" + os.environ["PATH"]
+            test_command(tap, folder, pythons[0], "perf" + label, perf, [])
+            os.environ["PATH"] = path
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

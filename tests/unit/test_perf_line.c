@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_perf_line.c - where the command begins in a line of perf record's, and what krait must not add to it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cmd/perf/perf_line.h"
+
+/* As perf 6.1 prints it. */
+static const char help[] =
+	"\n Usage: perf record [<options>] [<command>]\n"
+	"    or: perf record [<options>] -- <command> [<options>]\n\n"
+	"    -a, --all-cpus        system-wide collection from all CPUs\n"
+	"    -C, --cpu <cpu>       list of cpus to monitor\n"
+	"    -D, --delay <ms>      ms to wait before starting measurement after program start\n"
+	"    -e, --event <event>   event selector. use 'perf list' to list available events\n"
+	"    -F, --freq <freq or 'max'>\n"
+	"                          profile at this frequency\n"
+	"    -g                    enables call-graph recording\n"
+	"    -k, --clockid <clockid>\n"
+	"                          clockid to use for events, see clock_gettime()\n"
+	"    -o, --output <file>   output file name\n"
+	"    -z, --compression-level[=<n>]\n"
+	"                          Compress records using specified level\n"
+	"        --aio[=<n>]       Use <n> control blocks in asynchronous trace writing mode\n"
+	"        --call-graph <record_mode[,record_size]>\n"
+	"                          setup and enables call-graph (stack chain/backtrace):\n\n"
+	"\t\t\t\trecord_mode:\tcall graph recording mode (fp|dwarf|lbr)\n"
+	"        --control <fd:ctl-fd[,ack-fd] or fifo:ctl-fifo[,ack-fifo]>\n"
+	"        --filter <filter>\n"
+	"        --switch-output[=<signal or size[BKMG] or time[smhd]>]\n"
+	"        --threads[=<spec>]\n";
+
+#define parse(...)                                                                                 \
+	({                                                                                         \
+		static char *const args_[] = { __VA_ARGS__, NULL };                                \
+		struct perf_line l_;                                                               \
+                                                                                                   \
+		perf_line_parse(&l_, args_, help);                                                 \
+		l_;                                                                                \
+	})
+
+static void the_command_begins_where_perf_says(void **state)
+{
+	assert_int_equal(parse("-a", "sleep", "1").command, 1);
+	assert_int_equal(parse("-F", "99", "-g", "python3", "-m", "x").command, 3);
+	assert_int_equal(parse("-F99", "-g", "python3").command, 2);
+	assert_int_equal(parse("-gF", "99", "python3").command, 2);
+	assert_int_equal(parse("-ag", "python3").command, 1);
+	assert_int_equal(parse("--freq", "99", "python3").command, 2);
+	assert_int_equal(parse("--freq=99", "python3").command, 1);
+	assert_int_equal(parse("--fre", "99", "python3").command, 2);
+	assert_int_equal(parse("--call-graph", "dwarf", "python3").command, 2);
+	/* A value that may be left out is in the same word. */
+	assert_int_equal(parse("-z", "python3").command, 1);
+	assert_int_equal(parse("-z3", "python3").command, 1);
+	assert_int_equal(parse("--aio", "python3").command, 1);
+	assert_int_equal(parse("--no-such", "python3").command, 1);
+	assert_int_equal(parse("-a").command, 1);
+}
+
+static void what_follows_two_dashes_is_the_command(void **state)
+{
+	struct perf_line l = parse("-e", "--", "--", "-g", "-k");
+
+	assert_int_equal(l.separator, 2);
+	assert_int_equal(l.command, 3);
+	assert_false(l.has_chains);
+	assert_false(l.has_clock);
+	l = parse("-a", "--");
+	assert_int_equal(l.separator, 1);
+	assert_int_equal(l.command, l.cnt);
+}
+
+static void what_is_given_is_not_added(void **state)
+{
+	assert_true(parse("-ag").has_chains);
+	assert_true(parse("--call-graph=dwarf").has_chains);
+	assert_false(parse("-a", "prog", "-g").has_chains);
+	assert_true(parse("-k", "boottime").has_clock);
+	assert_true(parse("--clockid=mono").has_clock);
+	assert_true(parse("-D", "100").delays);
+	assert_true(parse("--control", "fifo:x").delays);
+	assert_false(parse("-a").delays);
+	assert_string_equal(parse("-o", "x.data").output, "x.data");
+	assert_string_equal(parse("-ox.data").output, "x.data");
+	assert_string_equal(parse("--output=-").output, "-");
+	assert_null(parse("-a").output);
+	assert_string_equal(parse("--switch-output=1s").unfit, "switch-output");
+	assert_string_equal(parse("--threads").unfit, "threads");
+	/* The value is missing: perf says so. */
+	assert_null(parse("-a", "-o").output);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_command_begins_where_perf_says),
+		cmocka_unit_test(what_follows_two_dashes_is_the_command),
+		cmocka_unit_test(what_is_given_is_not_added),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
