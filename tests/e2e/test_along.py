@@ -61,9 +61,9 @@ def krait(*args, **options):
     return harness.run_krait(*args, **options)
 
 
-def check_stacks(tap, name, script, done):
+def check_stacks(tap, name, script, done, share=0.98):
     got, of = said(done.stderr)
-    tap.ok(of > 100 and got >= 0.98 * of, "%s: samples of Python have its frames" % name, got, of, done.stderr)
+    tap.ok(of > 100 and got >= share * of, "%s: samples of Python have its frames" % name, got, of, done.stderr)
     # The others have a mark alone: the interpreter began, or ended.
     tap.ok(0.97 * got - 3 <= len(script.python()) <= got, "%s: perf shows as many as krait says" % name, len(script.python()), got)
     tails = collections.Counter(tuple(f.split(":")[2] for f in reversed(frames) if f.startswith("py::"))[:3]
@@ -112,7 +112,8 @@ def test_machine(tap, folder, python, perf):
     data = os.path.join(folder, "a.data")
     done = krait("perf", "--", "record", "-a", "-g", *EVENTS, "-o", data, "--", *command(python, 0.3))
     script = Script(perf, data)
-    check_stacks(tap, "-a", script, done)
+    # perf -a also samples a process that tears down its memory.
+    check_stacks(tap, "-a", script, done, share=0.9)
     tap.equal(len(script.samples), captured(done.stderr), "-a: and all other samples are there")
 
 
@@ -122,7 +123,7 @@ def test_events(tap, folder, python, perf):
                  *command(python, 0.2))
     script = Script(perf, data)
     events = collections.Counter(event for _, event, frames in script.samples if any(f.startswith("py::") for f in frames))
-    tap.ok(events["page-faults"] > 20, "several events, compressed: each has Python frames", events, done.stderr)
+    tap.ok(sum(count for event, count in events.items() if event.startswith("page-faults")) > 20, "several events, compressed: each has Python frames", events, done.stderr)
 
 
 def test_pipe(tap, folder, python, perf):
