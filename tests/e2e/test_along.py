@@ -69,7 +69,7 @@ def check_stacks(tap, name, script, done, share=0.98):
     tails = collections.Counter(tuple(f.split(":")[2] for f in reversed(frames) if f.startswith("py::"))[:3]
                                 for frames in script.python())
     want = {("<module>", "worker", "mid"), ("<module>", "worker", "deep")}
-    tap.ok(sum(tails[key] for key in want) > 0.3 * len(script.python()), "%s: from the root" % name, tails.most_common(6))
+    tap.ok(sum(tails[key] for key in want) > 0.2 * HZ * share / 2, "%s: from the root" % name, tails.most_common(6))
     deep = [frames for frames in script.python() if sum(":deep:" in ":" + f.split("::")[-1] for f in frames) == 201]
     tap.ok(len(deep) > 0, "%s: each frame of a recursion" % name)
 
@@ -114,7 +114,7 @@ def test_machine(tap, folder, python, perf):
     script = Script(perf, data)
     # perf -a also samples a process that tears down its memory.
     check_stacks(tap, "-a", script, done, share=0.9)
-    tap.equal(len(script.samples), captured(done.stderr), "-a: and all other samples are there")
+    tap.equal(script.text.count(" cpu-clock: "), captured(done.stderr), "-a: and all other samples are there")
 
 
 def test_events(tap, folder, python, perf):
