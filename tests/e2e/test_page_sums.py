@@ -8,7 +8,9 @@ in PRODUCT; `make check-all` tries all combinations on all pages.
 tests/golden/capture-0.1.0 was recorded by krait 0.1.0 (9e90da3, CPython 3.11): shop.py, 93 samples.
 
 """
+import json
 import os
+import pstats
 import re
 import subprocess
 import sys
@@ -136,7 +138,7 @@ def check_old_texts(folder):
         tap.ok(done.returncode == 0 and re.search(want, done.stdout), "0.1.0: " + " ".join(args), done.stdout[-300:], done.stderr)
     done = krait("annotate", "-i", OLD, "-s", os.path.dirname(OLD), "Cart.total")
     tap.ok(done.returncode == 0 and "i * i for i" in done.stdout, "0.1.0: annotate", done.stdout[-300:], done.stderr)
-    for suffix in (".folded", ".script", ".pb.gz", ".speedscope.json", ".firefox.json", ".callgrind", ".pftrace", ".html"):
+    for suffix in (".folded", ".script", ".pb.gz", ".speedscope.json", ".firefox.json", ".callgrind", ".pftrace", ".pstats", ".jsonl", ".svg", ".html"):
         out = os.path.join(folder, "old" + suffix)
         done = krait("convert", OLD, "-o", out)
         tap.ok(done.returncode == 0 and os.path.getsize(out) > 100, "0.1.0: convert to " + suffix, done.stderr)
@@ -144,6 +146,13 @@ def check_old_texts(folder):
     tap.ok(done.returncode == 0, "0.1.0: diff", done.stderr)
     with open(os.path.join(folder, "old.folded"), encoding="utf-8") as file:
         tap.equal(sum(int(line.rsplit(" ", 1)[1]) for line in file), SAMPLES, "0.1.0: no sample is missing")
+    stats = pstats.Stats(os.path.join(folder, "old.pstats"))
+    with open(os.path.join(folder, "old.jsonl"), encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    tap.equal([round(sum(row[2] for row in stats.stats.values()), 6), sum(e["self"] for r in lines for e in r.get("entries", ()))],
+              [round(stats.total_tt, 6), SAMPLES], "0.1.0: nor in pstats and JSON lines")
+    calls = [sum(of[2] for of in row[4].values()) - row[2] for row in stats.stats.values() if row[4]]
+    tap.ok(calls and max(calls) < 1e-6 and stats.total_tt > 0, "0.1.0: pstats: calls have no more than functions", calls[:5])
 
 
 def main():

@@ -3,9 +3,11 @@
 """krait report: its text, its exit codes, and that it works in pipes."""
 import json
 import os
+import pstats
 import pty
 import subprocess
 import tempfile
+from xml.etree import ElementTree
 
 from tap import Tap
 
@@ -49,6 +51,28 @@ code, out, err = report("--json", "--by", "thread", SMALL)
 check(code == 2 and "--json has functions or lines" in err and not out, "--json: of functions and lines", (code, err))
 evil = json.loads(report("--json", "-", text='a "b\\ \x1b[31m (x.py:3) 2\nc 1\n')[1])["events"][0]["rows"]
 check(sum(row["self"] for row in evil) == 3 and "\x1b" not in json.dumps(evil, ensure_ascii=False), "--json: hostile names", evil)
+with tempfile.TemporaryDirectory() as folder:
+    made = lambda suffix: os.path.join(folder, "x" + suffix)
+    odd = '"</title>\\\x1b[31m é'
+    with open(made(".folded"), "w", encoding="utf-8") as file:
+        file.write(f"a (x.py:1);b (y.py:2);a (x.py:1) 5\na (x.py:1) 3\n{odd} (z.py:3) 2\n")
+    run = subprocess.run([KRAIT, "convert", "-q", made(".folded"), *(arg for s in (".pstats", ".jsonl", ".svg") for arg in ("-o", made(s)))],
+                         capture_output=True, text=True)
+    stats = pstats.Stats(made(".pstats")).stats
+    name = next(key[2] for key in stats if key[0] == "z.py")
+    a, b = ("x.py", 0, "a"), ("y.py", 0, "b")
+    check(stats == {a: (8, 8, 8.0, 8.0, {b: (5, 5, 5.0, 5.0)}), b: (5, 5, 0.0, 5.0, {a: (5, 5, 0.0, 5.0)}), ("z.py", 0, name): (2, 2, 2.0, 2.0, {})} and
+          "\x1b" not in name and run.returncode == 0, "pstats: functions and their callers; recursion counts once", stats, run)
+    with open(made(".jsonl"), encoding="utf-8") as file:
+        records = [json.loads(line) for line in file]
+    check([r["type"] for r in records] == ["meta", "string_table", "frame_table", "agg", "end"] and len({r["run_id"] for r in records}) == 1 and
+          {r["v"] for r in records} == {0}, "jsonl: Tachyon's records", records)
+    strings, frames = ({e[key]: e for e in r[table]} for r, key, table in ((records[1], "str_id", "strings"), (records[2], "frame_id", "frames")))
+    said = {(strings[frames[e["frame_id"]]["path_str_id"]]["value"], frames[e["frame_id"]]["line"]): (e["self"], e["cumulative"]) for e in records[3]["entries"]}
+    check(said == {("", 0): (0, 0), ("x.py", 1): (8, 8), ("y.py", 2): (0, 5), ("z.py", 3): (2, 2)} and records[4]["samples_total"] == 10, "jsonl: sums of lines", said)
+    boxes = ElementTree.parse(made(".svg")).getroot().findall("{*}g")
+    wide = {g[0].text.split("\n")[0]: float(g[1].get("width")) for g in reversed(boxes)}
+    check(len(boxes) == 5 and wide["a (x.py)"] == 960 and wide["b (y.py)"] == 600 and "\x1b" not in "".join(wide), "svg: each box as wide as its share", wide)
 with tempfile.NamedTemporaryFile("w", suffix=".folded") as after:
     after.write("a;b 9\na;d 1\n")
     after.flush()

@@ -139,13 +139,15 @@ static void formats_are_found_by_name_and_by_suffix(void **state)
 		{ "out.perf.txt", "script" },
 		{ "x.script", "script" },
 		{ "x.html", "html" },
-		{ "x.svg", NULL },
+		{ "x.svg", "svg" },
+		{ "x.svgz", NULL },
 		{ ".html", NULL },
 		{ "html", NULL },
 		{ "", NULL },
 	};
-	static const char *const names[] = { "perf",  "folded",	    "html",    "script",
-					     "pprof", "speedscope", "firefox", "callgrind" };
+	static const char *const names[] = { "perf",   "folded",     "html",	"script",
+					     "pprof",  "speedscope", "firefox", "callgrind",
+					     "pstats", "jsonl",	     "svg" };
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -158,7 +160,7 @@ static void formats_are_found_by_name_and_by_suffix(void **state)
 	}
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		assert_string_equal(format_by_name(names[i])->name, names[i]);
-	assert_null(format_by_name("svg"));
+	assert_null(format_by_name("png"));
 }
 
 int main(void)

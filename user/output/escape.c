@@ -93,3 +93,18 @@ int put_shown(FILE *out, const char *text)
 	fputs(safe, out);
 	return 0;
 }
+
+int put_xml(FILE *out, const char *text)
+{
+	cleanup_free char *safe = printable(text);
+
+	if (!safe)
+		return -ENOMEM;
+	for (const char *at = safe; *at; at++) {
+		if (strchr("&<>\"'", *at))
+			fprintf(out, "&#%d;", *at);
+		else
+			putc(*at, out);
+	}
+	return 0;
+}

@@ -15,6 +15,8 @@
 
 /* Returns 0 or -ENOMEM. */
 int put_printable(FILE *out, const char *text);
+/* Likewise as text or an attribute's value in XML. */
+int put_xml(FILE *out, const char *text);
 
 /*
  * For people: names and paths of programs are as long as these like, but nobody reads a table that is

@@ -15,5 +15,8 @@ extern const struct emitter_ops speedscope_emitter;
 extern const struct emitter_ops firefox_emitter;
 extern const struct emitter_ops callgrind_emitter;
 extern const struct emitter_ops pftrace_emitter;
+extern const struct emitter_ops pstats_emitter;
+extern const struct emitter_ops jsonl_emitter;
+extern const struct emitter_ops svg_emitter;
 
 #endif /* KRAIT_OUTPUT_FORMATS_H */

@@ -13,11 +13,19 @@
 #include "base/text/nearest.h"
 
 static const struct emitter_ops *const formats[] = {
-	&perf_data_emitter, &folded_emitter,
-	&html_emitter,	    &perf_script_emitter,
-	&pprof_emitter,	    &speedscope_emitter,
-	&firefox_emitter,   &callgrind_emitter,
-	&pftrace_emitter,   NULL,
+	&perf_data_emitter,
+	&folded_emitter,
+	&html_emitter,
+	&perf_script_emitter,
+	&pprof_emitter,
+	&speedscope_emitter,
+	&firefox_emitter,
+	&callgrind_emitter,
+	&pftrace_emitter,
+	&pstats_emitter,
+	&jsonl_emitter,
+	&svg_emitter,
+	NULL,
 };
 
 const char *format_name(unsigned i)

@@ -383,8 +383,8 @@ static void put_change(double change, char buf[24])
 		snprintf(buf, 24, "%+.1f%%", change);
 }
 
-/* Malloc'ed; NULL: out of memory. */
-static char *name_of(const struct gate *g, const struct gate_row *row, bool for_people)
+/* Printable, malloc'ed; NULL: out of memory. */
+static char *name_of(const struct gate *g, const struct gate_row *row)
 {
 	const struct profile_frame *at;
 	char *text = NULL, *shown;
@@ -396,8 +396,8 @@ static char *name_of(const struct gate *g, const struct gate_row *row, bool for_
 	at = &g->sums.places.list[row->place];
 	file = function_sums_file(&g->sums, at);
 	n = asprintf(&text, *file ? "%s (%s)" : "%s%s", place_name(g->sums.dict, at), file);
-	if (n < 0 || !for_people)
-		return n < 0 ? NULL : text;
+	if (n < 0)
+		return NULL;
 	shown = shown_text(text);
 	free(text);
 	return shown;
@@ -431,7 +431,7 @@ int gate__print(const struct gate *g, FILE *out)
 				      "Function");
 	for (__u32 i = 0; i < cnt; i++) {
 		const struct gate_row *row = &g->rows[i];
-		cleanup_free char *name = name_of(g, row, true);
+		cleanup_free char *name = name_of(g, row);
 		char change[24], a[24], b[24];
 
 		if (!name)
@@ -488,21 +488,6 @@ void gate__json(const struct gate *g, struct json *j)
 	json_close_object(j);
 }
 
-static int put_xml(FILE *out, const char *text)
-{
-	cleanup_free char *shown = shown_text(text);
-
-	if (!shown)
-		return -ENOMEM;
-	for (const char *at = shown; *at; at++) {
-		if (strchr("&<>\"'", *at))
-			fprintf(out, "&#%d;", *at);
-		else
-			putc(*at, out);
-	}
-	return 0;
-}
-
 static bool is_tested(const struct gate *g, const struct gate_row *row)
 {
 	const double *value = row->value;
@@ -524,7 +509,7 @@ int gate__junit(const struct gate *g, FILE *out)
 		cnt, g->failures);
 	for (__u32 i = 0; i < g->row_cnt; i++) {
 		const struct gate_row *row = &g->rows[i];
-		cleanup_free char *name = name_of(g, row, false);
+		cleanup_free char *name = name_of(g, row);
 		char change[24], a[24], b[24];
 
 		if (!is_tested(g, row))
