@@ -53,7 +53,7 @@ def check_words(tap, folder):
             (("re",), ["record", "report"]),
             (("record", "-e", "cycles,bus"), ["cycles,bus-cycles"]),
             (("record", "--event=LLC-load-"), ["--event=LLC-load-misses"]),
-            (("record", "-f", "p"), ["perf", "pprof", "perfetto"]),
+            (("record", "-f", "p"), ["perf", "pprof", "perfetto", "pstats"]),
             (("record", "-o", "x", "--state=gil,l"), ["--state=gil,lock"]),
             (("record", "--state", "of"), ["off"]),
             (("record", "--label=pid,c"), ["--label=pid,container", "--label=pid,cgroup", "--label=pid,command"]),

@@ -51,6 +51,11 @@ code, out, err = report("--json", "--by", "thread", SMALL)
 check(code == 2 and "--json has functions or lines" in err and not out, "--json: of functions and lines", (code, err))
 evil = json.loads(report("--json", "-", text='a "b\\ \x1b[31m (x.py:3) 2\nc 1\n')[1])["events"][0]["rows"]
 check(sum(row["self"] for row in evil) == 3 and "\x1b" not in json.dumps(evil, ensure_ascii=False), "--json: hostile names", evil)
+code, out, err = report("--callees", "a", "--unit", "samples", "--min-percent", "0", "-", text="m;a;b 3\nn;a;b;a;c 2\na 1\nx;b 4\n")
+check(code == 0 and [line.replace("│", " ").replace("├─", "").replace("└─", "").split() for line in out.splitlines()[1:]][:4] ==
+      [["60.0%", "10.0%", "a"], ["50.0%", "30.0%", "b"], ["20.0%", "0.0%", "a"], ["20.0%", "20.0%", "c"]], "--callees: what a function calls, from wherever", out, err)
+code, out, err = report("--callees", "a", "--callers", "b", "-", text="m;a;b 3\n")
+check(code == 2 and "at a time" in err, "--callees or --callers", err)
 with tempfile.TemporaryDirectory() as folder:
     made = lambda suffix: os.path.join(folder, "x" + suffix)
     odd = '"</title>\\\x1b[31m é'

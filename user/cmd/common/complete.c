@@ -295,7 +295,7 @@ static void offer_value(const struct line *l, const char *what, const struct arg
 	} else if (!strcmp(name, "user")) {
 		order("user", v);
 	} else if (!strcmp(name, "function") || !strcmp(name, "callers") ||
-		   (!option && !strcmp(what, "NAME"))) {
+		   !strcmp(name, "callees") || (!option && !strcmp(what, "NAME"))) {
 		offer_functions(v, l->capture);
 		if (!option)
 			order("file", v);

@@ -40,6 +40,7 @@ enum option_key {
 	OPTION_BY,
 	OPTION_CHILDREN,
 	OPTION_CALLERS,
+	OPTION_CALLEES,
 	OPTION_UNIT,
 	OPTION_COLOR,
 	OPTION_NO_PAGER,
@@ -76,8 +77,8 @@ struct report_options {
 	enum report_by by;
 	struct column_options columns;
 	bool by_columns; /* some of these were given */
-	const char *callers; /* whose callers to show; NULL: not requested */
-	bool tree, by_given, min_given, limit_given, no_pager, json;
+	const char *about; /* whose callers or callees to show; NULL: not requested */
+	bool callees, tree, by_given, min_given, limit_given, no_pager, json;
 };
 
 static const struct argp_option option_table[] = {
@@ -121,8 +122,10 @@ static const struct argp_option option_table[] = {
 	  "print who calls the functions NAME (as for --function), as a tree from there to the root; lock, io, sleep: "
 	  "who waits for that",
 	  0 },
+	{ "callees", OPTION_CALLEES, "NAME", 0,
+	  "print what the functions NAME call, wherever they are called from", 0 },
 	{ "kernel", OPTION_KERNEL, NULL, 0,
-	  "with --tree and --callers: also the kernel's functions below a wait", 0 },
+	  "with --tree, --callers and --callees: also the kernel's functions below a wait", 0 },
 	{ "unit", OPTION_UNIT, "time|samples", 0,
 	  "print the time that samples stand for (default) or their "
 	  "number",
@@ -140,7 +143,7 @@ static const struct argp_option option_table[] = {
 	  "auto (the default): on a terminal, unless NO_COLOR is set", 0 },
 	{ "min-percent", OPTION_MIN_PERCENT, "SHARE", 0,
 	  "leave out rows with a smaller share of the samples (default 1 "
-	  "with --tree and --callers, else 0)",
+	  "with --tree, --callers and --callees, else 0)",
 	  0 },
 	{ "percent-limit", OPTION_MIN_PERCENT, "SHARE", OPTION_ALIAS, NULL, 0 },
 	{ 0 }
@@ -241,20 +244,24 @@ static bool take_rows(struct report_options *o, int key, const char *arg)
 
 static void check(const struct report_options *o, struct argp_state *state)
 {
-	if ((o->tree || o->callers) && o->by > BY_LINE)
-		arguments_refuse(state, "--tree and --callers need --by function or --by line");
-	if (o->tree && o->callers)
-		arguments_refuse(state, "--tree goes from the root, --callers to it: choose one");
-	if (o->json && (o->tree || o->callers || o->by > BY_LINE || o->by_columns))
+	if ((o->tree || o->about) && o->by > BY_LINE)
+		arguments_refuse(state,
+				 "--tree, --callers and --callees need --by function or --by line");
+	if (o->tree && o->about)
+		arguments_refuse(
+			state,
+			"--tree goes from the root, --callers and --callees from a function: choose one");
+	if (o->json && (o->tree || o->about || o->by > BY_LINE || o->by_columns))
 		arguments_refuse(
 			state,
 			"--json has functions or lines: only with --by function or --by line");
 	if (o->by_columns && o->by_given)
 		arguments_refuse(state, "--by chooses one kind of row, --sort and the like several "
 					"columns: choose one");
-	if (o->by_columns && o->callers)
-		arguments_refuse(state, "--callers prints a tree, --sort and the like a table: "
-					"choose one");
+	if (o->by_columns && o->about)
+		arguments_refuse(
+			state, "--callers and --callees print a tree, --sort and the like a table: "
+			       "choose one");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -303,7 +310,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->summary.lines = true;
 		return 0;
 	case OPTION_CALLERS:
-		o->callers = arg;
+	case OPTION_CALLEES:
+		if (o->about)
+			arguments_refuse(state, "one --callers or --callees at a time");
+		o->about = arg;
+		o->callees = key == OPTION_CALLEES;
 		return 0;
 	case OPTION_UNIT:
 		if (strcmp(arg, "time") && strcmp(arg, "samples"))
@@ -348,8 +359,8 @@ static const struct argp parser = {
 	       "  krait report --tree --min-percent 2 --comm worker out.data\n"
 	       "  krait report --sort comm,dso,symbol       perf's columns\n"
 	       "  krait report --callers Cart.total         who calls it, and for how much\n"
+	       "  krait report --callees Cart.total         what it calls\n"
 	       "  krait report --callers lock               who waits for a lock, and where\n"
-	       "  krait report --children --function Cart.total    what it calls\n"
 	       "  krait report --json | jq '.events[0].rows[].function'\n"
 	       "  krait record -p PID -f folded -o - | krait report -\n",
 	.children = input_children,
@@ -371,8 +382,8 @@ static int print_event(const struct report_options *o, const struct counts *c)
 	if (o->by_columns && (!o->tree || o->columns.comms || o->columns.dsos ||
 			      o->columns.symbols || o->columns.symbol_filter))
 		return column_table(stdout, c, &o->columns, &o->summary);
-	if (o->callers)
-		return callers_tree(stdout, c, o->callers, &o->summary);
+	if (o->about)
+		return (o->callees ? callees_tree : callers_tree)(stdout, c, o->about, &o->summary);
 	if (o->tree)
 		return call_tree(stdout, c, &o->summary);
 	if (o->by == BY_OPCODE)
@@ -478,7 +489,7 @@ int cmd_report(int argc, char **argv)
 	summary_options_init(&o.summary, stdout);
 	if (arguments_parse(&parser, argc, argv, 0, &o))
 		return EXIT_CODE_USAGE;
-	if ((o.tree || o.callers) && !o.min_given)
+	if ((o.tree || o.about) && !o.min_given)
 		o.summary.min_percent = TREE_MIN_PERCENT;
 	if (o.json && !o.limit_given)
 		o.summary.limit = 0;
@@ -496,16 +507,16 @@ int cmd_report(int argc, char **argv)
 			       print_report(&o, &in);
 		pager_end(&pager);
 		/* A reader such as head that has seen enough is no error. */
-		if (err == -ENOENT && !o.callers) {
+		if (err == -ENOENT && !o.about) {
 			log_error(NULL,
 				  "nothing in the samples has these --comms, --dsos and --symbols; "
 				  "krait report --sort comm,dso,symbol shows what there is");
 			code = EXIT_CODE_EMPTY;
 		} else if (err == -ENOENT) {
-			log_error(NULL, "no function \"%s\" in the samples%s%s%s", o.callers,
-				  pattern_is_glob(o.callers) ? "" : " (a pattern such as *.",
-				  pattern_is_glob(o.callers) ? "" : o.callers,
-				  pattern_is_glob(o.callers) ? "" : " may help)");
+			log_error(NULL, "no function \"%s\" in the samples%s%s%s", o.about,
+				  pattern_is_glob(o.about) ? "" : " (a pattern such as *.",
+				  pattern_is_glob(o.about) ? "" : o.about,
+				  pattern_is_glob(o.about) ? "" : " may help)");
 			code = EXIT_CODE_EMPTY;
 		} else if (err == -ENODATA && o.by == BY_OPCODE) {
 			log_error(

@@ -165,7 +165,8 @@ static int print(struct tree *t)
 	return stream_finish(t->report.out);
 }
 
-static int tree_of(FILE *out, const struct counts *c, const char *pattern,
+/* pattern NULL: from the root. */
+static int tree_of(FILE *out, const struct counts *c, const char *pattern, bool callees,
 		   const struct summary_options *o)
 {
 	const struct view_options options = { .lines = o->lines,
@@ -174,11 +175,11 @@ static int tree_of(FILE *out, const struct counts *c, const char *pattern,
 					      .order = VIEW_BY_COUNT };
 	cleanup_view struct view *v = NULL;
 	cleanup_free struct view_node *nodes = NULL;
-	struct tree t = { .callers = pattern };
+	struct tree t = { .callers = pattern && !callees };
 	int err = view__new(&v, c, &options);
 
 	if (!err && pattern)
-		err = callers_of(&nodes, &t.cnt, v, pattern);
+		err = callers_of(&nodes, &t.cnt, v, pattern, callees);
 	if (err)
 		return err;
 	t.view = v;
@@ -189,29 +190,35 @@ static int tree_of(FILE *out, const struct counts *c, const char *pattern,
 }
 
 /* Kernel code below a wait is the same everywhere, and hides who waits. */
-static int print_tree(FILE *out, const struct counts *c, const char *pattern,
+static int print_tree(FILE *out, const struct counts *c, const char *pattern, bool callees,
 		      const struct summary_options *o)
 {
 	struct counts *waits;
 	int err;
 
 	if (o->wait_kernel || !waits_are_in(c))
-		return tree_of(out, c, pattern, o);
+		return tree_of(out, c, pattern, callees, o);
 	waits = waits__new_without_kernel(c);
 	if (!waits)
 		return -ENOMEM;
-	err = tree_of(out, waits, pattern, o);
+	err = tree_of(out, waits, pattern, callees, o);
 	counts__free(waits);
 	return err;
 }
 
 int call_tree(FILE *out, const struct counts *c, const struct summary_options *o)
 {
-	return print_tree(out, c, NULL, o);
+	return print_tree(out, c, NULL, false, o);
 }
 
 int callers_tree(FILE *out, const struct counts *c, const char *pattern,
 		 const struct summary_options *o)
 {
-	return print_tree(out, c, pattern, o);
+	return print_tree(out, c, pattern, false, o);
+}
+
+int callees_tree(FILE *out, const struct counts *c, const char *pattern,
+		 const struct summary_options *o)
+{
+	return print_tree(out, c, pattern, true, o);
 }

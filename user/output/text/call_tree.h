@@ -22,4 +22,8 @@ int call_tree(FILE *out, const struct counts *c, const struct summary_options *o
 int callers_tree(FILE *out, const struct counts *c, const char *pattern,
 		 const struct summary_options *o);
 
+/* Likewise what they call, from them down: the sums of all their calls. */
+int callees_tree(FILE *out, const struct counts *c, const char *pattern,
+		 const struct summary_options *o);
+
 #endif /* KRAIT_OUTPUT_TEXT_CALL_TREE_H */

@@ -44,7 +44,7 @@ static int find_wanted(struct callers *c, const char *pattern)
 }
 
 /* Node 0 is the root. Returns 0 or -ENOMEM. */
-static int add_child(struct callers *c, __u32 *node, __u32 frame, __u64 total)
+static int add_child(struct callers *c, __u32 *node, __u32 frame, __u64 total, __u64 self)
 {
 	__u32 hash = idindex_hash_pair(*node, frame), parent = *node;
 	const struct idindex_slot *slot;
@@ -55,6 +55,7 @@ static int add_child(struct callers *c, __u32 *node, __u32 frame, __u64 total)
 		*node = slot->id;
 		if (c->nodes[*node].parent == parent && c->nodes[*node].frame == frame) {
 			c->nodes[*node].total += total;
+			c->nodes[*node].self += self;
 			return 0;
 		}
 	}
@@ -62,7 +63,8 @@ static int add_child(struct callers *c, __u32 *node, __u32 frame, __u64 total)
 	c->nodes[*node] = (struct view_node){ .frame = frame,
 					      .parent = parent,
 					      .depth = c->nodes[parent].depth + 1,
-					      .total = total };
+					      .total = total,
+					      .self = self };
 	idindex_insert(&c->index, hash, *node);
 	return 0;
 }
@@ -87,7 +89,22 @@ static int add_path(struct callers *c, __u32 i)
 	int err = 0;
 
 	for (; i && !err; i = nodes[i].parent)
-		err = add_child(c, &node, nodes[i].frame, total);
+		err = add_child(c, &node, nodes[i].frame, total, 0);
+	return err;
+}
+
+/* Adds the function and everything below it. made: by level, its node here. */
+static int add_callees(struct callers *c, __u32 i, __u32 *made)
+{
+	const struct view_node *nodes = c->view->nodes, *top = &nodes[i];
+	int err = 0;
+
+	for (; i < top->end && !err; i++) {
+		const __u32 depth = nodes[i].depth - top->depth;
+
+		made[depth] = depth ? made[depth - 1] : 0;
+		err = add_child(c, &made[depth], nodes[i].frame, nodes[i].total, nodes[i].self);
+	}
 	return err;
 }
 
@@ -154,10 +171,12 @@ static int arrange(struct callers *c, struct view_node **ret)
 	}
 }
 
-int callers_of(struct view_node **ret, __u32 *ret_cnt, const struct view *v, const char *pattern)
+int callers_of(struct view_node **ret, __u32 *ret_cnt, const struct view *v, const char *pattern,
+	       bool callees)
 {
+	cleanup_free __u32 *made = calloc((size_t)v->max_depth + 1, sizeof(*made));
 	struct callers c = { .view = v, .cnt = 1 };
-	int err = find_wanted(&c, pattern);
+	int err = made ? find_wanted(&c, pattern) : -ENOMEM;
 
 	*ret = NULL;
 	if (!err && vec_reserve(c.nodes, c.cap, 1))
@@ -165,8 +184,14 @@ int callers_of(struct view_node **ret, __u32 *ret_cnt, const struct view *v, con
 	if (!err)
 		c.nodes[0] = (struct view_node){ .total = v->nodes[0].total };
 	for (__u32 i = 1; i < v->node_cnt && !err; i++) {
-		if (c.wanted[v->nodes[i].frame] && is_outermost(v, i))
+		if (!c.wanted[v->nodes[i].frame])
+			continue;
+		if (callees) {
+			err = add_callees(&c, i, made);
+			i = v->nodes[i].end - 1;
+		} else if (is_outermost(v, i)) {
 			err = add_path(&c, i);
+		}
 	}
 	if (!err)
 		err = arrange(&c, ret);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * callers.h - an inverted view: a tree whose top level is some functions and whose lower levels are
- * their callers.
+ * callers.h - a view from some functions: a tree whose top level they are and whose lower levels are
+ * their callers, or what they call.
  *
  * Must hold: the total of a function's node equals its total in the view. The totals of a node's
- * callers add up to at most its own (the rest was called by nobody: it is at the root).
+ * callers add up to at most its own (the rest was called by nobody: it is at the root). Of several
+ * functions that call each other, callees of the outermost have what runs in all of them.
  */
 #ifndef KRAIT_OUTPUT_TEXT_CALLERS_H
 #define KRAIT_OUTPUT_TEXT_CALLERS_H
@@ -13,10 +14,10 @@
 
 /*
  * Stores the nodes in depth-first order, the largest first, [0] the root. Frames are the view's;
- * self is 0. The caller frees *ret. Returns 0, -ENOMEM, or -ENOENT if the view has no such
+ * self is 0, with callees what runs there. The caller frees *ret. Returns 0, -ENOMEM, or -ENOENT if the view has no such
  * function.
  */
-int callers_of(struct view_node **ret, __u32 *ret_cnt, const struct view *v, const char *pattern)
-	__attribute__((warn_unused_result));
+int callers_of(struct view_node **ret, __u32 *ret_cnt, const struct view *v, const char *pattern,
+	       bool callees) __attribute__((warn_unused_result));
 
 #endif /* KRAIT_OUTPUT_TEXT_CALLERS_H */
