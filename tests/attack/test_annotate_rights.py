@@ -49,7 +49,7 @@ def play(tap, python, name, path, prepare, hidden=True):
                      done.code, done.seconds, done.words[:500])
             if hidden:
                 scene.ok(SECRET not in text, "%s does not print it" % " ".join(command[:1] + command[3:]))
-            peak = done.watch.peaks.get("krait", 0)
+            peak = max(done.watch.peaks.get(name, 0) for name in ("krait", "krait (child)"))
             scene.ok(peak < 256 * attack.MIB, "and needs little memory", "%d KiB" % peak)
 
 

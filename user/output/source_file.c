@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
+#include "base/worker/keeper.h"
 
 #define MAX_LINKS 40
 
@@ -109,15 +110,12 @@ static int step(struct walk *w)
 	return may(w->who, &st, MAY_READ) ? 1 : -EACCES;
 }
 
-/* Reads the very file that was checked; what it grows by meanwhile is ignored. */
-static int read_it(char **ret, int path_fd)
+/* Opens the very file that was checked. */
+static int open_it(int path_fd)
 {
-	cleanup_close int fd = -1;
-	cleanup_free char *text = NULL;
 	char path[64];
 	struct stat st;
-	size_t len = 0, size;
-	ssize_t n = 1;
+	int fd;
 
 	if (fstat(path_fd, &st))
 		return -errno;
@@ -125,12 +123,30 @@ static int read_it(char **ret, int path_fd)
 		return -EINVAL;
 	if (st.st_size > SOURCE_FILE_MAX)
 		return -EFBIG;
-	size = (size_t)st.st_size;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Takes the descriptor, or error. What the file grows by meanwhile is ignored. */
+static int read_it(char **ret, int opened)
+{
+	cleanup_close int fd = opened;
+	cleanup_free char *text = NULL;
+	struct stat st;
+	size_t len = 0, size;
+	ssize_t n = 1;
+
+	if (fd < 0)
+		return take_fd(&fd);
+	if (fstat(fd, &st))
+		return -errno;
+	size = (size_t)st.st_size;
+	if (size > SOURCE_FILE_MAX)
+		return -EFBIG;
 	text = malloc(size + 1);
-	if (fd < 0 || !text)
-		return fd < 0 ? -errno : -ENOMEM;
+	if (!text)
+		return -ENOMEM;
 	while (len < size && (n = read(fd, text + len, size - len)) > 0)
 		len += (size_t)n;
 	if (n < 0)
@@ -155,7 +171,7 @@ static int walk_to(struct walk *w, const char *path)
 	return err < 0 ? err : 0;
 }
 
-int source_file_read(char **ret, const char *path, const struct identity *who)
+int source_file_open(const char *path, const struct identity *who)
 {
 	struct walk *w = calloc(1, sizeof(*w));
 	int err;
@@ -166,13 +182,13 @@ int source_file_read(char **ret, const char *path, const struct identity *who)
 	w->fd = -1;
 	err = walk_to(w, path);
 	if (!err)
-		err = read_it(ret, w->fd);
+		err = open_it(w->fd);
 	cleanup_close_(&w->fd);
 	free(w);
 	return err;
 }
 
-int source_file_read_below(char **ret, const char *folder, const char *path)
+static int open_below(const char *folder, const char *path)
 {
 	const struct open_how how = { .flags = O_PATH | O_CLOEXEC,
 				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
@@ -183,5 +199,61 @@ int source_file_read_below(char **ret, const char *folder, const char *path)
 	if (dir < 0 || !*path)
 		return -ENOENT;
 	fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
-	return fd < 0 ? -errno : read_it(ret, fd);
+	return fd < 0 ? -errno : open_it(fd);
+}
+
+/* The path below the folder that it is in anyway; NULL: it is not. */
+static const char *rest_below(const char *folder, const char *path)
+{
+	char *whole = realpath(folder, NULL);
+	size_t len = whole ? strlen(whole) : 0;
+	bool below = len && !strncmp(path, whole, len) && (len == 1 || path[len] == '/');
+
+	free(whole);
+	return below ? path + len : NULL;
+}
+
+int source_file_open_below(const char *folder, const char *path)
+{
+	const char *rest = rest_below(folder, path), *base = strrchr(path, '/');
+	int fd = rest ? open_below(folder, rest) : -ENOENT;
+
+	if (fd < 0)
+		fd = open_below(folder, path);
+	if (fd < 0 && base)
+		fd = open_below(folder, base + 1);
+	return fd;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+static int ask_keeper(const char *path, const struct identity *who, const char *folder)
+{
+	struct keeper_request request = { .job = folder ? KEEPER_SOURCE_BELOW : KEEPER_SOURCE };
+	int fd, err;
+
+	if (strlen(path) >= sizeof(request.path) ||
+	    (folder && strlen(folder) >= sizeof(request.folder)))
+		return -ENAMETOOLONG;
+	strcpy(request.path, path);
+	strcpy(request.folder, folder ? folder : "");
+	if (who) {
+		_Static_assert(sizeof(*who) <= sizeof(request.more), "an identity fits");
+		memcpy(request.more, who, sizeof(*who));
+		request.more_size = sizeof(*who);
+	}
+	err = keeper_ask(&request, -1, NULL, &fd);
+	return err ? err : fd;
+}
+
+int source_file_read(char **ret, const char *path, const struct identity *who)
+{
+	return read_it(ret, keeper_is_there() ? ask_keeper(path, who, NULL) :
+						source_file_open(path, who));
+}
+
+int source_file_read_below(char **ret, const char *folder, const char *path)
+{
+	return read_it(ret, keeper_is_there() ? ask_keeper(path, NULL, folder) :
+						source_file_open_below(folder, path));
 }

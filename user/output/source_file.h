@@ -25,9 +25,15 @@ int source_file_read(char **ret, const char *path, const struct identity *who)
 	__attribute__((warn_unused_result));
 /*
  * Reads below a folder that the caller vouches for, with the caller's rights; nothing leads out of
- * it.
+ * it: the path without what leads to the folder, the whole path, or the name alone.
  */
 int source_file_read_below(char **ret, const char *folder, const char *path)
+	__attribute__((warn_unused_result));
+
+/* The same for a keeper (base/worker/keeper.h): they return a descriptor. */
+int source_file_open(const char *path, const struct identity *who)
+	__attribute__((warn_unused_result));
+int source_file_open_below(const char *folder, const char *path)
 	__attribute__((warn_unused_result));
 
 #endif /* KRAIT_OUTPUT_SOURCE_FILE_H */

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "output/source_file.h"
 #include "profile/identities.h"
@@ -116,29 +115,6 @@ static int read_recorded(const struct dict *dict, __u32 file, const char *path, 
 	return read_as_recorded(dict, file, path, ret);
 }
 
-/* The path below the folder that it is in anyway; NULL: it is not. */
-static const char *rest_below(const char *folder, const char *path)
-{
-	char *whole = realpath(folder, NULL);
-	size_t len = whole ? strlen(whole) : 0;
-	bool below = len && !strncmp(path, whole, len) && (len == 1 || path[len] == '/');
-
-	free(whole);
-	return below ? path + len : NULL;
-}
-
-static int read_below(char **ret, const char *folder, const char *path)
-{
-	const char *rest = rest_below(folder, path), *base = strrchr(path, '/');
-	int err = rest ? source_file_read_below(ret, folder, rest) : -ENOENT;
-
-	if (err)
-		err = source_file_read_below(ret, folder, path);
-	if (err && base)
-		err = source_file_read_below(ret, folder, base + 1);
-	return err;
-}
-
 int source_lookup(char **ret, const struct dict *dict, __u32 file, const char *source_dir,
 		  bool page)
 {
@@ -148,7 +124,7 @@ int source_lookup(char **ret, const struct dict *dict, __u32 file, const char *s
 	*ret = NULL;
 	err = path[0] == '<' ? -ENOENT : read_recorded(dict, file, path, page, ret);
 	if (err && source_dir) {
-		int below = read_below(ret, source_dir, path);
+		int below = source_file_read_below(ret, source_dir, path);
 
 		err = below == -ENOENT ? err : below;
 	}

@@ -57,7 +57,7 @@ static int copy_events(struct slice_file *f, const struct profile *p)
 
 static int open_file(struct slice_file *f)
 {
-	int err = output_file__open(&f->file, f->path, false);
+	int err = output_file__open(&f->file, f->path, OUTPUT_FILE_REPLACE);
 
 	if (!err)
 		err = perf_data_emitter.open(&f->emitter, output_file__stream(f->file),

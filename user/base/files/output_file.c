@@ -14,6 +14,7 @@
 #include "base/data/cleanup.h"
 #include "base/text/stream.h"
 #include "base/files/sudo_user.h"
+#include "base/worker/keeper.h"
 
 #define OLD ".old"
 #define MODE 0600
@@ -26,22 +27,33 @@ struct output_file {
 	char base[NAME_MAX + 1]; /* the name in that folder */
 	char part[NAME_MAX + 1]; /* temporary name; empty: the file has no name yet */
 	char name[PATH_MAX], kept[PATH_MAX]; /* empty: none */
+	__u64 size; /* once it is finished */
+	__u32 number; /* with a keeper, which has the real one; 0: there is none */
 	bool is_stdout, keep_old, published;
 };
 
-/* "NAME.aB3x9Z" */
-static void choose_part(struct output_file *f)
+#define WORD 6
+
+/* "aB3x9Z" */
+static void choose_word(char ret[WORD + 1])
 {
 	static const char digits[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-	unsigned char bytes[6];
-	char end[sizeof(bytes) + 1] = "";
+	unsigned char bytes[WORD];
 
 	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
 		memset(bytes, getpid() & 0xff, sizeof(bytes));
 	for (size_t i = 0; i < sizeof(bytes); i++)
-		end[i] = digits[bytes[i] % (sizeof(digits) - 1)];
-	snprintf(f->part, sizeof(f->part), "%.*s.%s", NAME_MAX - (int)sizeof(end), f->base, end);
+		ret[i] = digits[bytes[i] % (sizeof(digits) - 1)];
+	ret[WORD] = '\0';
+}
+
+static void choose_part(struct output_file *f)
+{
+	char word[WORD + 1];
+
+	choose_word(word);
+	snprintf(f->part, sizeof(f->part), "%.*s.%s", NAME_MAX - (int)sizeof(word), f->base, word);
 }
 
 /* ---- opening ---------------------------------------------------------------------------------- */
@@ -191,7 +203,72 @@ static int open_named(struct output_file *f, const char *path)
 	return err;
 }
 
-int output_file__open(struct output_file **ret, const char *path, bool keep_old)
+/* ---- with a keeper ---------------------------------------------------------------------------- */
+
+static int open_by_keeper(struct output_file *f, const char *path, unsigned how)
+{
+	struct keeper_request request = { .job = KEEPER_OUTPUT, .number = how };
+	struct keeper_answer answer;
+	cleanup_close int fd = -1;
+	int err;
+
+	if (strlen(path) >= sizeof(request.path))
+		return -ENAMETOOLONG;
+	strcpy(request.path, path);
+	err = keeper_ask(&request, -1, &answer, &fd);
+	if (err)
+		return err;
+	if (fd < 0) {
+		use_stdout(f);
+		return 0;
+	}
+	f->number = answer.number;
+	snprintf(f->name, sizeof(f->name), "%s", answer.name);
+	f->stream = fdopen(fd, "w");
+	if (!f->stream)
+		return -ENOMEM;
+	take_fd(&fd);
+	return 0;
+}
+
+static int tell_keeper(const struct output_file *f, enum keeper_job job)
+{
+	const struct keeper_request request = { .job = job, .number = f->number };
+
+	return keeper_ask(&request, -1, NULL, NULL);
+}
+
+/* ---- either way ------------------------------------------------------------------------------- */
+
+/* "DIR/krait-aB3x9Z-NAME"; -ENOENT: there is no n-th place. */
+static int choose_elsewhere(char ret[PATH_MAX], const char *path, unsigned n)
+{
+	const char *const places[OUTPUT_FILE_PLACES] = { secure_getenv("TMPDIR"), "/tmp",
+							 "/var/tmp", "/dev/shm" };
+	const char *base = strrchr(path, '/');
+	char word[WORD + 1];
+	int len;
+
+	if (n >= OUTPUT_FILE_PLACES || !places[n])
+		return -ENOENT;
+	choose_word(word);
+	len = snprintf(ret, PATH_MAX, "%s/krait-%s-%s", places[n], word, base ? base + 1 : path);
+	return len < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+static int open_how(struct output_file *f, const char *path, unsigned how)
+{
+	char elsewhere[PATH_MAX];
+	int err = 0;
+
+	if (keeper_is_there())
+		return open_by_keeper(f, path, how);
+	if (how >= OUTPUT_FILE_ELSEWHERE)
+		err = choose_elsewhere(elsewhere, path, how - OUTPUT_FILE_ELSEWHERE);
+	return err ? err : open_named(f, how >= OUTPUT_FILE_ELSEWHERE ? elsewhere : path);
+}
+
+int output_file__open(struct output_file **ret, const char *path, unsigned how)
 {
 	struct output_file *f = calloc(1, sizeof(*f));
 	int err = 0;
@@ -199,11 +276,11 @@ int output_file__open(struct output_file **ret, const char *path, bool keep_old)
 	if (!f)
 		return -ENOMEM;
 	f->dir = -1;
-	f->keep_old = keep_old;
+	f->keep_old = how == OUTPUT_FILE_KEEP_OLD;
 	if (!strcmp(path, "-"))
 		use_stdout(f);
 	else
-		err = open_named(f, path);
+		err = open_how(f, path, how);
 	if (err)
 		output_file__free(f);
 	else
@@ -219,6 +296,8 @@ void output_file__free(struct output_file *f)
 		return;
 	if (f->stream && !f->is_stdout)
 		fclose(f->stream);
+	if (f->number)
+		(void)tell_keeper(f, KEEPER_OUTPUT_DISCARD);
 	if (!sudo_user_enter(&scope) && f->dir >= 0 && !f->published && *f->part)
 		unlinkat(f->dir, f->part, 0);
 	cleanup_close_(&f->dir);
@@ -261,12 +340,17 @@ bool output_file__is_published(const struct output_file *f)
 	return f->published;
 }
 
+__u64 output_file__size(const struct output_file *f)
+{
+	return f->size;
+}
+
 bool output_file__is_deserted(const struct output_file *f)
 {
 	struct pollfd fd = { .fd = f->stream ? fileno(f->stream) : -1 };
 	struct stat st;
 
-	return f->dir < 0 && fd.fd >= 0 && !fstat(fd.fd, &st) &&
+	return !*f->name && fd.fd >= 0 && !fstat(fd.fd, &st) &&
 	       (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) && poll(&fd, 1, 0) == 1 &&
 	       fd.revents & (POLLERR | POLLHUP);
 }
@@ -296,8 +380,13 @@ int output_file__publish(struct output_file *f)
 	char old[NAME_MAX + 1];
 	int err, n;
 
-	if (f->dir < 0 || f->published)
+	if (!*f->name || f->published)
 		return 0;
+	if (f->number) {
+		err = tell_keeper(f, KEEPER_OUTPUT_PUBLISH);
+		f->published = !err;
+		return err;
+	}
 	err = sudo_user_enter(&scope);
 	if (!err && !*f->part)
 		err = give_part(f);
@@ -319,6 +408,7 @@ int output_file__publish(struct output_file *f)
 int output_file__finish(struct output_file *f)
 {
 	FILE *stream = f->stream;
+	struct stat st;
 	int err;
 
 	if (!stream)
@@ -330,6 +420,7 @@ int output_file__finish(struct output_file *f)
 	if (err || f->is_stdout)
 		return err;
 	f->stream = NULL;
+	f->size = fstat(fileno(stream), &st) ? 0 : (__u64)st.st_size;
 	errno = 0;
 	return fclose(stream) ? stream_cause() : 0;
 }

@@ -21,6 +21,7 @@ enum exit_code {
 	EXIT_CODE_OUTPUT = 7, /* a file could not be read or written */
 	EXIT_CODE_TIMEOUT = 8, /* a process did not do in time what it was asked to */
 	EXIT_CODE_SLOWER = 9, /* diff --fail-above: something has grown by more */
+	EXIT_CODE_CRASH = 10, /* the process that reads a capture did not end by itself */
 };
 
 struct error {

@@ -313,6 +313,30 @@ static int enter(int room, const struct sandbox_limits *limits, int (*add)(scmp_
 	return load(seccomp_init(SCMP_ACT_ERRNO(EPERM)), add);
 }
 
+/* Likewise, plus sockets: even another process's socket of this machine would be a way out. */
+static int forbid_reader_rules(scmp_filter_ctx filter)
+{
+	int err = forbid_rules(filter);
+
+	return err ? err : seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 0);
+}
+
+int sandbox_enter_reader(void)
+{
+	const struct rlimit none = { 0, 0 };
+	pid_t parent = getppid();
+	int err = 0;
+
+	setrlimit(RLIMIT_CORE, &none);
+	/* In a user namespace there may be no other id; its root has no rights outside anyway. */
+	if (has_rights(RIGHTS_BIT(CAP_SETUID) | RIGHTS_BIT(CAP_SETGID)) && !geteuid())
+		(void)own_user();
+	err = rights_keep(0);
+	if (!err)
+		err = seclude(parent);
+	return err ? err : load(seccomp_init(SCMP_ACT_ALLOW), forbid_reader_rules);
+}
+
 int sandbox_enter(int room, const struct sandbox_limits *limits)
 {
 	return enter(room, limits, add_rules);

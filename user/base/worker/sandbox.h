@@ -53,4 +53,11 @@ int sandbox_enter_server(int room, const struct sandbox_limits *limits)
 int sandbox_enter_network(const struct sandbox_limits *limits, const char *const *readable,
 			  unsigned cnt) __attribute__((warn_unused_result, nonnull));
 
+/*
+ * For a process that goes on as a program of its own, without rights: it opens what everybody may
+ * read, but starts, signals and traces no process and has no network. A caller who is not root, or may
+ * not assign ids, keeps his id.
+ */
+int sandbox_enter_reader(void) __attribute__((warn_unused_result));
+
 #endif /* KRAIT_BASE_WORKER_SANDBOX_H */

@@ -16,11 +16,12 @@
 #include "base/data/cleanup.h"
 #include "base/system/error.h"
 #include "base/worker/channel.h"
+#include "base/worker/keeper.h"
 #include "base/worker/rights.h"
 #include "base/worker/role.h"
 
 struct worker {
-	pid_t pid;
+	pid_t pid; /* 0: the keeper's child, not ours */
 	int fd;
 	struct worker *next; /* in the list of dying workers */
 };
@@ -34,7 +35,7 @@ static bool has_ended(pid_t pid)
 	pid_t r;
 
 	do {
-		r = waitpid(pid, NULL, WNOHANG);
+		r = pid ? waitpid(pid, NULL, WNOHANG) : -1;
 	} while (r < 0 && errno == EINTR);
 	return r != 0; /* also if other code has already reaped it */
 }
@@ -60,13 +61,9 @@ unsigned worker__dying(void)
 	return cnt;
 }
 
-void worker__abandon(struct worker *w)
+/* Frees it once it has ended. */
+static void let_die(struct worker *w)
 {
-	if (!w)
-		return;
-	kill(w->pid, SIGKILL);
-	close(w->fd);
-	w->fd = -1;
 	if (has_ended(w->pid)) {
 		free(w);
 		return;
@@ -75,6 +72,24 @@ void worker__abandon(struct worker *w)
 	w->next = dying;
 	dying = w;
 	pthread_mutex_unlock(&dying_lock);
+}
+
+void worker__abandon(struct worker *w)
+{
+	if (!w)
+		return;
+	if (w->pid)
+		kill(w->pid, SIGKILL);
+	close(w->fd); /* which ends a worker of the keeper's */
+	let_die(w);
+}
+
+int worker__hand_over(struct worker *w)
+{
+	int fd = w->fd;
+
+	let_die(w);
+	return fd;
 }
 
 /*
@@ -177,9 +192,15 @@ struct worker *worker__start(const char *role, struct error *err)
 	int r;
 
 	worker__dying(); /* reaps */
-	r = w ? make_channel(&ours, &theirs) : -ENOMEM;
-	if (!r)
-		r = -spawn(role, theirs, &w->pid);
+	r = w ? 0 : -ENOMEM;
+	if (!r && keeper_is_there()) {
+		ours = keeper_open(KEEPER_WORKER, role);
+		r = ours < 0 ? ours : 0;
+	} else if (!r) {
+		r = make_channel(&ours, &theirs);
+		if (!r)
+			r = -spawn(role, theirs, &w->pid);
+	}
 	if (r) {
 		error_set(err, -r, EXIT_CODE_KERNEL, "cannot start the %s process: %s%s", role,
 			  strerror(-r),

@@ -4,7 +4,8 @@
  *
  * A worker is krait's own executable, started anew as "krait-ROLE" (role.h). It shares only one
  * channel with its starter: no memory, no other descriptor, no terminal. It ends when the channel
- * closes, or at the latest with the thread that started it.
+ * closes, or at the latest with the thread that started it. A reader's workers are its keeper's
+ * children (keeper.h).
  *
  * Must hold: nothing here waits for a worker to start, to answer or to end. Other threads may run
  * while one is started.
@@ -32,6 +33,8 @@ pid_t worker__pid(const struct worker *w) __attribute__((nonnull));
  * NULL: does nothing.
  */
 void worker__abandon(struct worker *w);
+/* Gives krait's end of the channel away, whose new owner ends the worker by closing it. Frees the struct. */
+int worker__hand_over(struct worker *w) __attribute__((warn_unused_result, nonnull));
 
 /* Returns how many abandoned workers have not ended yet. */
 unsigned worker__dying(void);

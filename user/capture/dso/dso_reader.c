@@ -9,7 +9,6 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <limits.h>
 #include <stdio.h>
@@ -20,6 +19,7 @@
 
 #include "capture/dso/dso.h"
 #include "capture/dso/dso_nop.h"
+#include "process/proc/open_file.h"
 #include "profile/marks.h"
 #include "base/data/cleanup.h"
 #include "base/data/search.h"
@@ -107,24 +107,14 @@ static bool has_foreign_section(Elf *elf)
 }
 
 /* Never a device or a FIFO, which act when they are opened: a capture may name anything. */
-static int open_regular(const char *path)
+static int open_small(const char *path)
 {
-	int fd = open(path, O_PATH | O_CLOEXEC), again;
-	char self[32];
+	cleanup_close int fd = open_file_named(path);
 	struct stat st;
 
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > MAX_FILE) {
-		close(fd);
+	if (fd >= 0 && (fstat(fd, &st) || st.st_size > MAX_FILE))
 		return -ENOEXEC;
-	}
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	again = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (again < 0)
-		again = -errno;
-	close(fd);
-	return again;
+	return take_fd(&fd);
 }
 
 static int read_notes(struct dso_reader *r)
@@ -257,7 +247,7 @@ int dso_reader__open(struct dso_reader **ret, const char *path, const __u8 *buil
 
 	if (!r)
 		return -ENOMEM;
-	r->fd = open_regular(path);
+	r->fd = open_small(path);
 	if (r->fd < 0)
 		err = r->fd;
 	/* Never mapped: truncating the file would kill krait. */

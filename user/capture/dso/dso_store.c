@@ -15,6 +15,7 @@
 #include "base/data/cleanup.h"
 #include "base/text/stream.h"
 #include "base/files/sudo_user.h"
+#include "base/worker/keeper.h"
 
 #define HEX_SIZE (2 * DSO_BUILD_ID_SIZE + 1)
 /* Digits of the build ID in the file's name: enough to tell recordings apart. */
@@ -58,6 +59,37 @@ bool dso_store_is_ours(const char *name)
 
 	return !strncmp(name, "python-", strlen("python-")) && strlen(name) > start &&
 	       (!strcmp(name + start, ".so") || !strcmp(name + start, ".so" PART));
+}
+
+/* ---- with a keeper ---------------------------------------------------------------------------- */
+
+static int ask_keeper(const struct dso_store *s, enum keeper_job job, const __u8 *build_id,
+		      int *ret_fd)
+{
+	struct keeper_request request = { .job = job, .number = s->number };
+
+	if (build_id) {
+		request.more_size = DSO_BUILD_ID_SIZE;
+		memcpy(request.more, build_id, DSO_BUILD_ID_SIZE);
+	}
+	return keeper_ask(&request, -1, NULL, ret_fd);
+}
+
+/* fd is an output's (base/files/output_file.h), which the keeper has, too. */
+static int choose_by_keeper(struct dso_store *s, int fd, const char *path)
+{
+	struct keeper_request request = { .job = KEEPER_STORE };
+	struct keeper_answer answer;
+	int err;
+
+	if (path)
+		snprintf(request.path, sizeof(request.path), "%s", path);
+	err = keeper_ask(&request, fd, &answer, NULL);
+	if (err)
+		return err;
+	s->number = answer.number;
+	s->made = true;
+	return set_path(s->name, sizeof(s->name), "%s", answer.name);
 }
 
 /* ---- folders ---------------------------------------------------------------------------------- */
@@ -196,6 +228,8 @@ int dso_store_choose(struct dso_store *s, int fd, const char *path)
 	int err = sudo_user_enter(&scope);
 
 	*s = (struct dso_store){ .fd = -1 };
+	if (keeper_is_there())
+		return choose_by_keeper(s, fd, path);
 	if (err)
 		return err;
 	if (!choose_beside(s, fd, path)) {
@@ -249,6 +283,8 @@ int dso_store_publish(struct dso_store *s, const char *kept_path)
 	cleanup_close int fd = -1;
 	int err = sudo_user_enter(&scope);
 
+	if (s->number)
+		return ask_keeper(s, KEEPER_STORE_PUBLISH, NULL, NULL);
 	if (err || !s->unpublished || !s->made)
 		return err;
 	err = move_old(s->name, kept_path);
@@ -275,6 +311,8 @@ void dso_store_discard(struct dso_store *s)
 {
 	cleanup_sudo_user struct sudo_user_scope scope = { 0 };
 
+	if (s->number)
+		(void)ask_keeper(s, KEEPER_STORE_DISCARD, NULL, NULL);
 	if (!sudo_user_enter(&scope) && s->unpublished && s->made && s->fd >= 0) {
 		(void)empty_open(s->fd, -1);
 		rmdir(s->folder);
@@ -296,26 +334,52 @@ int dso_store_path(char *path, size_t size, const char *folder, const __u8 *buil
 /* Enough for a name, with its suffix. */
 #define FILE_NAME_SIZE 64
 
-static void set_name(char name[FILE_NAME_SIZE], const __u8 *build_id)
+static void set_name(char name[FILE_NAME_SIZE], const __u8 *build_id, const char *suffix)
 {
 	char hex[HEX_SIZE];
 
 	to_hex(hex, build_id, DSO_BUILD_ID_SIZE);
-	snprintf(name, FILE_NAME_SIZE, "python-%.*s.so", NAME_HEX, hex);
+	snprintf(name, FILE_NAME_SIZE, "python-%.*s.so%s", NAME_HEX, hex, suffix);
 }
 
-/* The file of a generation until it is complete; -errno. */
-static int open_part(const struct dso_store *s, const char *part)
+static int begin_part(const struct dso_store *s, const __u8 *build_id)
 {
+	char part[FILE_NAME_SIZE];
 	int fd;
 
+	if (s->number) {
+		int err = ask_keeper(s, KEEPER_STORE_PART, build_id, &fd);
+
+		return err ? err : fd;
+	}
+	set_name(part, build_id, PART);
 	unlinkat(s->fd, part, 0);
 	fd = openat(s->fd, part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return fd < 0 ? -errno : fd;
 }
 
-static int end_part(const struct dso_store *s, const char *part, const char *name, int err)
+int dso_store_begin_part(struct dso_store *s, const __u8 *build_id)
 {
+	cleanup_sudo_user struct sudo_user_scope scope;
+	int err = dso_store_make(s);
+
+	if (!err)
+		err = sudo_user_enter(&scope);
+	return err ? err : begin_part(s, build_id);
+}
+
+int dso_store_end_part(const struct dso_store *s, const __u8 *build_id, int err)
+{
+	char name[FILE_NAME_SIZE], part[FILE_NAME_SIZE];
+
+	if (s->number) {
+		int result = ask_keeper(s, err ? KEEPER_STORE_PART_FAILED : KEEPER_STORE_PART_DONE,
+					build_id, NULL);
+
+		return err ? err : result;
+	}
+	set_name(name, build_id, "");
+	set_name(part, build_id, PART);
 	if (!err && renameat(s->fd, part, s->fd, name))
 		err = -errno;
 	if (err)
@@ -326,19 +390,17 @@ static int end_part(const struct dso_store *s, const char *part, const char *nam
 int dso_store_write(const struct dso_store *s, const struct dso *d, __u32 generation,
 		    const struct dict *dict, const char *notes)
 {
+	const __u8 *build_id = dso__build_id(d, generation);
 	cleanup_sudo_user struct sudo_user_scope scope;
 	cleanup_close int fd = -1;
-	char name[FILE_NAME_SIZE], part[FILE_NAME_SIZE + sizeof(PART)];
 	int err = sudo_user_enter(&scope);
 
 	if (err)
 		return err;
-	set_name(name, dso__build_id(d, generation));
-	snprintf(part, sizeof(part), "%s" PART, name);
-	fd = open_part(s, part);
+	fd = begin_part(s, build_id);
 	if (fd < 0)
 		return fd;
-	return end_part(s, part, name, dso__write(d, generation, dict, notes, fd));
+	return dso_store_end_part(s, build_id, dso__write(d, generation, dict, notes, fd));
 }
 
 static int copy_open(int in, int out)
@@ -360,17 +422,14 @@ int dso_store_adopt(const struct dso_store *s, int from, const __u8 *build_id)
 {
 	cleanup_sudo_user struct sudo_user_scope scope;
 	cleanup_close int fd = -1;
-	char name[FILE_NAME_SIZE], part[FILE_NAME_SIZE + sizeof(PART)];
 	int err = sudo_user_enter(&scope);
 
 	if (err)
 		return err;
-	set_name(name, build_id);
-	snprintf(part, sizeof(part), "%s" PART, name);
-	fd = open_part(s, part);
+	fd = begin_part(s, build_id);
 	if (fd < 0)
 		return fd;
-	return end_part(s, part, name, copy_open(from, fd));
+	return dso_store_end_part(s, build_id, copy_open(from, fd));
 }
 
 /* base: the folder that must exist, and is not created. */
@@ -403,6 +462,8 @@ int dso_store_cache(const struct dso_store *s, const char *name, const __u8 *bui
 	cleanup_sudo_user struct sudo_user_scope scope;
 	int err = sudo_user_enter(&scope);
 
+	if (s->number)
+		return ask_keeper(s, KEEPER_STORE_CACHE, build_id, NULL);
 	to_hex(hex, build_id, DSO_BUILD_ID_SIZE);
 	if (!err)
 		err = cache_folder(folder, sizeof(folder), base, sizeof(base));
@@ -412,7 +473,7 @@ int dso_store_cache(const struct dso_store *s, const char *name, const __u8 *bui
 		err = sudo_user_make_folders(base, object);
 	if (!err)
 		err = set_path(object, sizeof(object), "%s%s/%s/elf", folder, name, hex);
-	set_name(file, build_id);
+	set_name(file, build_id, "");
 	if (!err && linkat(s->fd, file, AT_FDCWD, object, 0))
 		err = copy_file(s->fd, file, object);
 	if (!err)

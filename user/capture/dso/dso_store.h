@@ -28,6 +28,7 @@ struct dso_store {
 	int fd; /* of the folder, once it is made; else -1 */
 	bool unpublished; /* the two differ */
 	bool made;
+	__u32 number; /* with a keeper, which has the real one; 0: there is none */
 };
 
 /*
@@ -46,6 +47,15 @@ int dso_store_publish(struct dso_store *s, const char *kept_path)
 	__attribute__((warn_unused_result));
 /* Removes what was never published, and closes the folder. */
 void dso_store_discard(struct dso_store *s);
+
+/*
+ * For a keeper, whose reader writes it: makes the folder if need be, and the file of a generation
+ * until it is complete: a descriptor or -errno. err: how that went; 0: gives it its name.
+ */
+int dso_store_begin_part(struct dso_store *s, const __u8 *build_id)
+	__attribute__((warn_unused_result));
+int dso_store_end_part(const struct dso_store *s, const __u8 *build_id, int err)
+	__attribute__((warn_unused_result));
 
 /* Path of a generation's file in a folder of *s. Returns 0 or -errno. */
 int dso_store_path(char *path, size_t size, const char *folder, const __u8 *build_id)

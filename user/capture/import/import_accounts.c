@@ -66,8 +66,7 @@ static bool is_own(const struct stat *st)
 	return (!st->st_uid || st->st_uid == sudo_user_uid()) && !(st->st_mode & 022);
 }
 
-/* Whose the file is, so who may have claimed what is in it. */
-static bool is_believed(struct identities *set, int fd)
+bool import_is_believed(struct identities *set, int fd)
 {
 	struct stat st;
 	bool known = !fstat(fd, &st) && S_ISREG(st.st_mode);
@@ -82,11 +81,11 @@ void import_identities(struct dict *dict, const struct objects *objects, int cap
 {
 	struct identities *set = dict__identities(dict);
 	const struct dso_reader *dso;
-	bool believed = is_believed(set, capture_fd);
+	bool believed = import_is_believed(set, capture_fd);
 
 	set->claimed = true;
 	for (__u32 i = 0; (dso = objects__dso_at(objects, i)); i++)
-		believed &= is_believed(set, dso_reader__fd(dso));
+		believed &= import_is_believed(set, dso_reader__fd(dso));
 	if (believed && objects__dso(objects))
 		identities_read(set, dso_reader__notes(objects__dso(objects)));
 }

@@ -9,7 +9,11 @@
 #include "profile/profile.h"
 
 struct dso_reader;
+struct identities;
 struct objects;
+
+/* Can only the caller or root have written it? If not, notes whose claim it is. */
+bool import_is_believed(struct identities *set, int fd);
 
 /*
  * Whose the processes were: what the capture says counts only if nobody else than the caller or root

@@ -9,7 +9,10 @@
 #include <sys/stat.h>
 
 #include "capture/dso/dso_store.h"
+#include "process/proc/file_id.h"
+#include "process/proc/open_file.h"
 #include "process/space/modules.h"
+#include "base/data/cleanup.h"
 #include "base/text/log.h"
 #include "base/text/short_path.h"
 
@@ -45,20 +48,27 @@ struct dso_reader *object_file_open_dso(const char *named, const __u8 *build_id,
 /* Names are taken from the file only if it is the recorded one. */
 static struct module *open_native(struct native_files *files, const struct object_file *new)
 {
-	const char *const paths[] = { new->path };
+	/* A capture may name anything, even files that block or act when they are opened. */
+	cleanup_close int fd = new->path[0] == '/' ? open_file_named(new->path) : -1;
 	struct module *module;
+	struct file_id file;
 	const __u8 *id;
 	struct stat st;
 	unsigned size;
 
-	/* A capture may name anything, even files that block or act when they are opened. */
-	if (new->path[0] != '/' || stat(new->path, &st) || !S_ISREG(st.st_mode))
+	if (fd < 0 || fstat(fd, &st))
 		return NULL;
-	module = modules__get(native_files__modules(files), new->path, new->path, 0);
+	file = file_id_of(&st);
+	module = modules__get_id(native_files__modules(files), &file, new->path, 0);
 	if (!module)
 		return NULL;
-	if (native_files__is_closed(files, module))
-		native_files__open(files, module, paths, 1, NULL);
+	if (native_files__is_closed(files, module)) {
+		bool remote = open_file_is_remote(fd);
+
+		native_files__open_fd(files, module, take_fd(&fd), remote);
+		native_files__read(files, module);
+		native_files__search_debug(files, module, NULL);
+	}
 	id = module__build_id(module, &size);
 	if (!id ||
 	    (new->build_id_size && (size != new->build_id_size || memcmp(id, new->build_id, size))))

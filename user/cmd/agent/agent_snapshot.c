@@ -361,7 +361,7 @@ static int make(const struct snapshot *s)
 	struct emit_place place = { .publish = publish };
 	struct merge *m = NULL;
 	struct error err = { .code = EXIT_CODE_OUTPUT, .text = "" };
-	int result = output_file__open(&file, s->output, false);
+	int result = output_file__open(&file, s->output, OUTPUT_FILE_REPLACE);
 
 	if (!result) {
 		place.name = output_file__name(file);

@@ -20,10 +20,12 @@
 #include "process/identify/py_process.h"
 #include "process/proc/process_info.h"
 #include "base/data/cleanup.h"
+#include "base/files/sudo_user.h"
 #include "base/system/error.h"
 #include "base/system/event.h"
 #include "base/text/printable.h"
 #include "base/data/vec.h"
+#include "base/worker/keeper.h"
 
 /* Nobody waits longer for a key to have an effect. */
 #define SECONDS_MAX 3
@@ -162,10 +164,10 @@ void complete_pids(const char *prefix, const char *text)
 /* Opens it, if it is the caller's own; else NULL. */
 static FILE *open_mine(const char *path)
 {
-	cleanup_close int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	cleanup_close int fd = keeper_open_named(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != sudo_user_uid() ||
 	    st.st_size > CAPTURE_MAX)
 		return NULL;
 	return fdopen(take_fd(&fd), "r");

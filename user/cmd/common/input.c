@@ -2,8 +2,10 @@
 #include "cmd/common/input.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/common/arguments.h"
 #include "capture/import/mappings.h"
@@ -13,6 +15,7 @@
 #include "base/system/error.h"
 #include "base/text/log.h"
 #include "base/text/pattern.h"
+#include "base/worker/keeper.h"
 
 enum {
 	KEY_PID = 1000,
@@ -30,6 +33,9 @@ enum {
 	KEY_GIL,
 	KEY_THREAD
 };
+
+/* Of the file: a read for each few KiB would cost more than what is done with them. */
+#define BUFFER_SIZE (1U << 18)
 
 /* Which samples: what all commands that read a capture have. */
 #define FILTER_OPTIONS                                                                                                            \
@@ -433,9 +439,32 @@ bool input_stream_is_capture(FILE *file)
 	return found;
 }
 
+FILE *input_open(const char *path)
+{
+	int fd = keeper_open_named(path, O_RDONLY);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (fd < 0)
+		errno = -fd;
+	else if (!file)
+		close(fd);
+	return file;
+}
+
+bool input_stat(const char *path, struct stat *ret)
+{
+	cleanup_close int fd = keeper_open_named(path, O_PATH);
+
+	return fd >= 0 && !fstat(fd, ret);
+}
+
 bool input_is_capture(const char *path)
 {
-	cleanup_fclose FILE *file = fopen(path, "re");
+	cleanup_fclose FILE *file = NULL;
+
+	if (keeper_is_there())
+		return !keeper_ask_about(KEEPER_IS_CAPTURE, path);
+	file = input_open(path);
 
 	return file && input_stream_is_capture(file);
 }
@@ -446,7 +475,8 @@ int input__load(struct input *ret, const struct input_options *given, const stru
 	struct input_options copy = *given, *o = &copy;
 	const char *path = o->path ? o->path : INPUT_DEFAULT;
 	bool is_stdin = !o->file && !strcmp(path, "-");
-	cleanup_fclose FILE *opened = is_stdin || o->file ? NULL : fopen(path, "re");
+	cleanup_free char *buffer = NULL; /* freed after the file is closed */
+	cleanup_fclose FILE *opened = is_stdin || o->file ? NULL : input_open(path);
 	FILE *file = is_stdin ? stdin : opened ? opened : o->file;
 	const char *name = is_stdin ? "standard input" : path;
 
@@ -461,7 +491,8 @@ int input__load(struct input *ret, const struct input_options *given, const stru
 			  o->path ? "" : " (record one first: krait record -p PID)");
 		return EXIT_CODE_OUTPUT;
 	}
-	setvbuf(file, NULL, _IOFBF, 1 << 18);
+	if (opened && (buffer = malloc(BUFFER_SIZE)))
+		setvbuf(opened, buffer, _IOFBF, BUFFER_SIZE);
 	/* A pipe cannot be read again. */
 	if (fseek(file, 0, SEEK_CUR))
 		o->filter.function_use = PATTERN_EITHER;

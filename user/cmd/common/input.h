@@ -11,6 +11,7 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "capture/import/perf_import.h"
 #include "output/emitter.h"
@@ -45,6 +46,10 @@ extern const struct argp_child input_filters[];
 
 typedef void (*input_sample_fn)(void *ctx, const struct profile *p, const struct profile_sample *s);
 
+/* Opens a file that the command line names. NULL and errno on failure. */
+FILE *input_open(const char *path);
+/* Does it lead to something? The caller's rights decide, as for all that the command line names. */
+bool input_stat(const char *path, struct stat *ret);
 /* Tells whether the file is a perf capture with samples. */
 bool input_is_capture(const char *path);
 /* Likewise; the stream stays where it is, also if it is a pipe. */

@@ -3,16 +3,11 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/system/error.h"
 #include "base/text/log.h"
 #include "base/files/output_file.h"
-#include "base/files/sudo_user.h"
 #include "base/text/units.h"
 
 /* Does it write samples as they come, which cannot be written again? */
@@ -63,74 +58,54 @@ static void quote(char *buf, size_t size, const char *path)
 	buf[*path ? 0 : len] = '\0';
 }
 
-static void say_written(const struct output *out, const char *path)
+static void say_written(const struct output *out, const char *path, const struct output_file *file)
 {
 	const char *const *texts = out->ops->next;
 	char size[32] = "", next[2 * PATH_MAX + 64] = "", name[PATH_MAX];
 	size_t len = 0;
-	struct stat st;
 
 	quote(name, sizeof(name), path);
 	for (unsigned i = 0; i < 3 && texts[i]; i++)
 		len += (size_t)snprintf(next + len, sizeof(next) - len, "%s%s", i ? name : ": ",
 					texts[i]);
-	if (!stat(path, &st))
-		format_size(size, sizeof(size), (__u64)st.st_size);
+	format_size(size, sizeof(size), output_file__size(file));
 	log_info(NULL, "wrote %s (%s)%s", path, size, next);
 }
 
-static int save_at(struct output *out, const struct profile *p, unsigned event, char *path,
-		   size_t base_len)
+static int save_in(struct output *out, const struct profile *p, unsigned event,
+		   struct output_file *file)
 {
-	cleanup_sudo_user struct sudo_user_scope scope;
 	struct emitter *emitter = out->ops->keeps ? out->emitter : NULL;
-	int err = sudo_user_enter(&scope);
-	int fd = err ? -1 : mkostemps(path, (int)base_len + 1, O_CLOEXEC);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+	FILE *stream = output_file__stream(file);
+	int err = 0;
 
-	if (!file)
-		return -EIO;
 	if (emitter) /* it may still hold data */
-		emitter->out = file;
+		emitter->out = stream;
 	else
-		err = out->ops->open(&emitter, file, out->options);
+		err = out->ops->open(&emitter, stream, out->options);
 	if (!err)
 		err = out->ops->finish(emitter, p, event);
 	if (emitter && emitter != out->emitter)
 		out->ops->free(emitter);
-	if (fclose(file) && !err)
-		err = -EIO;
-	if (err)
-		unlink(path);
-	return err;
+	return err ? err : output_file__finish(file);
 }
 
-/* Limit on the name of a file saved elsewhere. */
-#define SAVED_PATH_MAX 512
-
-/*
- * The recording is still in memory, so saving it anywhere beats losing it. Returns true if it is
- * saved; then path says where.
- */
-static bool save_elsewhere(struct output *out, const struct profile *p, unsigned event,
-			   char path[SAVED_PATH_MAX])
+/* The recording is still in memory, so saving it anywhere beats losing it. NULL: nowhere. */
+static struct output_file *save_elsewhere(struct output *out, const struct profile *p,
+					  unsigned event)
 {
-	const char *dirs[] = { secure_getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
-	const char *base = strrchr(out->path, '/');
+	for (unsigned i = 0; i < OUTPUT_FILE_PLACES; i++) {
+		struct output_file *file;
 
-	base = base ? base + 1 : out->path;
-	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
-		int n;
-
-		if (!dirs[i])
+		if (output_file__open(&file, out->path, OUTPUT_FILE_ELSEWHERE + i))
 			continue;
-		n = snprintf(path, SAVED_PATH_MAX, "%s/krait-XXXXXX-%s", dirs[i], base);
-		if (n < 0 || n >= SAVED_PATH_MAX || save_at(out, p, event, path, strlen(base)))
-			continue;
-		say_written(out, path);
-		return true;
+		if (!save_in(out, p, event, file)) {
+			say_written(out, output_file__name(file), file);
+			return file;
+		}
+		output_file__free(file);
 	}
-	return false;
+	return NULL;
 }
 
 /* The reason was reported when it happened. */
@@ -162,8 +137,8 @@ static int explain(const struct output *out, const char *saved, struct error *er
 int output_finish(struct output *out, const struct profile *p, unsigned event, bool quiet,
 		  struct error *err)
 {
-	bool ended_early = out->err, saved;
-	char path[SAVED_PATH_MAX];
+	cleanup_output_file struct output_file *saved = NULL;
+	bool ended_early = out->err;
 
 	if (!out->err)
 		out->err = out->ops->finish(out->emitter, p, event);
@@ -173,15 +148,15 @@ int output_finish(struct output *out, const struct profile *p, unsigned event, b
 	}
 	if (!out->err) {
 		if (!quiet && !output_is_stdout(out))
-			say_written(out, out->path);
+			say_written(out, out->path, out->file);
 		return 0;
 	}
 	if (out->err == -EPIPE && output_is_stdout(out))
 		return 0; /* the reader has seen enough */
 	if (!ended_early && out->emitter && out->ops->rescue)
 		out->ops->rescue(out->emitter, p);
-	saved = !writes_samples(out) && output_file__name(out->file) &&
-		save_elsewhere(out, p, event, path);
+	if (!writes_samples(out) && output_file__name(out->file))
+		saved = save_elsewhere(out, p, event);
 	return ended_early && !saved ? explain_rest(out, err) :
-				       explain(out, saved ? path : NULL, err);
+				       explain(out, saved ? output_file__name(saved) : NULL, err);
 }

@@ -112,7 +112,8 @@ static int start_emitter(struct output *out, bool live)
 
 static int open_output(struct output *out, bool keep_old, bool live, struct error *err)
 {
-	int result = output_file__open(&out->file, out->path, keep_old);
+	int result = output_file__open(&out->file, out->path,
+				       keep_old ? OUTPUT_FILE_KEEP_OLD : OUTPUT_FILE_REPLACE);
 
 	if (!result)
 		result = start_emitter(out, live);

@@ -20,6 +20,7 @@
 #include "base/files/sudo_user.h"
 #include "base/system/clock.h"
 #include "base/text/log.h"
+#include "base/worker/keeper.h"
 
 #define ONE_MS 500
 #define ALL_NS (5 * NS_PER_SEC)
@@ -148,6 +149,10 @@ static void open_one(const char *path)
 	int fds[2], err = 0;
 	pid_t child;
 
+	if (keeper_is_there()) {
+		keeper_ask_about(KEEPER_BROWSER, path);
+		return;
+	}
 	if (!whole || pipe2(fds, O_CLOEXEC))
 		return;
 	child = fork();

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,10 @@
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
+#include "base/worker/keeper.h"
+
+/* In pager.pid: nobody's child here. */
+#define PAGER_OF_KEEPER INT_MAX
 
 /* Returns NULL if none is wanted. */
 static const char *choose(void)
@@ -43,13 +48,20 @@ void pager_start(struct pager *p, bool wanted)
 	int fds[2];
 
 	*p = (struct pager){ 0 };
-	if (!program || !isatty(STDOUT_FILENO) || pipe2(fds, O_CLOEXEC))
+	if (!program || !isatty(STDOUT_FILENO))
 		return;
-	from = fds[0];
-	to = fds[1];
 	terminal = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	fflush(stdout);
-	p->pid = terminal < 0 ? -1 : fork();
+	if (keeper_is_there()) {
+		to = keeper_open(KEEPER_PAGER, "");
+		p->pid = terminal < 0 || to < 0 ? -1 : PAGER_OF_KEEPER;
+	} else if (!pipe2(fds, O_CLOEXEC)) {
+		from = fds[0];
+		to = fds[1];
+		p->pid = terminal < 0 ? -1 : fork();
+	} else {
+		return;
+	}
 	if (!p->pid)
 		be_pager(program, from);
 	if (p->pid < 0 || dup2(to, STDOUT_FILENO) < 0) {
@@ -70,7 +82,9 @@ void pager_end(struct pager *p)
 	fflush(stdout);
 	dup2(p->terminal, STDOUT_FILENO);
 	close(p->terminal);
-	while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
+	if (p->pid == PAGER_OF_KEEPER)
+		keeper_ask_about(KEEPER_PAGER_END, "");
+	while (p->pid != PAGER_OF_KEEPER && waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	signal(SIGINT, p->interrupt);
 	p->pid = 0;

@@ -41,7 +41,7 @@ void printed_at_exit(void)
 
 int printed_open(struct output_file **ret, const char *path)
 {
-	int err = output_file__open(ret, path ? path : "-", false);
+	int err = output_file__open(ret, path ? path : "-", OUTPUT_FILE_REPLACE);
 
 	if (!err)
 		return EXIT_CODE_OK;

@@ -168,7 +168,7 @@ static void on_sample(void *ctx, const struct profile *profile, const struct pro
 
 static int open_inputs(struct record_command *r, struct error *err)
 {
-	int result = output_file__open(&r->inputs, r->options.inputs, false);
+	int result = output_file__open(&r->inputs, r->options.inputs, OUTPUT_FILE_REPLACE);
 
 	return result ? error_set(err, -result, EXIT_CODE_OUTPUT, "%s: %s", r->options.inputs,
 				  output_file_strerror(result)) :

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd/common/arguments.h"
 #include "cmd/common/formats.h"
@@ -205,12 +204,13 @@ static int write_annotation(struct annotate_command *c, const struct input *in)
 {
 	cleanup_output_file struct output_file *file = NULL;
 	int err = printed_open(&file, c->output);
+	struct stat st;
 
 	if (err)
 		return err;
 	err = c->emitter ? write_page(c, output_file__stream(file), in) :
 			   write_text(c, output_file__stream(file), in);
-	if (err == -ENOENT && c->annotate.what && !access(c->annotate.what, F_OK) &&
+	if (err == -ENOENT && c->annotate.what && input_stat(c->annotate.what, &st) &&
 	    !c->input.path) {
 		log_error(NULL,
 			  "\"%s\" is not a function or file in the capture; to read it as a "

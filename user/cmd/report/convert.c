@@ -212,8 +212,8 @@ static bool is_input(const struct convert *c, const char *path)
 {
 	struct stat in, out;
 
-	return !stat(input_path(c), &in) && !stat(path, &out) && in.st_dev == out.st_dev &&
-	       in.st_ino == out.st_ino;
+	return input_stat(input_path(c), &in) && input_stat(path, &out) &&
+	       in.st_dev == out.st_dev && in.st_ino == out.st_ino;
 }
 
 /* ---- a capture of a capture ------------------------------------------------------------------- */
@@ -263,7 +263,7 @@ static int copy_to(const struct convert *c, FILE *in, const char *path)
 	cleanup_output_file struct output_file *file = NULL;
 	struct capture_copied copied;
 	struct error err;
-	int result = output_file__open(&file, path, false);
+	int result = output_file__open(&file, path, OUTPUT_FILE_REPLACE);
 
 	if (result) {
 		log_error(NULL, "%s: %s", path, output_file_strerror(result));
@@ -287,7 +287,7 @@ static int copy_to(const struct convert *c, FILE *in, const char *path)
 static int copy(const struct convert *c, const char *path)
 {
 	bool is_stdin = !strcmp(input_path(c), "-");
-	cleanup_fclose FILE *opened = is_stdin ? NULL : fopen(input_path(c), "re");
+	cleanup_fclose FILE *opened = is_stdin ? NULL : input_open(input_path(c));
 	FILE *in = is_stdin ? stdin : opened;
 	int code = refuse_part(c);
 

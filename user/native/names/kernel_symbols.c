@@ -11,6 +11,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/search.h"
 #include "base/data/vec.h"
+#include "base/worker/keeper.h"
 
 /* A kernel has about 200,000, and its modules as many again. */
 #define SYMBOLS_MAX (4U << 20)
@@ -78,7 +79,8 @@ void kernel_symbols__free(struct kernel_symbols *s)
 /* The length of the text; zeroes follow. */
 static ssize_t read_text(struct kernel_symbols *s)
 {
-	cleanup_close int fd = open(s->path, O_RDONLY | O_CLOEXEC);
+	cleanup_close int fd = keeper_is_there() ? keeper_open(KEEPER_KERNEL_SYMBOLS, s->path) :
+						   open(s->path, O_RDONLY | O_CLOEXEC);
 	size_t len = 0, cap = 0;
 	ssize_t n = 1;
 

@@ -71,10 +71,9 @@ static bool cache_path(char *ret, size_t size, const __u8 *build_id, __u32 build
 static int open_kept(const char *path)
 {
 	struct stat st;
-	cleanup_close int fd = open_file_at(AT_FDCWD, path, &st);
-	int opened = fd < 0 || !st.st_size ? -1 : open_file_read(fd);
+	cleanup_close int fd = open_file_named(path);
 
-	return opened < 0 ? -1 : opened;
+	return fd < 0 || fstat(fd, &st) || !st.st_size ? -1 : take_fd(&fd);
 }
 
 /* Creates a file to write to, in its place or, if that is impossible, in memory. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
+#include "base/worker/keeper.h"
 
 /* f_type of file systems that have a server (linux/magic.h lacks some). */
 static const unsigned remote_types[] = {
@@ -65,6 +66,17 @@ int open_file_read(int fd)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return opened >= 0 ? opened : -errno;
+}
+
+int open_file_named(const char *path)
+{
+	struct stat st;
+	cleanup_close int fd = -1;
+
+	if (keeper_is_there())
+		return keeper_open(KEEPER_OBJECT, path);
+	fd = open_file_at(AT_FDCWD, path, &st);
+	return fd < 0 ? take_fd(&fd) : open_file_read(fd);
 }
 
 bool open_file_is_remote(int fd)

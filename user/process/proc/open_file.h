@@ -29,6 +29,9 @@ int open_file_at(int dir, const char *name, struct stat *st)
 /* Opens the file of such a descriptor for reading. Returns a descriptor, or -errno. */
 int open_file_read(int fd) __attribute__((warn_unused_result));
 
+/* Opens a regular file for reading by its path here; with a keeper: an ELF file. Returns a descriptor, or -errno. */
+int open_file_named(const char *path) __attribute__((warn_unused_result, nonnull));
+
 /* Is it on FUSE, or on another machine? Then a server decides when a read ends. */
 bool open_file_is_remote(int fd);
 
