@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/share.h"
 #include "kernel/sampler/record.h"
 #include "kernel/sampler/sampler.h"
 
