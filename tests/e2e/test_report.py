@@ -57,6 +57,21 @@ check(code == 0 and [line.replace("│", " ").replace("├─", "").replace("└
 code, out, err = report("--callees", "a", "--callers", "b", "-", text="m;a;b 3\n")
 check(code == 2 and "at a time" in err, "--callees or --callers", err)
 with tempfile.TemporaryDirectory() as folder:
+    os.makedirs(os.path.join(folder, ".config/krait"))
+    with open(os.path.join(folder, ".config/krait/config"), "w", encoding="utf-8") as file:
+        file.write("# defaults\n[record]\n\tfreq = 99\n[report]\n\tlimit = 2\n\tchildren\n")
+    def with_defaults(*args, **env):
+        env = {**{k: v for k, v in os.environ.items() if k not in ("XDG_CONFIG_HOME", "KRAIT_CONFIG")}, "HOME": folder, **env}
+        return subprocess.run([KRAIT, *args], capture_output=True, text=True, env=env)
+    run = with_defaults("report", SMALL)
+    check(run.returncode == 0 and "13 more" in run.stdout and run.stdout.splitlines()[1].endswith("server.py"), "defaults of the user's file count", run)
+    check("12 more" in with_defaults("report", "-n", "3", SMALL).stdout, "what is typed wins")
+    check("13 more" not in with_defaults("report", SMALL, KRAIT_CONFIG="").stdout, "KRAIT_CONFIG= leaves them out")
+    run = with_defaults("report", "--sort", "x", SMALL)
+    check(run.returncode == 2 and f"defaults are in {folder}/.config/krait/config" in run.stderr, "a mistake says where defaults are", run)
+    os.chmod(os.path.join(folder, ".config/krait/config"), 0o666)
+    run = with_defaults("report", SMALL)
+    check(run.returncode == 2 and "others can write" in run.stderr and with_defaults("report", "--help").returncode == 0, "a file that others may write is refused", run)
     made = lambda suffix: os.path.join(folder, "x" + suffix)
     odd = '"</title>\\\x1b[31m é'
     with open(made(".folded"), "w", encoding="utf-8") as file:

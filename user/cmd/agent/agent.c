@@ -11,7 +11,7 @@
 #include "agent/agent.h"
 #include "agent/resources.h"
 #include "agent/notify.h"
-#include "cmd/agent/agent_config_file.h"
+#include "cmd/common/config_file.h"
 #include "cmd/agent/agent_options.h"
 #include "cmd/agent/agent_outputs.h"
 #include "cmd/agent/agent_snapshot.h"
@@ -31,7 +31,7 @@
 struct agent_command {
 	int argc; /* as krait was started */
 	char **argv;
-	struct agent_arguments
+	struct config_arguments
 		*arguments; /* merged with the configuration, one per time it was read */
 	unsigned argument_cnt, argument_cap;
 	struct agent_options options;
@@ -235,7 +235,7 @@ static int check_files(const struct agent_options *o, struct error *err)
 /* ---- another configuration -------------------------------------------------------------------- */
 
 /* A mistake ends the process that parses it, so a child tries first. */
-static bool is_fine(const struct agent_arguments *arguments)
+static bool is_fine(const struct config_arguments *arguments)
 {
 	struct agent_options options;
 	pid_t pid = fork();
@@ -284,17 +284,17 @@ static void reload(void *ctx)
 {
 	struct agent_command *c = ctx;
 	struct agent_options *next = calloc(1, sizeof(*next));
-	struct agent_arguments arguments = { 0 };
+	struct config_arguments arguments = { 0 };
 	struct error err = { .text = "out of memory" };
 
 	notify__say(c->outputs.notify, "RELOADING=1");
 	if (!next || vec_reserve(c->arguments, c->argument_cap, c->argument_cnt + 1) ||
-	    agent_config_load(&arguments, agent_config_path(c->argc, c->argv), &agent_argp, c->argc,
-			      c->argv, &err)) {
+	    config_file_load(&arguments, config_file_path(c->argc, c->argv), NULL, &agent_argp,
+			     c->argc, c->argv, &err)) {
 		log_error(NULL, "the configuration stays as it was: %s", err.text);
 	} else if (!is_fine(&arguments)) {
 		log_error(NULL, "the configuration stays as it was");
-		agent_arguments_free(&arguments);
+		config_arguments_free(&arguments);
 	} else {
 		/* Earlier ones stay alive: options point into them. */
 		c->arguments[c->argument_cnt++] = arguments;
@@ -317,12 +317,12 @@ static bool has_receiver(const struct agent_options *o)
 
 static int start(struct agent_command *c, struct error *err)
 {
-	struct agent_arguments arguments;
+	struct config_arguments arguments;
 
 	if (vec_reserve(c->arguments, c->argument_cap, 1))
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
-	if (agent_config_load(&arguments, agent_config_path(c->argc, c->argv), &agent_argp, c->argc,
-			      c->argv, err))
+	if (config_file_load(&arguments, config_file_path(c->argc, c->argv), NULL, &agent_argp,
+			     c->argc, c->argv, err))
 		return -1;
 	c->arguments[c->argument_cnt++] = arguments;
 	agent_options_parse(&c->options, arguments.argc, arguments.argv);
@@ -355,7 +355,7 @@ static void end(struct agent_command *c)
 	agent_outputs_close(&c->outputs);
 	kernel_symbols__free(c->kernel_symbols);
 	for (unsigned i = 0; i < c->argument_cnt; i++)
-		agent_arguments_free(&c->arguments[i]);
+		config_arguments_free(&c->arguments[i]);
 	free(c->arguments);
 	free(c);
 }

@@ -151,7 +151,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_LISTEN_TOKEN:
 		o->listen_token_file = arg;
 		break;
-	case KEY_CONFIG: /* already read: agent_config_file.h */
+	case KEY_CONFIG: /* already read: config_file.h */
 		break;
 	case KEY_CHECK:
 		o->check_config = true;

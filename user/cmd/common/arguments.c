@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/common/arguments.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 
 #include "capture/perfdata/compressed.h"
 #include "cmd/common/complete.h"
+#include "cmd/common/config_file.h"
 #include "base/data/cleanup.h"
 #include "base/system/error.h"
 #include "base/text/log.h"
@@ -44,6 +46,9 @@ bool arguments_each(const struct argp *argp, arguments_fn fn, void *ctx)
 	return false;
 }
 
+/* The file whose options come before those of the command line; empty: none. */
+static char defaults_path[PATH_MAX];
+
 void arguments_refuse(const struct argp_state *state, const char *fmt, ...)
 {
 	cleanup_free char *text = NULL;
@@ -53,7 +58,8 @@ void arguments_refuse(const struct argp_state *state, const char *fmt, ...)
 	if (vasprintf(&text, fmt, ap) < 0)
 		text = NULL;
 	va_end(ap);
-	log_error(NULL, "%s (see %s --help)", text ? text : "wrong usage", state->name);
+	log_error(NULL, "%s (see %s --help%s%s)", text ? text : "wrong usage", state->name,
+		  *defaults_path ? "; defaults are in " : "", defaults_path);
 	exit(EXIT_CODE_USAGE);
 }
 
@@ -214,11 +220,46 @@ static void check_words(const struct argp *argp, int argc, char **argv, unsigned
 	}
 }
 
+static bool asks_for_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "--usage") ||
+		    !strcmp(argv[i], "-h") || !strcmp(argv[i], "-?"))
+			return true;
+	return false;
+}
+
+/* Puts the caller's defaults before what he has typed, for the rest of the program. */
+static void add_defaults(const struct argp *argp, int *argc, char ***argv)
+{
+	static const char *const with[] = { "record", "report", "top" };
+	static struct config_arguments all;
+	const char *command = strrchr(**argv, ' ');
+	struct error err;
+
+	for (size_t i = 0; command && i < sizeof(with) / sizeof(with[0]); i++) {
+		if (strcmp(command + 1, with[i]) || asks_for_help(*argc, *argv) ||
+		    !config_file_defaults(defaults_path, sizeof(defaults_path)))
+			continue;
+		if (config_file_load(&all, defaults_path, with[i], argp, *argc, *argv, &err)) {
+			log_error(NULL, "%s", err.text);
+			exit(err.code);
+		}
+		if (!all.own)
+			*defaults_path = '\0';
+		*argc = all.argc;
+		*argv = all.argv;
+		return;
+	}
+	*defaults_path = '\0';
+}
+
 int arguments_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
 {
 	argp_err_exit_status = EXIT_CODE_USAGE;
 	if (complete_begun())
 		complete_line(argp, argc, argv, flags);
+	add_defaults(argp, &argc, &argv);
 	check_words(argp, argc, argv, flags);
 	return argp_parse(argp, argc, argv, flags, NULL, input);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/agent/agent_config_file.h"
+#include "cmd/common/config_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <ini.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,9 @@
 
 struct loader {
 	const struct argp *argp;
-	struct agent_arguments *to;
+	struct config_arguments *to;
+	const char *section; /* the wanted one; NULL: all */
+	bool is_other; /* what follows is of another section */
 	unsigned line;
 	int cap;
 	bool secret; /* contains a secret */
@@ -144,6 +147,41 @@ static char *read_config(const char *path, struct stat *st, struct error *err)
 	return NULL;
 }
 
+/* "[record]": what follows is of that command. */
+static bool take_section(struct loader *l, const char *line)
+{
+	size_t len = strcspn(line, "]");
+
+	if (!l->section || *line != '[' || !line[len] ||
+	    line[len + 1 + strspn(line + len + 1, " \t\r")])
+		return false;
+	l->is_other = strlen(l->section) != len - 1 || strncmp(line + 1, l->section, len - 1);
+	return true;
+}
+
+/* As git has it: a key alone is yes, and a value may be in quotes. */
+static int parse_git(struct loader *l, char *line)
+{
+	char *value = strchr(line, '='), *last;
+	char whole[LINE_MAX_BYTES + sizeof(" = yes")];
+
+	if (take_section(l, line) || l->is_other || !*line || *line == '#' || *line == ';')
+		return 0;
+	last = line + strlen(line);
+	while (last > line && strchr(" \t\r", last[-1]))
+		*--last = '\0';
+	if (!value) {
+		snprintf(whole, sizeof(whole), "%s = yes", line);
+		return ini_parse_string(whole, on_key, l);
+	}
+	value += 1 + strspn(value + 1, " \t");
+	if (*value == '"' && last > value + 1 && last[-1] == '"') {
+		last[-1] = '\0';
+		memmove(value, value + 1, strlen(value));
+	}
+	return ini_parse_string(line, on_key, l);
+}
+
 /* Parses line by line, so that messages can name the line. */
 static int parse(struct loader *l, char *text, const char *path, struct error *err)
 {
@@ -156,7 +194,8 @@ static int parse(struct loader *l, char *text, const char *path, struct error *e
 					 "%s:%u: the line is longer than %d characters", path,
 					 l->line, LINE_MAX_BYTES);
 		/* A continuation line would have no key here. */
-		if (ini_parse_string(line + strspn(line, " \t\r"), on_key, l))
+		line += strspn(line, " \t\r");
+		if (l->section ? parse_git(l, line) : ini_parse_string(line, on_key, l))
 			return error_set(err, EINVAL, EXIT_CODE_USAGE, "%s:%u: %s", path, l->line,
 					 l->why[0] ? l->why :
 						     "neither \"key = value\" nor a [heading]");
@@ -178,7 +217,7 @@ static int load(struct loader *l, const char *path, struct error *err)
 	return 0;
 }
 
-const char *agent_config_path(int argc, char **argv)
+const char *config_file_path(int argc, char **argv)
 {
 	const char *path = NULL;
 
@@ -191,13 +230,13 @@ const char *agent_config_path(int argc, char **argv)
 	return path;
 }
 
-int agent_config_load(struct agent_arguments *ret, const char *path, const struct argp *argp,
-		      int argc, char **argv, struct error *err)
+int config_file_load(struct config_arguments *ret, const char *path, const char *section,
+		     const struct argp *argp, int argc, char **argv, struct error *err)
 {
-	struct loader l = { .argp = argp, .to = ret };
+	struct loader l = { .argp = argp, .to = ret, .section = section, .is_other = section };
 	int result = 0;
 
-	*ret = (struct agent_arguments){ 0 };
+	*ret = (struct config_arguments){ 0 };
 	if (vec_reserve(ret->argv, l.cap, argc + 1))
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	ret->argv[ret->argc++] = argv[0];
@@ -206,7 +245,7 @@ int agent_config_load(struct agent_arguments *ret, const char *path, const struc
 	if (!result && vec_reserve(ret->argv, l.cap, ret->argc + argc + 1))
 		result = error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	if (result) {
-		agent_arguments_free(ret);
+		config_arguments_free(ret);
 		return result;
 	}
 	for (int i = 1; i < argc; i++)
@@ -215,10 +254,42 @@ int agent_config_load(struct agent_arguments *ret, const char *path, const struc
 	return 0;
 }
 
-void agent_arguments_free(struct agent_arguments *a)
+void config_arguments_free(struct config_arguments *a)
 {
 	for (int i = 1; i <= a->own; i++)
 		free(a->argv[i]);
 	free(a->argv);
-	*a = (struct agent_arguments){ 0 };
+	*a = (struct config_arguments){ 0 };
+}
+
+/* ---- defaults --------------------------------------------------------------------------------- */
+
+bool config_file_defaults(char *buf, size_t size)
+{
+	const char *given = secure_getenv("KRAIT_CONFIG"), *base = NULL;
+	char home[PATH_MAX];
+	int n, fd;
+
+	if (given && !*given)
+		return false;
+	/* Under sudo that would be root's, if it is anybody's. */
+	if (sudo_user_uid() == getuid())
+		base = secure_getenv("XDG_CONFIG_HOME");
+	if (given)
+		n = snprintf(buf, size, "%s", given);
+	else if (base && *base == '/')
+		n = snprintf(buf, size, "%s/krait/config", base);
+	else if (!sudo_user_home(home, sizeof(home)))
+		n = snprintf(buf, size, "%s/.config/krait/config", home);
+	else
+		return false;
+	if (n < 0 || (size_t)n >= size)
+		return false;
+	if (given)
+		return true;
+	fd = sudo_user_open(buf, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
 }
