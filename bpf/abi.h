@@ -136,15 +136,19 @@ struct greenlet_place {
 	 * The thread-local variable of greenlet's module that points to the thread's main and
 	 * current greenlet.
 	 */
-	__u32 tls_module; /* the module's number in the dynamic linker */
+	/*
+	 * the module's number in the dynamic linker; 0: the variable is at state_at from each thread's
+	 * pthread_self(), and what follows up to there says nothing
+	 */
+	__u32 tls_module;
 	/*
 	 * offset of the module's entry in the thread's table of TLS blocks (the dtv), which dtv_at
 	 * points to
 	 */
 	__u32 dtv_entry;
 	__s32 dtv_count; /* offset of the number of entries, from the dtv */
-	__u32 dtv_at;
-	__u32 state_at; /* offset of the variable in the block */
+	__s32 dtv_at; /* from pthread_self() */
+	__s32 state_at; /* offset of the variable in the block */
 	/* A greenlet points to its C++ object (impl), which has the members below. */
 	__u8 impl;
 	__u8 size; /* bytes read at once: everything but the parent, which main greenlets lack */

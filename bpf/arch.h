@@ -9,15 +9,16 @@
  *   here                    registers: DWARF's numbers, the kernel's order of them (asm/ptrace.h), what tells user mode;
  *                           where a system call's number and arguments are, and how a thread looks behind one;
  *                           the thread pointer, what pthread_self() is beside it, and struct pthread's tid;
+ *                           the form of thread-local variables of modules loaded later;
  *                           what a return address, and one to read from, may have besides the address
  *   vmlinux/ARCH            the kernel's types (scripts/gen-vmlinux)
  *   user/python/layout/     py_builtin_offsets.c: where the layouts of 3.8 to 3.12 differ
- *   user/native/rows/       ARCH_insn, ARCH_state: code without unwind tables; cfi.c: forms that its linkers write;
- *                           eh_rows.c: functions of the C library that no table has
- *   user/native/names/      plt.c: stubs; their relocations
- *   user/process/elf/       elf_runtime.c: main() from the entry point
- *   user/process/identify/  greenlet_place.c: the form of thread-local variables
- *   user/capture/dso/       the machine that a capture's files are for
+ *   user/native/rows/       ARCH_insn, ARCH_state: code without unwind tables, functions of the C library that no
+ *                           table has, trampolines; cfi.c: forms that its linkers write
+ *   user/native/names/      plt.c: stubs; their relocations, by the file's machine
+ *   user/process/elf/       elf_runtime.c: main() from the entry point, by the file's machine
+ *
+ * No other file asks which machine it is built for (scripts/lint).
  */
 #ifndef KRAIT_ARCH_H
 #define KRAIT_ARCH_H

@@ -46,7 +46,8 @@
  * Between pthread_self() and the thread pointer lies the C library's struct pthread (TLS variant I; glibc 2.36: 0x740
  * bytes, musl: 200), which is less than what lies between two threads: each is at the top of its own stack.
  */
-#define THREAD_IS(thread_id, thread_ptr) ((thread_ptr) - (thread_id) < 4096)
+#define THREAD_POINTER_ABOVE 4096
+#define THREAD_IS(thread_id, thread_ptr) ((thread_ptr) - (thread_id) < THREAD_POINTER_ABOVE)
 /*
  * struct pthread of glibc 2.17 to 2.41 (nptl/descr.h): 24 words, a list, the tid; it has no pointer to itself. musl
  * 1.2 (pthread_impl.h) begins with one.
@@ -54,6 +55,26 @@
 #define PTHREAD_GLIBC_SELF (-1)
 #define PTHREAD_GLIBC_TID 208
 #define PTHREAD_MUSL_TID 32
+/* Bytes of glibc's pthread_mutex_t (sysdeps/aarch64/nptl/bits/pthreadtypes-arch.h). */
+#define PTHREAD_GLIBC_MUTEX 48
+/*
+ * Where the dynamic linker stores the number of a module's block of thread-local variables (R_AARCH64_TLS_DTPMOD), or
+ * a descriptor of a variable (R_AARCH64_TLSDESC).
+ */
+#define TLS_RELOC_MODULE 1028
+#define TLS_RELOC_DESCRIPTOR 1031
+/*
+ * A thread's table of blocks (dtv), by C library: bytes per entry; from entry 0 to the number of entries; from the
+ * thread pointer to the table's address. glibc counts from entry 1 on; musl's entry 0 is the number, and struct
+ * pthread, which is below the thread pointer, ends with the table's address.
+ */
+#define TLS_TABLES                                                                                 \
+	{                                                                                          \
+		{ 16, -16, 0 },                                                                    \
+		{                                                                                  \
+			8, 0, -8                                                                   \
+		}                                                                                  \
+	}
 
 /* ---- memory ---------------------------------------------------------------------------------------- */
 
@@ -71,7 +92,12 @@
  */
 #define UNWIND_CODE_ADDR(addr) ((addr) & ((1ULL << 48) - 1))
 
+/* Does a call leave the return address in a register, and not on the stack? */
+#define UNWIND_RA_IN_REGISTER 1
 /* Of ELF files: EM_AARCH64. */
 #define ARCH_ELF_MACHINE 183
+#define ARCH_NAME "arm64"
+/* An instruction without effect, with a byte to read from it: movz xzr, #byte; nop without one */
+#define ARCH_NOP(byte) ((byte) ? 0xd280001fU | (__u32)(byte) << 5 : 0xd503201fU)
 
 #endif /* KRAIT_ARCH_ARM64_H */

@@ -49,6 +49,7 @@
 #define THREAD_POINTER thread.fsbase
 /* pthread_self() is the thread pointer (psABI, TLS variant II), and begins with its own address. */
 #define THREAD_IS(thread_id, thread_ptr) ((thread_id) == (thread_ptr))
+#define THREAD_POINTER_ABOVE 0
 /*
  * struct pthread of glibc 2.17 to 2.41 (nptl/descr.h): its tid, which no header publishes, follows a header of 704
  * bytes and a list; header.self is the third pointer. In musl 1.2 (pthread_impl.h) self is the first pointer.
@@ -56,6 +57,25 @@
 #define PTHREAD_GLIBC_SELF 16
 #define PTHREAD_GLIBC_TID 720
 #define PTHREAD_MUSL_TID 48
+/* Bytes of glibc's pthread_mutex_t (sysdeps/x86/nptl/bits/pthreadtypes-arch.h). */
+#define PTHREAD_GLIBC_MUTEX 40
+/*
+ * Where the dynamic linker stores the number of a module's block of thread-local variables (R_X86_64_DTPMOD64), or a
+ * descriptor of a variable (R_X86_64_TLSDESC).
+ */
+#define TLS_RELOC_MODULE 16
+#define TLS_RELOC_DESCRIPTOR 36
+/*
+ * A thread's table of blocks (dtv), by C library: bytes per entry; from entry 0 to the number of entries; from the
+ * thread pointer to the table's address. glibc counts from entry 1 on; musl's entry 0 is the number.
+ */
+#define TLS_TABLES                                                                                 \
+	{                                                                                          \
+		{ 16, -16, 8 },                                                                    \
+		{                                                                                  \
+			8, 0, 8                                                                    \
+		}                                                                                  \
+	}
 
 /* ---- memory ---------------------------------------------------------------------------------------- */
 
@@ -67,7 +87,12 @@
 /* Return addresses are as they are. */
 #define UNWIND_CODE_ADDR(addr) (addr)
 
+/* Does a call leave the return address in a register, and not on the stack? */
+#define UNWIND_RA_IN_REGISTER 0
 /* Of ELF files: EM_X86_64. */
 #define ARCH_ELF_MACHINE 62
+#define ARCH_NAME "x86-64"
+/* An instruction without effect, with a byte to read from it: nopl byte(%rax) */
+#define ARCH_NOP(byte) (0x00401f0fU | (__u32)(byte) << 24)
 
 #endif /* KRAIT_ARCH_X86_H */

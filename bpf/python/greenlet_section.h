@@ -35,19 +35,21 @@
 static __always_inline int greenlet_state(const struct greenlet_place *l, __u64 thread_ptr,
 					  __u64 *ret)
 {
-	__u64 dtv_addr = 0, cnt = 0, block_addr = 0;
+	__u64 dtv_addr = 0, cnt = 0, block_addr = thread_ptr;
 
 	*ret = 0;
-	if (read_user_u64(&dtv_addr, thread_ptr + l->dtv_at) ||
-	    read_user_u64(&cnt, dtv_addr + (__s64)l->dtv_count))
-		return -1;
-	if (cnt < l->tls_module)
-		return 0;
-	if (read_user_u64(&block_addr, dtv_addr + l->dtv_entry))
-		return -1;
-	if (!block_addr || block_addr & TAG_BITS)
-		return 0; /* not allocated yet: TLS_DTV_UNALLOCATED */
-	if (read_user_u64(ret, block_addr + l->state_at))
+	if (l->tls_module) {
+		if (read_user_u64(&dtv_addr, thread_ptr + (__s64)l->dtv_at) ||
+		    read_user_u64(&cnt, dtv_addr + (__s64)l->dtv_count))
+			return -1;
+		if (cnt < l->tls_module)
+			return 0;
+		if (read_user_u64(&block_addr, dtv_addr + l->dtv_entry))
+			return -1;
+		if (!block_addr || block_addr & TAG_BITS)
+			return 0; /* not allocated yet: TLS_DTV_UNALLOCATED */
+	}
+	if (read_user_u64(ret, block_addr + (__s64)l->state_at))
 		return -1;
 	if (*ret == GREENLET_STATE_NONE)
 		*ret = 0;

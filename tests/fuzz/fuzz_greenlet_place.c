@@ -18,6 +18,7 @@
 /* The greatest possible count. */
 #define MODULES_MAX 4096
 #define BLOCK_MAX 512
+#define DISTANCE_MAX (1 << 21)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -55,9 +56,12 @@ static void damage(struct greenlet_image *x, const uint8_t *data, size_t size)
 
 static void check(const struct greenlet_place *p)
 {
-	if (!p->tls_module || p->tls_module > MODULES_MAX ||
-	    (p->dtv_entry != p->tls_module * 16 && p->dtv_entry != p->tls_module * 8) ||
-	    p->state_at % 8 || p->state_at + 8 > BLOCK_MAX)
+	if (p->state_at % 8 || p->tls_module > MODULES_MAX)
+		abort();
+	if (p->tls_module ?
+		    (p->dtv_entry != p->tls_module * 16 && p->dtv_entry != p->tls_module * 8) ||
+			    p->state_at < 0 || p->state_at + 8 > BLOCK_MAX :
+		    p->state_at < -DISTANCE_MAX || p->state_at >= DISTANCE_MAX)
 		abort();
 	if (p->size > KRAIT_GREENLET_WINDOW || p->self + 8 > p->size ||
 	    p->stack_start + 8 > p->size || p->stack_stop + 8 > p->size ||
@@ -80,9 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (!err)
 		check(&place);
-#if defined(__x86_64__)
 	else if (size == 1)
 		abort(); /* nothing is damaged */
-#endif
 	return 0;
 }

@@ -27,7 +27,7 @@ static int is_mapped(uintptr_t page)
 int change_thread_pointer(void);
 int change_thread_pointer(void)
 {
-#ifdef __x86_64__
+#ifdef SYS_arch_prctl
 	uintptr_t self = (uintptr_t)pthread_self(), from = self & ~(PAGE - 1), to = from + PAGE;
 	char *copy;
 

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "bpf/abi.h"
+#include "bpf/arch.h"
 #include "base/data/memory.h"
 
 #define GI_ADDR 0x7f0000000000ULL
@@ -27,6 +28,11 @@
 #define GI_SIZE 8192
 
 /* Positions from GI_ADDR on. */
+static const struct gi_table {
+	__u32 entry;
+	__s32 count, at;
+} gi_tables[] = TLS_TABLES; /* glibc, musl */
+
 enum {
 	GI_HEADERS = 64, /* program headers: the TLS block, the dynamic section */
 	GI_DYNAMIC = 256,
@@ -40,9 +46,10 @@ enum {
 	GI_INTERP = 4104,
 	GI_THREADS = 4160, /* two of them */
 	GI_THREAD_SIZE = 48,
-	GI_POINTERS = 4288, /* targets of their thread pointers */
-	GI_POINTER_SIZE = 16,
-	GI_TABLES = 4352, /* tables of TLS blocks */
+	GI_POINTERS = 4288, /* what surrounds the targets of their thread pointers */
+	GI_POINTER_AT = 8,
+	GI_POINTER_SIZE = 24,
+	GI_TABLES = 4368, /* tables of TLS blocks */
 	GI_TABLE_SIZE = 128,
 	GI_TABLE_HEAD = 16,
 	GI_BLOCK = 4640,
@@ -59,6 +66,7 @@ enum {
 #define GI_STACK_AT 40 /* after the first part of a C++ object */
 #define GI_END 160 /* where its last part begins */
 #define GI_RELOCATION_CNT 3
+#define GI_OTHER_RELOC (TLS_RELOC_MODULE + 1)
 
 struct greenlet_image {
 	bool musl; /* that C library's tables and addresses; otherwise glibc's */
@@ -106,9 +114,9 @@ static inline void gi_put_module(struct greenlet_image *x)
 		{ DT_NULL, { 0 } },
 	};
 	const Elf64_Rela relocations[GI_RELOCATION_CNT] = {
-		{ GI_TYPE, ELF64_R_INFO(0, R_X86_64_RELATIVE), 0 },
-		{ GI_NUMBER, ELF64_R_INFO(0, R_X86_64_DTPMOD64), 0 },
-		{ GI_TYPE + 8, ELF64_R_INFO(0, R_X86_64_RELATIVE), 0 },
+		{ GI_TYPE, ELF64_R_INFO(0, GI_OTHER_RELOC), 0 },
+		{ GI_NUMBER, ELF64_R_INFO(0, TLS_RELOC_MODULE), 0 },
+		{ GI_TYPE + 8, ELF64_R_INFO(0, GI_OTHER_RELOC), 0 },
 	};
 
 	memcpy(x->bytes, &e, sizeof(e));
@@ -130,17 +138,18 @@ static inline void gi_put_threads(struct greenlet_image *x)
 	gi_put(x, GI_INTERP + 8, GI_ADDR + GI_THREADS);
 	for (__u32 i = 0; i < 2; i++) {
 		__u32 thread = GI_THREADS + i * GI_THREAD_SIZE,
-		      pointer = GI_POINTERS + i * GI_POINTER_SIZE;
+		      pointer = GI_POINTERS + GI_POINTER_AT + i * GI_POINTER_SIZE;
+		const struct gi_table *form = &gi_tables[x->musl];
 		__u32 table = GI_TABLES + i * GI_TABLE_SIZE + GI_TABLE_HEAD;
 
 		gi_put(x, thread, i ? GI_ADDR + GI_THREADS : 0);
 		gi_put(x, thread + 8, i ? 0 : GI_ADDR + GI_THREADS + GI_THREAD_SIZE);
 		gi_put(x, thread + 16, GI_ADDR + GI_INTERP);
 		gi_put(x, thread + 24, GI_ADDR + pointer);
-		gi_put(x, pointer + 8, GI_ADDR + table);
-		gi_put(x, x->musl ? table : table - 16, GI_MODULE + 2);
+		gi_put(x, pointer + (__u32)form->at, GI_ADDR + table);
+		gi_put(x, table + (__u32)form->count, GI_MODULE + 2);
 		/* The first thread has no block yet: TLS_DTV_UNALLOCATED. */
-		gi_put(x, table + GI_MODULE * (x->musl ? 8 : 16), i ? GI_ADDR + GI_BLOCK : ~0ULL);
+		gi_put(x, table + GI_MODULE * form->entry, i ? GI_ADDR + GI_BLOCK : ~0ULL);
 	}
 	gi_put(x, GI_BLOCK, 1);
 	gi_put(x, GI_BLOCK + GI_STATE_AT, GI_ADDR + GI_STATE);

@@ -26,6 +26,7 @@
 #include "bpf/arch.h"
 #include "bpf/share.h"
 #include "support_unwind_memory.h"
+#include "native/rows/code_state.h"
 #include "process/proc/maps.h"
 #include "native/rows/elf_rows.h"
 #include "base/data/cleanup.h"
@@ -196,49 +197,19 @@ static void walk(__u32 space, pid_t pid, const __u64 *words, struct chain *ret)
 
 /* ---- stepping --------------------------------------------------------------------------------- */
 
-/* One for each machine: is the next instruction a call; what it leaves, and how far the callee's CFA is from sp. */
-#ifdef __aarch64__
-#define CFA_AFTER_CALL 0
-
-static bool is_call(const __u8 *code)
-{
-	__u32 insn;
-
-	memcpy(&insn, code, sizeof(insn));
-	return insn >> 26 == 0x25 || (insn & 0xfffffc1f) == 0xd63f0000; /* bl, blr */
-}
-
-static __u64 return_address(const __u64 *words)
-{
-	return UNWIND_CODE_ADDR(words[UNWIND_REG_RA]);
-}
-#else
-#define CFA_AFTER_CALL 8
-
-static bool is_prefix(__u8 byte)
-{
-	return byte == 0xf2 || byte == 0xf3 || byte == 0x3e || byte == 0x66 || byte == 0x2e ||
-	       (byte & 0xf0) == 0x40;
-}
-
-static bool is_call(const __u8 *code)
-{
-	int i = 0;
-
-	while (i < 4 && is_prefix(code[i]))
-		i++;
-	return code[i] == 0xe8 || (code[i] == 0xff && (code[i + 1] >> 3 & 7) == 2);
-}
+/* Behind a call, the callee's CFA is that far from sp. */
+#define CFA_AFTER_CALL (UNWIND_RA_IN_REGISTER ? 0 : 8)
 
 static __u64 return_address(const __u64 *words)
 {
 	__u64 ra;
 
+	if (UNWIND_RA_IN_REGISTER)
+		return UNWIND_CODE_ADDR(words[UNWIND_REG_RA]);
 	if (!read_process(&ra, 8, words[UNWIND_WORD_SP]))
 		fail_msg("no return address");
 	return ra;
 }
-#endif
 
 /* Has the last call returned? A machine that keeps the return address in a register has the same sp there. */
 static bool is_back(const struct stepper *s, const __u64 *words)
@@ -325,7 +296,7 @@ void stepper_go(struct stepper *s, size_t max)
 		read_registers(s->pid, words);
 		if (!read_process(code, sizeof(code), words[UNWIND_WORD_IP]))
 			memset(code, 0, sizeof(code));
-		called = is_call(code);
+		called = code_insn(code, sizeof(code)).kind == CODE_CALL;
 		assert_int_equal(ptrace(PTRACE_SINGLESTEP, s->pid, NULL, NULL), 0);
 		assert_int_equal(waitpid(s->pid, &status, __WALL), s->pid);
 		if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)

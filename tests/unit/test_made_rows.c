@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
+#include <elf.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "bpf/arch.h"
 #include "native/rows/made_rows.h"
 
 #define CODE 0x7f0000010000ULL
@@ -50,7 +52,13 @@ static int depth_at(const struct row_table *t, __u64 offset)
 	return rule ? rule->off : 0;
 }
 
-#ifdef __x86_64__
+/* What follows has bytes of x86-64's code. */
+static void skip_on_others(void)
+{
+	if (ARCH_ELF_MACHINE != EM_X86_64)
+		skip();
+}
+
 /* As LLVM writes it: 8-byte addresses relative to their own positions. */
 static __u32 write_eh_frame(__u8 *at, __u64 function, __u64 size)
 {
@@ -78,6 +86,7 @@ static void an_eh_frame_beside_the_code_is_found(void **state)
 	struct row_table t;
 	__u32 size = 8 + write_eh_frame(data, CODE + 0x40, 0x20);
 
+	skip_on_others();
 	memset(code, 0x06, sizeof(code)); /* invalid instructions */
 	assert_int_equal(rows_of(&h, code, sizeof(code), data, size, &t), 0);
 	assert_int_equal(depth_at(&t, 0x3f), 0);
@@ -93,6 +102,7 @@ static void other_code_gets_no_rows(void **state)
 {
 	const __u64 places[] = { CODE - 0x20, CODE - 0x10, DATA - 0x10, DATA, 0x400000, ~0ULL - 64 };
 
+	skip_on_others();
 	for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		struct made_header h = one_mapping();
 		__u8 code[64], data[256] = { 0 };
@@ -115,6 +125,7 @@ static void trampolines_are_known(void **state)
 	__u8 code[10 * sizeof(plain)], code2[4 * sizeof(framed)];
 	struct row_table t;
 
+	skip_on_others();
 	for (int i = 0; i < 10; i++)
 		memcpy(code + i * sizeof(plain), plain, sizeof(plain));
 	assert_int_equal(rows_of(&h, code, sizeof(code), NULL, 0, &t), 0);
@@ -136,7 +147,39 @@ static void trampolines_are_known(void **state)
 	}
 	row_table_free(&t);
 }
-#endif
+
+/* arm64: paciasp, a frame, autiasp, ret, with what compilers say of signed return addresses in between. */
+static void signed_return_addresses_change_nothing(void **state)
+{
+	static const __u8 common[] = { 16,  0, 0, 0,	0,  0, 0,    0,	 1,  'z',
+				       'R', 0, 4, 0x78, 30, 1, 0x1b, 12, 31, 0 };
+	/* advance 1, negate_ra_state, advance 1, def_cfa_offset 16, x30 at CFA - 8, advance 1, restored */
+	static const __u8 cfi[] = { 0,	  0x41, 0x2d, 0x41, 0x0e, 16,	0x9d, 2, 0x9e, 1,
+				    0x41, 0xdd, 0xde, 0x0e, 0,	  0x41, 0x2d, 0, 0,    0 };
+	__u8 code[64] = { 0 }, data[128] = { 0 };
+	struct made_header h = one_mapping();
+	const __u32 len = 4 + 8 + sizeof(cfi), back = sizeof(common) + 4, size = 20;
+	const __s32 pc = (__s32)(CODE + 0x20 - (DATA + sizeof(common) + 8));
+	const struct unwind_rule *rule;
+	struct row_table t;
+
+	if (ARCH_ELF_MACHINE != EM_AARCH64)
+		skip();
+	memcpy(data, common, sizeof(common));
+	memcpy(data + sizeof(common), &len, 4);
+	memcpy(data + sizeof(common) + 4, &back, 4);
+	memcpy(data + sizeof(common) + 8, &pc, 4);
+	memcpy(data + sizeof(common) + 12, &size, 4);
+	memcpy(data + sizeof(common) + 16, cfi, sizeof(cfi));
+	assert_int_equal(rows_of(&h, code, sizeof(code), data, sizeof(data), &t), 0);
+	for (__u32 at = 0; at < size; at += 4) {
+		rule = row_table_find(&t, 0x20 + at);
+		assert_non_null(rule);
+		assert_int_equal(rule->off, at == 8 ? 16 : 0);
+		assert_int_equal(rule->ra, at == 8 ? UNWIND_RA_CFA : UNWIND_RA_REG);
+	}
+	row_table_free(&t);
+}
 
 static void a_header_that_lies_is_refused(void **state)
 {
@@ -164,11 +207,10 @@ static void a_header_that_lies_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#ifdef __x86_64__
 		cmocka_unit_test(an_eh_frame_beside_the_code_is_found),
 		cmocka_unit_test(other_code_gets_no_rows),
 		cmocka_unit_test(trampolines_are_known),
-#endif
+		cmocka_unit_test(signed_return_addresses_change_nothing),
 		cmocka_unit_test(a_header_that_lies_is_refused),
 	};
 

@@ -17,6 +17,7 @@
 #include <sys/utsname.h>
 #include <zlib.h>
 
+#include "bpf/arch.h"
 #include "cmd/common/arguments.h"
 #include "kernel/sampler/programs.h"
 #include "agent/serve/httpd_library.h"
@@ -95,18 +96,11 @@ static void print_build(void)
 #else
 	const char *kind = "with shared libraries";
 #endif
-#if defined(__x86_64__)
-	const char *arch = "x86-64";
-#elif defined(__aarch64__)
-	const char *arch = "arm64";
-#else
-	const char *arch = "an unknown machine";
-#endif
 
 #ifdef __clang__
-	printf("built      for %s, %s, by clang %s\n", arch, kind, __clang_version__);
+	printf("built      for " ARCH_NAME ", %s, by clang %s\n", kind, __clang_version__);
 #else
-	printf("built      for %s, %s, by gcc %s\n", arch, kind, __VERSION__);
+	printf("built      for " ARCH_NAME ", %s, by gcc %s\n", kind, __VERSION__);
 #endif
 	printf("BPF        by %s\n", programs_compiler());
 	if (!uname(&machine))

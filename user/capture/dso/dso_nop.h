@@ -9,20 +9,14 @@
 #include <linux/types.h>
 #include <string.h>
 
+#include "bpf/arch.h"
 #include "capture/dso/dso.h"
 
 static inline void dso_nop_put(__u8 slot[DSO_SLOT], __u8 opcode)
 {
-#if defined(__aarch64__)
-	/* nop, or movz xzr, #opcode */
-	const __u32 word = opcode ? 0xd280001fU | (__u32)opcode << 5 : 0xd503201fU;
-	const __u8 bytes[DSO_SLOT] = { (__u8)word, (__u8)(word >> 8), (__u8)(word >> 16),
-				       (__u8)(word >> 24) };
-#else
-	/* nopl opcode(%rax) */
-	const __u8 bytes[DSO_SLOT] = { 0x0f, 0x1f, 0x40, opcode };
-#endif
-	memcpy(slot, bytes, sizeof(bytes));
+	const __u32 word = ARCH_NOP(opcode);
+
+	memcpy(slot, &word, sizeof(word));
 }
 
 /* For a file of any machine. */

@@ -37,7 +37,9 @@
 #define SCRIPT "script"
 #define REPORT "report"
 
-extern const char inject_wrapper[], inject_wrapper_end[];
+/* Hidden: through the GOT, as arm64's compilers reach others, gas 2.40 makes one address of two labels of a section. */
+extern const char inject_wrapper[] __attribute__((visibility("hidden"))),
+	inject_wrapper_end[] __attribute__((visibility("hidden")));
 __asm__(".pushsection .rodata\ninject_wrapper:\n.incbin \"" KRAIT_SRCDIR
 	"/user/look/exec/wrapper.py\"\ninject_wrapper_end:\n.byte 0\n.popsection\n");
 

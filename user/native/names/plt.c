@@ -33,14 +33,102 @@ struct word {
 	char *name; /* of the stub; NULL until requested */
 };
 
+struct form;
+
 struct plt {
 	Elf *elf;
+	const struct form *form; /* of its machine's stubs; NULL: unknown */
 	struct stubs sections[SECTIONS_MAX];
 	unsigned section_cnt;
 	bool words_read;
 	GElf_Xword looked; /* bytes examined, of LOOK_MAX */
 	struct word *words; /* by address */
 	size_t word_cnt, word_capacity;
+};
+
+/* ---- forms of stubs, by the file's machine ----------------------------------------------------- */
+
+/* The stub that an instruction belongs to, and the word that it jumps through. */
+struct form {
+	__u16 machine;
+	/* Relocations of such words: that of stubs, and that of pointers to functions. */
+	__u32 jump_slot, glob_dat;
+	bool (*find)(const struct stubs *s, size_t offset, size_t *ret_start, GElf_Addr *ret_word);
+};
+
+/*
+ * All kinds of stubs contain "jmp *displacement(%rip)"; endbr64, the number of the symbol (mold:
+ * "mov $n, %r11d"), and bnd may precede it.
+ */
+static bool x86_find(const struct stubs *s, size_t offset, size_t *ret_start, GElf_Addr *ret_word)
+{
+	static const unsigned char endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa }, jump[] = { 0xff, 0x25 };
+	const size_t start = offset - offset % s->stub_size, size = s->stub_size;
+	const unsigned char *code = s->code + start;
+	size_t at = 0;
+	__s32 displacement;
+
+	if (s->size - start < size)
+		return false;
+	if (size >= sizeof(endbr64) && !memcmp(code, endbr64, sizeof(endbr64)))
+		at += sizeof(endbr64);
+	if (at + MOV_R11D < size && code[at] == 0x41 && code[at + 1] == 0xbb)
+		at += MOV_R11D;
+	if (at < size && code[at] == 0xf2)
+		at++;
+	if (at + sizeof(jump) + sizeof(displacement) > size ||
+	    memcmp(code + at, jump, sizeof(jump)) != 0)
+		return false;
+	at += sizeof(jump);
+	memcpy(&displacement, code + at, sizeof(displacement));
+	*ret_start = start;
+	*ret_word = s->start + start + at + sizeof(displacement) + (GElf_Addr)(__s64)displacement;
+	return true;
+}
+
+static __u32 a64_word(const struct stubs *s, size_t offset)
+{
+	__u32 word = 0;
+
+	if (offset < s->size && s->size - offset >= sizeof(word))
+		memcpy(&word, s->code + offset, sizeof(word));
+	return word;
+}
+
+/*
+ * "adrp x16, page; ldr x17, [x16, #n]; add x16, x16, #n; br x17": bti c may precede it, autia1716 the jump. The size
+ * of a stub does not tell where one begins: what precedes the first has another size.
+ */
+static bool a64_find(const struct stubs *s, size_t offset, size_t *ret_start, GElf_Addr *ret_word)
+{
+	static const __u32 bti_c = 0xd503245f, nop = 0xd503201f;
+	const size_t at = offset & ~(size_t)3;
+	size_t adrp = at;
+	__u32 insn, load;
+	__u64 pages;
+
+	/* On the mark it begins after that. */
+	if (a64_word(s, at) == bti_c)
+		adrp += 4;
+	while ((a64_word(s, adrp) & 0x9f00001f) != 0x90000010) {
+		if (!adrp || at - adrp >= STUB_MAX || a64_word(s, adrp) == nop)
+			return false;
+		adrp -= 4;
+	}
+	insn = a64_word(s, adrp);
+	load = a64_word(s, adrp + 4);
+	if ((load & 0xffc003ff) != 0xf9400211)
+		return false;
+	pages = (insn >> 5 & 0x7ffff) << 2 | (insn >> 29 & 3);
+	pages = (pages ^ 1ULL << 20) - (1ULL << 20);
+	*ret_word = ((s->start + adrp) & ~0xfffULL) + (pages << 12) + (load >> 10 & 0xfff) * 8;
+	*ret_start = adrp >= 4 && a64_word(s, adrp - 4) == bti_c ? adrp - 4 : adrp;
+	return true;
+}
+
+static const struct form forms[] = {
+	{ EM_X86_64, R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, x86_find },
+	{ EM_AARCH64, R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT, a64_find },
 };
 
 /* ---- sections with stubs ---------------------------------------------------------------------- */
@@ -92,8 +180,12 @@ struct plt *plt__new(Elf *elf)
 	if (!p)
 		return NULL;
 	p->elf = elf;
-	if (gelf_getehdr(elf, &header) && header.e_machine == EM_X86_64 &&
-	    header.e_ident[EI_DATA] == ELFDATA2LSB)
+	if (!gelf_getehdr(elf, &header) || header.e_ident[EI_DATA] != ELFDATA2LSB)
+		return p;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (forms[i].machine == header.e_machine)
+			p->form = &forms[i];
+	if (p->form)
 		find_sections(p);
 	return p;
 }
@@ -139,8 +231,8 @@ static void read_relocations(struct plt *p, Elf_Scn *section)
 	for (int i = 0; symbols && gelf_getrela(relocations, i, &r); i++) {
 		struct word *w;
 
-		if ((GELF_R_TYPE(r.r_info) != R_X86_64_JUMP_SLOT &&
-		     GELF_R_TYPE(r.r_info) != R_X86_64_GLOB_DAT) ||
+		if ((GELF_R_TYPE(r.r_info) != p->form->jump_slot &&
+		     GELF_R_TYPE(r.r_info) != p->form->glob_dat) ||
 		    !gelf_getsym(symbols, (int)GELF_R_SYM(r.r_info), &symbol) || !symbol.st_name)
 			continue;
 		w = new_word(p);
@@ -177,32 +269,7 @@ static void read_words(struct plt *p)
 		qsort(p->words, p->word_cnt, sizeof(*p->words), by_address);
 }
 
-/* ---- stubs ------------------------------------------------------------------------------------ */
-
-/*
- * All kinds of stubs contain "jmp *displacement(%rip)"; endbr64, the number of the symbol (mold:
- * "mov $n, %r11d"), and bnd may precede it.
- */
-static bool jumps_through(const unsigned char *code, size_t size, GElf_Addr address, GElf_Addr *ret)
-{
-	static const unsigned char endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa }, jump[] = { 0xff, 0x25 };
-	size_t at = 0;
-	__s32 displacement;
-
-	if (size >= sizeof(endbr64) && !memcmp(code, endbr64, sizeof(endbr64)))
-		at += sizeof(endbr64);
-	if (at + MOV_R11D < size && code[at] == 0x41 && code[at + 1] == 0xbb)
-		at += MOV_R11D;
-	if (at < size && code[at] == 0xf2)
-		at++;
-	if (at + sizeof(jump) + sizeof(displacement) > size ||
-	    memcmp(code + at, jump, sizeof(jump)) != 0)
-		return false;
-	at += sizeof(jump);
-	memcpy(&displacement, code + at, sizeof(displacement));
-	*ret = address + at + sizeof(displacement) + (GElf_Addr)(__s64)displacement;
-	return true;
-}
+/* ---- names of stubs ---------------------------------------------------------------------------- */
 
 static const char *name_of(struct plt *p, GElf_Addr word_address)
 {
@@ -228,15 +295,14 @@ const char *plt__find(struct plt *p, GElf_Addr address, GElf_Addr *ret_start)
 {
 	for (unsigned i = 0; i < p->section_cnt; i++) {
 		const struct stubs *s = &p->sections[i];
-		GElf_Addr offset = address - s->start, word;
+		GElf_Addr word;
+		size_t start;
 
-		if (address < s->start || offset >= s->size)
+		if (address < s->start || address - s->start >= s->size)
 			continue;
-		offset -= offset % s->stub_size;
-		if (s->size - offset < s->stub_size ||
-		    !jumps_through(s->code + offset, s->stub_size, s->start + offset, &word))
+		if (!p->form->find(s, address - s->start, &start, &word))
 			return NULL;
-		*ret_start = s->start + offset;
+		*ret_start = s->start + start;
 		return name_of(p, word);
 	}
 	return NULL;

@@ -8,6 +8,7 @@
 #ifndef KRAIT_ROWS_A64_INSN_H
 #define KRAIT_ROWS_A64_INSN_H
 
+#ifdef __aarch64__
 #include <linux/types.h>
 #include <stdbool.h>
 
@@ -60,4 +61,5 @@ struct code_state {
 	struct code_kept fp, lr, base;
 };
 
+#endif /* __aarch64__ */
 #endif /* KRAIT_ROWS_A64_INSN_H */

@@ -199,4 +199,24 @@ __u64 code_filling(const __u8 *code, __u64 left)
 	memcpy(&insn, code, sizeof(insn));
 	return !insn || insn == 0xd503201f ? sizeof(insn) : 0;
 }
+
+/* glibc's clone() has an entry that covers all of it (sysdeps/unix/sysv/linux/aarch64/clone.S). */
+bool code_is_clone(const __u8 *code, __u64 size, struct unwind_rule *ret)
+{
+	return false;
+}
+
+/* Each begins as any function with a frame pointer. */
+const struct code_trampoline *code_trampoline_at(const __u8 *code, __u64 left)
+{
+	return NULL;
+}
+
+/* bti c */
+__u32 code_landing(const __u8 *code, __u64 left)
+{
+	static const __u8 bti[] = { 0x5f, 0x24, 0x03, 0xd5 };
+
+	return left >= sizeof(bti) && !memcmp(code, bti, sizeof(bti)) ? sizeof(bti) : 0;
+}
 #endif

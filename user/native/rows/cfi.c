@@ -172,6 +172,13 @@ __s64 cfi_sleb(struct cfi_cursor *c)
 	}
 }
 
+/*
+ * From here on return addresses are signed, or no longer (AADWARF64 4.4; elsewhere the same numbers mean something
+ * else): nothing depends on it, as UNWIND_CODE_ADDR() takes any signature away.
+ */
+#define CFA_NEGATE_RA_STATE 0x2d
+#define CFA_NEGATE_RA_STATE_WITH_PC 0x2c
+
 /* ---- instructions ----------------------------------------------------------------------------- */
 
 void cfi_begin(struct cfi_machine *m, const struct cfi_common *common, __u64 pc, __u64 *budget)
@@ -363,6 +370,9 @@ static bool run_one(struct cfi_machine *m, __u8 op, struct cfi_cursor *c)
 	case DW_CFA_GNU_args_size:
 		cfi_uleb(c);
 		return true;
+	case CFA_NEGATE_RA_STATE:
+	case CFA_NEGATE_RA_STATE_WITH_PC:
+		return UNWIND_RA_IN_REGISTER;
 	default:
 		return false;
 	}

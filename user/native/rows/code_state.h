@@ -5,7 +5,7 @@
  * base register and, where calls leave it in a register, of the return address are.
  *
  * One pair of files for each machine: what an instruction is (x86_insn, a64_insn), what it does to the stack
- * (x86_state.c, a64_state.c).
+ * (x86_state.c, a64_state.c). There is also what else of code one has to know by its bytes.
  *
  * Must hold: what the preceding instructions do not prove is LOST, or the function is rejected.
  */
@@ -31,11 +31,9 @@ enum code_kind {
 
 struct unwind_rule;
 
-#if defined(__aarch64__)
+/* One of them is this machine's, the other is empty. */
 #include "native/rows/a64_insn.h"
-#else
 #include "native/rows/x86_insn.h"
-#endif
 
 /* Reads no byte beyond the end. */
 struct code_insn code_insn(const __u8 *code, __u64 left);
@@ -62,5 +60,22 @@ bool code_state_is_left(const struct code_state *s, bool is_inner);
 /* The register that gives the CFA has been overwritten. */
 bool code_state_is_lost(const struct code_state *s);
 struct unwind_rule code_state_rule(const struct code_state *s);
+
+/*
+ * In glibc the code after the system call of clone() and clone3() may have no entry: the rule for it, if that is
+ * what lies there. The caller passes there, and so does the new thread, which has no caller.
+ */
+bool code_is_clone(const __u8 *code, __u64 size, struct unwind_rule *ret);
+#define CODE_CLONE_MAX 16
+
+/* CPython's trampoline (Python/asm_trampoline.S): its bytes, and an .eh_frame's instructions for them. */
+struct code_trampoline {
+	const __u8 *code, *cfi;
+	__u32 size, cfi_size;
+};
+/* The one whose copy is there; NULL: none, or it can be read like other code. */
+const struct code_trampoline *code_trampoline_at(const __u8 *code, __u64 left);
+/* Bytes of an instruction that marks a target of calls; 0: something else is there. */
+__u32 code_landing(const __u8 *code, __u64 left);
 
 #endif /* KRAIT_ROWS_CODE_STATE_H */

@@ -102,9 +102,8 @@ bool eh_frame_pointer(struct cfi_cursor *c, __u8 encoding, const struct eh_secti
 static void set_convention(struct cfi_common *c)
 {
 	c->initial = (struct cfi_state){ 0 };
-#ifdef __x86_64__
-	c->initial.ra.how = CFI_UNKNOWN;
-#endif
+	if (!UNWIND_RA_IN_REGISTER)
+		c->initial.ra.how = CFI_UNKNOWN;
 }
 
 /* Parses the augmentation's letters and its data. false: unknown to krait. */

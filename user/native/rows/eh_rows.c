@@ -8,6 +8,7 @@
 
 #include "native/rows/cfi.h"
 #include "native/rows/code_rows.h"
+#include "native/rows/code_state.h"
 #include "native/rows/eh_frame.h"
 #include "native/rows/row_table.h"
 
@@ -81,41 +82,23 @@ static void put_hole(const struct eh_holes *holes, __u64 from, __u64 to, struct 
 	}
 }
 
-/*
- * In glibc the code after the system call of clone() and clone3() has no entry. The caller passes
- * there, and so does the new thread, which has no caller, before the entry that says so
- * (sysdeps/unix/sysv/linux/x86_64/clone.S, clone3.S). false: this is something else.
- */
+/* The code after clone()'s system call; the new thread has no caller, and the next entry says so. */
 static bool put_clone(const struct eh_holes *holes, __u64 from, const struct eh_entry *next,
 		      struct row_table *t)
 {
-#ifdef __x86_64__
-	static const __u8 syscall_test_jl[] = { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c };
-	static const __u8 je_ret[] = { 0x74, 0x01, 0xc3 };
-	/* reg: holds the system call's result. */
-	const struct unwind_rule rule = { .cfa = UNWIND_CFA_CLONE,
-					  .reg = 0,
-					  .off = 8,
-					  .ra = UNWIND_RA_CFA,
-					  .ra_off = -8,
-					  .fp = UNWIND_FP_SAME };
-	/* Including the target of jl. */
-	const __u64 size = sizeof(syscall_test_jl) + 1 + sizeof(je_ret);
+	const __u64 size = next->start - from;
+	struct unwind_rule rule;
 	const __u8 *code;
 	__u64 len;
 
-	if (next->start - from != size || next->code_size < 2 ||
-	    next->code[0] != DW_CFA_undefined || next->code[1] != UNWIND_REG_RA)
+	if (size > CODE_CLONE_MAX || next->code_size < 2 || next->code[0] != DW_CFA_undefined ||
+	    next->code[1] != UNWIND_REG_RA)
 		return false;
 	code = holes->read(holes->ctx, from, size, &len);
-	if (!code || len != size || memcmp(code, syscall_test_jl, sizeof(syscall_test_jl)) ||
-	    memcmp(code + size - sizeof(je_ret), je_ret, sizeof(je_ret)))
+	if (!code || len != size || !code_is_clone(code, size, &rule))
 		return false;
 	row_table_put(t, from, &rule);
 	return true;
-#else
-	return false;
-#endif
 }
 
 static void put_all(struct eh_frame *f, const struct eh_holes *holes, struct row_table *t)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "native/rows/code_state.h"
 #include "native/rows/eh_frame.h"
 #include "native/rows/eh_rows.h"
 #include "base/data/cleanup.h"
@@ -92,27 +93,7 @@ static int take_sections(struct work *w, const struct made_piece *p, const __u8 
 
 /* ---- trampolines ------------------------------------------------------------------------------ */
 
-#ifdef __x86_64__
-/*
- * Python/asm_trampoline.S: as in 3.12 and 3.13, and as in 3.13.15 and later, with a frame pointer.
- * An endbr64 may precede either, which makes no difference.
- */
-static const __u8 plain_code[] = { 0x48, 0x83, 0xec, 0x08, /* sub $8, %rsp */
-				   0xff, 0xd1, /* call *%rcx */
-				   0x48, 0x83, 0xc4, 0x08, /* add $8, %rsp */
-				   0xc3 };
-static const __u8 plain_cfi[] = { DW_CFA_advance_loc + 4, DW_CFA_def_cfa_offset, 16,
-				  DW_CFA_advance_loc + 6, DW_CFA_def_cfa_offset, 8 };
-static const __u8 framed_code[] = { 0x55, /* push %rbp */
-				    0x48, 0x89, 0xe5, /* mov %rsp, %rbp */
-				    0xff, 0xd1, /* call *%rcx */
-				    0x5d, /* pop %rbp */
-				    0xc3 };
-static const __u8 framed_cfi[] = {
-	DW_CFA_advance_loc + 1, DW_CFA_def_cfa_offset, 16, DW_CFA_offset + UNWIND_REG_FP, 2,
-	DW_CFA_advance_loc + 6, DW_CFA_def_cfa_offset, 8,  DW_CFA_restore + UNWIND_REG_FP
-};
-/* A CIE: data factor -8, the CFA is rsp + 8, the return address at CFA - 8. */
+/* A CIE: data factor -8, the CFA is sp + 8, the return address at CFA - 8. */
 static const __u8 common_entry[] = { 16,
 				     0,
 				     0,
@@ -133,7 +114,6 @@ static const __u8 common_entry[] = { 16,
 				     1,
 				     0,
 				     0 };
-static const __u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 
 static int put(struct work *w, const void *bytes, __u32 cnt)
 {
@@ -159,46 +139,28 @@ static int put_function(struct work *w, __u64 addr, __u64 size, const __u8 *cfi,
 	return err ? err : put(w, cfi, cfi_size);
 }
 
-/* The size of the copy at that place, and its effect on the stack; 0: none. */
-static __u32 trampoline_at(const __u8 *at, __u64 left, const __u8 **ret_cfi, __u32 *ret_cfi_size)
-{
-	if (left >= sizeof(plain_code) && !memcmp(at, plain_code, sizeof(plain_code))) {
-		*ret_cfi = plain_cfi;
-		*ret_cfi_size = sizeof(plain_cfi);
-		return sizeof(plain_code);
-	}
-	if (left >= sizeof(framed_code) && !memcmp(at, framed_code, sizeof(framed_code))) {
-		*ret_cfi = framed_cfi;
-		*ret_cfi_size = sizeof(framed_cfi);
-		return sizeof(framed_code);
-	}
-	return 0;
-}
-
 static int take_trampolines(struct work *w, const struct made_piece *p, const __u8 *data)
 {
-	for (__u64 at = 0; at < p->size;) {
-		const __u8 *cfi;
-		__u32 cfi_size, size = trampoline_at(data + at, p->size - at, &cfi, &cfi_size);
-		int err;
+	static const __u8 nothing[] = { DW_CFA_nop };
 
-		if (!size) {
+	for (__u64 at = 0; at < p->size;) {
+		const __u32 mark = code_landing(data + at, p->size - at);
+		const struct code_trampoline *t =
+			code_trampoline_at(data + at + mark, p->size - at - mark);
+		int err = 0;
+
+		if (!t) {
 			at++;
 			continue;
 		}
-		if (at >= sizeof(endbr) &&
-		    !memcmp(data + at - sizeof(endbr), endbr, sizeof(endbr))) {
-			static const __u8 nothing[] = { DW_CFA_nop };
-
-			err = put_function(w, p->addr + at - sizeof(endbr), sizeof(endbr), nothing,
-					   sizeof(nothing));
-			if (err)
-				return err;
-		}
-		err = put_function(w, p->addr + at, size, cfi, cfi_size);
+		if (mark)
+			err = put_function(w, p->addr + at, mark, nothing, sizeof(nothing));
+		at += mark;
+		if (!err)
+			err = put_function(w, p->addr + at, t->size, t->cfi, t->cfi_size);
 		if (err)
 			return err;
-		at += size;
+		at += t->size;
 	}
 	return 0;
 }
@@ -206,12 +168,9 @@ static int take_trampolines(struct work *w, const struct made_piece *p, const __
 /* A separate piece of code begins with a trampoline, or contains none. */
 static bool begins_with_one(const struct made_piece *p, const __u8 *data)
 {
-	const __u8 *cfi;
-	__u32 cfi_size;
-	__u64 skip =
-		p->size >= sizeof(endbr) && !memcmp(data, endbr, sizeof(endbr)) ? sizeof(endbr) : 0;
+	const __u32 mark = code_landing(data, p->size);
 
-	return trampoline_at(data + skip, p->size - skip, &cfi, &cfi_size);
+	return code_trampoline_at(data + mark, p->size - mark);
 }
 
 static int add_trampolines(struct work *w)
@@ -233,13 +192,6 @@ static int add_trampolines(struct work *w)
 	}
 	return err;
 }
-#else
-/* arm64's trampolines keep a frame pointer. */
-static int add_trampolines(struct work *w)
-{
-	return 0;
-}
-#endif
 
 /* ---- code without functions ------------------------------------------------------------------- */
 

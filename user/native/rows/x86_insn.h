@@ -8,6 +8,7 @@
 #ifndef KRAIT_ROWS_X86_INSN_H
 #define KRAIT_ROWS_X86_INSN_H
 
+#ifdef __x86_64__
 #include <linux/types.h>
 #include <stdbool.h>
 
@@ -78,4 +79,5 @@ struct code_state {
 	struct code_kept rbp, rbx;
 };
 
+#endif /* __x86_64__ */
 #endif /* KRAIT_ROWS_X86_INSN_H */

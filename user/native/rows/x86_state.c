@@ -6,6 +6,8 @@
 #include <string.h>
 
 #ifdef __x86_64__
+#include <dwarf.h>
+
 #include "bpf/native/rows.h"
 #include "native/rows/cfi.h"
 
@@ -258,5 +260,68 @@ __u64 code_filling(const __u8 *code, __u64 left)
 	if (*code && *code != 0xcc)
 		x = code_insn(code, left);
 	return x.kind == CODE_NOP ? x.len : 0;
+}
+
+/* ---- code known by its bytes ------------------------------------------------------------------- */
+
+/* sysdeps/unix/sysv/linux/x86_64/clone.S, clone3.S */
+bool code_is_clone(const __u8 *code, __u64 size, struct unwind_rule *ret)
+{
+	static const __u8 syscall_test_jl[] = { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c };
+	static const __u8 je_ret[] = { 0x74, 0x01, 0xc3 };
+
+	/* Including the target of jl. */
+	if (size != sizeof(syscall_test_jl) + 1 + sizeof(je_ret) ||
+	    memcmp(code, syscall_test_jl, sizeof(syscall_test_jl)) ||
+	    memcmp(code + size - sizeof(je_ret), je_ret, sizeof(je_ret)))
+		return false;
+	/* reg: holds the system call's result. */
+	*ret = (struct unwind_rule){ .cfa = UNWIND_CFA_CLONE,
+				     .reg = 0,
+				     .off = 8,
+				     .ra = UNWIND_RA_CFA,
+				     .ra_off = -8,
+				     .fp = UNWIND_FP_SAME };
+	return true;
+}
+
+static const __u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+__u32 code_landing(const __u8 *code, __u64 left)
+{
+	return left >= sizeof(endbr) && !memcmp(code, endbr, sizeof(endbr)) ? sizeof(endbr) : 0;
+}
+
+/*
+ * As in 3.12 and 3.13, and as in 3.13.15 and later, with a frame pointer. An endbr64 may precede either, which makes
+ * no difference.
+ */
+static const __u8 plain_code[] = { 0x48, 0x83, 0xec, 0x08, /* sub $8, %rsp */
+				   0xff, 0xd1, /* call *%rcx */
+				   0x48, 0x83, 0xc4, 0x08, /* add $8, %rsp */
+				   0xc3 };
+static const __u8 plain_cfi[] = { DW_CFA_advance_loc + 4, DW_CFA_def_cfa_offset, 16,
+				  DW_CFA_advance_loc + 6, DW_CFA_def_cfa_offset, 8 };
+static const __u8 framed_code[] = { 0x55, /* push %rbp */
+				    0x48, 0x89, 0xe5, /* mov %rsp, %rbp */
+				    0xff, 0xd1, /* call *%rcx */
+				    0x5d, /* pop %rbp */
+				    0xc3 };
+static const __u8 framed_cfi[] = {
+	DW_CFA_advance_loc + 1, DW_CFA_def_cfa_offset, 16, DW_CFA_offset + UNWIND_REG_FP, 2,
+	DW_CFA_advance_loc + 6, DW_CFA_def_cfa_offset, 8,  DW_CFA_restore + UNWIND_REG_FP
+};
+
+const struct code_trampoline *code_trampoline_at(const __u8 *code, __u64 left)
+{
+	static const struct code_trampoline known[] = {
+		{ plain_code, plain_cfi, sizeof(plain_code), sizeof(plain_cfi) },
+		{ framed_code, framed_cfi, sizeof(framed_code), sizeof(framed_cfi) },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (left >= known[i].size && !memcmp(code, known[i].code, known[i].size))
+			return &known[i];
+	return NULL;
 }
 #endif

@@ -35,7 +35,9 @@
 #include "base/text/stream.h"
 
 /* scripts/pack-page makes it from the template, the style sheet and the scripts. */
-extern const char page_start[], page_end[];
+/* Hidden: see look/exec/place.c. */
+extern const char page_start[] __attribute__((visibility("hidden"))),
+	page_end[] __attribute__((visibility("hidden")));
 __asm__(".pushsection .rodata\npage_start:\n.incbin \"" KRAIT_BUILD
 	"/page.html\"\npage_end:\n.popsection\n");
 

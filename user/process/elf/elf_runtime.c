@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "process/elf/elf_runtime.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -26,8 +27,9 @@
 #define START_MAX 80
 /* A call, what is needed to align the stack for it, and endbr64. */
 #define MAIN_MAX 20
+/* From what _start hands over to main(): where it cannot refer to main() itself, to a jump there (arm64). */
+#define JUMPS_MAX 2
 
-#ifdef __x86_64__
 static __u64 relative(__u64 next, const __u8 *number)
 {
 	__s32 distance;
@@ -40,16 +42,13 @@ static __u64 relative(__u64 next, const __u8 *number)
  * The entry point hands main() to __libc_start_main(), as its first argument: "lea main(%rip),
  * %rdi" or "mov $main, %rdi".
  */
-static bool find_main(struct elf_file *f, __u64 *ret)
+static bool x86_find_main(const __u8 *code, __u64 addr, __u64 *ret)
 {
 	static const __u8 lea[] = { 0x48, 0x8d, 0x3d }, mov[] = { 0x48, 0xc7, 0xc7 };
-	__u8 code[START_MAX];
 
-	if (elf_file_read_vaddr(f, f->ehdr.e_entry, code, sizeof(code)))
-		return false;
-	for (size_t i = 0; i + 7 <= sizeof(code); i++) {
+	for (size_t i = 0; i + 7 <= START_MAX; i++) {
 		if (!memcmp(code + i, lea, sizeof(lea)))
-			*ret = relative(f->ehdr.e_entry + i + 7, code + i + 3);
+			*ret = relative(addr + i + 7, code + i + 3);
 		else if (!memcmp(code + i, mov, sizeof(mov)))
 			*ret = relative(0, code + i + 3);
 		else
@@ -63,17 +62,14 @@ static bool find_main(struct elf_file *f, __u64 *ret)
  * What main() calls if that is all it does: "jmp", or without optimisation "sub $n, %rsp; call; add
  * $n, %rsp; ret".
  */
-static bool only_call(struct elf_file *f, __u64 addr, __u64 *ret)
+static bool x86_only_call(const __u8 *c, __u64 addr, __u64 *ret)
 {
 	static const __u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa }, sub[] = { 0x48, 0x83, 0xec };
-	__u8 code[MAIN_MAX];
-	const __u8 *c = code;
 
-	if (elf_file_read_vaddr(f, addr, code, sizeof(code)))
-		return false;
-	if (!memcmp(c, endbr, sizeof(endbr)))
+	if (!memcmp(c, endbr, sizeof(endbr))) {
 		c += sizeof(endbr);
-	addr += (__u64)(c - code);
+		addr += sizeof(endbr);
+	}
 	if (*c == 0xe9) {
 		*ret = relative(addr + 5, c + 1);
 		return true;
@@ -88,17 +84,73 @@ static bool only_call(struct elf_file *f, __u64 addr, __u64 *ret)
 	*ret = relative(addr + 9, c + 5);
 	return true;
 }
-#else
-static bool find_main(struct elf_file *f, __u64 *ret)
+
+static __u32 word_at(const __u8 *code, size_t at)
 {
+	__u32 word;
+
+	memcpy(&word, code + 4 * at, sizeof(word));
+	return word;
+}
+
+static __u64 sign_extended(__u64 value, unsigned bits)
+{
+	return (value ^ 1ULL << (bits - 1)) - (1ULL << (bits - 1));
+}
+
+/* "adrp x0, main; add x0, x0, low bits of main", or "movz x0, main; movk ..." (glibc's start.S) */
+static bool a64_find_main(const __u8 *code, __u64 addr, __u64 *ret)
+{
+	__u64 at = 0;
+	bool begun = false;
+
+	for (size_t i = 0; i < START_MAX / 4; i++) {
+		const __u32 insn = word_at(code, i);
+
+		if ((insn & 0x9f00001f) == 0x90000000) {
+			const __u64 pages = (insn >> 5 & 0x7ffff) << 2 | (insn >> 29 & 3);
+
+			at = ((addr + 4 * i) & ~0xfffULL) + (sign_extended(pages, 21) << 12);
+		} else if ((insn & 0xffc003ff) == 0x91000000) {
+			*ret = at + (insn >> 10 & 0xfff);
+			return at;
+		} else if ((insn & 0xff80001f) == 0xd2800000) {
+			at = (__u64)(insn >> 5 & 0xffff) << 16 * (insn >> 21 & 3);
+			begun = true;
+		} else if (begun && (insn & 0xff80001f) == 0xf2800000) {
+			at |= (__u64)(insn >> 5 & 0xffff) << 16 * (insn >> 21 & 3);
+			*ret = at;
+			if (!(insn >> 21 & 3))
+				return true;
+		}
+	}
 	return false;
 }
 
-static bool only_call(struct elf_file *f, __u64 addr, __u64 *ret)
+/* Only "b": without optimisation it cannot be told. */
+static bool a64_only_call(const __u8 *code, __u64 addr, __u64 *ret)
 {
-	return false;
+	__u32 insn = word_at(code, 0);
+	size_t i = 0;
+
+	/* bti c, paciasp */
+	while (i < 2 && (insn == 0xd503245f || insn == 0xd503233f))
+		insn = word_at(code, ++i);
+	if (insn >> 26 != 0x05)
+		return false;
+	*ret = addr + 4 * i + (sign_extended(insn & 0x3ffffff, 26) << 2);
+	return true;
 }
-#endif
+
+/* By the file's machine: both are given that many bytes of code, and its address. */
+static const struct entry_form {
+	__u16 machine;
+	bool (*find_main)(const __u8 code[START_MAX], __u64 addr, __u64 *ret);
+	bool (*only_call)(const __u8 code[MAIN_MAX], __u64 addr, __u64 *ret);
+} entry_forms[] = {
+	{ EM_X86_64, x86_find_main, x86_only_call },
+	{ EM_AARCH64, a64_find_main, a64_only_call },
+};
 
 static bool is_function(struct elf_file *f, const char *name, __u64 addr)
 {
@@ -109,17 +161,36 @@ static bool is_function(struct elf_file *f, const char *name, __u64 addr)
 	return sym.st_value == addr;
 }
 
-/* False: no, or it cannot be told (main() is found on x86-64 only). */
+static bool only_runs_python(struct elf_file *f, const struct entry_form *form)
+{
+	__u8 start[START_MAX], code[MAIN_MAX];
+	__u64 addr;
+
+	if (elf_file_read_vaddr(f, f->ehdr.e_entry, start, sizeof(start)) ||
+	    !form->find_main(start, f->ehdr.e_entry, &addr))
+		return false;
+	for (int i = 0; i < JUMPS_MAX; i++) {
+		if (elf_file_read_vaddr(f, addr, code, sizeof(code)) ||
+		    !form->only_call(code, addr, &addr))
+			return false;
+		if (is_function(f, "Py_BytesMain", addr) || is_function(f, "Py_Main", addr))
+			return true;
+	}
+	return false;
+}
+
+/* False: no, or it cannot be told. */
 static bool elf_is_alone(struct elf_file *f)
 {
 	char soname[sizeof(SONAME)];
-	__u64 main, called;
 	int r = elf_symbol_soname(f, soname, sizeof(soname));
 
 	if (!r)
 		return !strcmp(soname, SONAME);
-	return f->ehdr.e_entry && find_main(f, &main) && only_call(f, main, &called) &&
-	       (is_function(f, "Py_BytesMain", called) || is_function(f, "Py_Main", called));
+	for (size_t i = 0; f->ehdr.e_entry && i < sizeof(entry_forms) / sizeof(entry_forms[0]); i++)
+		if (entry_forms[i].machine == f->ehdr.e_machine)
+			return only_runs_python(f, &entry_forms[i]);
+	return false;
 }
 
 /* ---- elf runtime ------------------------------------------------------------------------------- */

@@ -7,36 +7,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/arch.h"
 #include "python/layout/greenlet_layout.h"
 #include "process/identify/greenlet_module.h"
 #include "base/data/memory.h"
 #include "python/walk/stack_walk.h"
 #include "python/walk/thread_list.h"
 
-#if defined(__x86_64__)
-#define RELOCATION_MODULE R_X86_64_DTPMOD64
-#define DTV_AT 8 /* offset from what the thread pointer points to, after a pointer to itself */
-#else
-#define RELOCATION_MODULE 0 /* R_AARCH64_NONE: never matches, see greenlet_place.h */
-#define DTV_AT 0
-#endif
-
 #define HEADERS_MAX 32
 #define DYNAMIC_MAX 128
 #define RELOCATIONS_MAX 65536
 #define MODULES_MAX 4096
+/* Greatest distance of a variable from the thread pointer. */
+#define DISTANCE_MAX (1ULL << 20)
 /* Largest block; greenlet's is 16 bytes. */
 #define BLOCK_MAX 512
 #define THREADS_MAX 1024
+/* To learn where the thread pointer is: the program's and its libraries' own modules, and all of their blocks. */
+#define FIRST_MODULES 16
+#define FIRST_BLOCKS 65536
+#define FIRST_THREADS 16
 
-/*
- * A thread's table of blocks (dtv). glibc: 16 bytes per entry from entry 1 on, and the number of
- * entries 16 bytes before entry 0. musl: 8 bytes per entry, and entry 0 is their number.
- */
 static const struct table {
 	__u32 entry;
-	__s32 count;
-} tables[] = { { 16, -16 }, { 8, 0 } };
+	__s32 count, at;
+} tables[] = TLS_TABLES;
+
+/* Where the dynamic linker has stored something: DT_RELA, DT_JMPREL. */
+struct relocations {
+	__u64 addr, size;
+};
+
+/* A module's number, or a descriptor: a function, and an argument for it. */
+struct stored {
+	__u64 addr;
+	bool is_descriptor;
+};
 
 struct finder {
 	const struct memory *target;
@@ -45,7 +51,8 @@ struct finder {
 	struct greenlet_layout layout;
 	__u64 base_addr; /* of the module */
 	__u64 block_size; /* size of its thread-local variables */
-	__u64 relocations_addr, relocations_size;
+	struct relocations relocations[2];
+	__s32 above; /* from pthread_self() to the thread pointer, in every thread of the process */
 	struct thread_list_entry threads[THREADS_MAX];
 	__u32 thread_cnt;
 };
@@ -83,9 +90,13 @@ static int take_dynamic(struct finder *f, __u64 addr)
 		if (d.d_tag == DT_NULL)
 			return 0;
 		if (d.d_tag == DT_RELA)
-			f->relocations_addr = address_of(f, d.d_un.d_ptr);
+			f->relocations[0].addr = address_of(f, d.d_un.d_ptr);
 		if (d.d_tag == DT_RELASZ)
-			f->relocations_size = d.d_un.d_val;
+			f->relocations[0].size = d.d_un.d_val;
+		if (d.d_tag == DT_JMPREL)
+			f->relocations[1].addr = address_of(f, d.d_un.d_ptr);
+		if (d.d_tag == DT_PLTRELSZ)
+			f->relocations[1].size = d.d_un.d_val;
 	}
 	return -EPROTONOSUPPORT;
 }
@@ -111,30 +122,31 @@ static int read_headers(struct finder *f)
 		if (p.p_type == PT_DYNAMIC)
 			err = take_dynamic(f, f->base_addr + p.p_vaddr);
 	}
-	if (!err && (!f->block_size || f->block_size > BLOCK_MAX || !f->relocations_addr))
+	if (!err && (!f->block_size || f->block_size > BLOCK_MAX ||
+		     (!f->relocations[0].addr && !f->relocations[1].addr)))
 		err = -EPROTONOSUPPORT;
 	return err;
 }
 
-/*
- * The number of a module that one of the relocations has stored; *index: where to go on. 0: none
- * left.
- */
-static __u64 next_number(const struct finder *f, __u64 *index)
+/* What the next relocation has stored about a variable; *index: where to go on. False: none is left. */
+static bool next_stored(const struct finder *f, const struct relocations *list, __u64 *index,
+			struct stored *ret)
 {
-	const __u64 cnt = f->relocations_size / sizeof(Elf64_Rela);
+	const __u64 cnt = list->addr ? list->size / sizeof(Elf64_Rela) : 0;
 	Elf64_Rela r;
 
 	for (; *index < cnt && *index < RELOCATIONS_MAX; (*index)++) {
-		if (memory_read(&f->memory, f->relocations_addr + *index * sizeof(r), &r,
-				sizeof(r)))
-			return 0;
-		if (RELOCATION_MODULE && ELF64_R_TYPE(r.r_info) == RELOCATION_MODULE) {
-			(*index)++;
-			return f->base_addr + r.r_offset;
-		}
+		if (memory_read(&f->memory, list->addr + *index * sizeof(r), &r, sizeof(r)))
+			return false;
+		if (ELF64_R_TYPE(r.r_info) != TLS_RELOC_MODULE &&
+		    ELF64_R_TYPE(r.r_info) != TLS_RELOC_DESCRIPTOR)
+			continue;
+		(*index)++;
+		ret->addr = f->base_addr + r.r_offset;
+		ret->is_descriptor = ELF64_R_TYPE(r.r_info) == TLS_RELOC_DESCRIPTOR;
+		return true;
 	}
-	return 0;
+	return false;
 }
 
 /* ---- a thread's variable ----------------------------------------------------------------------- */
@@ -175,16 +187,44 @@ static bool search_thread(struct finder *f, __u64 thread_ptr, __u64 module, cons
 {
 	__u64 dtv_addr, cnt, block_addr;
 
-	if (read_word(f, thread_ptr + DTV_AT, &dtv_addr) ||
-	    read_word(f, dtv_addr + (__u64)t->count, &cnt) || cnt < module || cnt > MODULES_MAX ||
-	    read_word(f, dtv_addr + module * t->entry, &block_addr) || !block_addr ||
-	    block_addr % 8 || !search_block(f, block_addr, ret))
+	if (read_word(f, thread_ptr + (__u64)(__s64)(f->above + t->at), &dtv_addr) ||
+	    read_word(f, dtv_addr + (__u64)(__s64)t->count, &cnt) || cnt < module ||
+	    cnt > MODULES_MAX || read_word(f, dtv_addr + module * t->entry, &block_addr) ||
+	    !block_addr || block_addr % 8 || !search_block(f, block_addr, ret))
 		return false;
 	ret->tls_module = (__u32)module;
 	ret->dtv_entry = (__u32)module * t->entry;
 	ret->dtv_count = t->count;
-	ret->dtv_at = DTV_AT;
+	ret->dtv_at = f->above + t->at;
 	return true;
+}
+
+/* Does the table that is found from there have a block just above, as of the program or the C library? */
+static bool is_thread_pointer(const struct finder *f, __u64 addr, const struct table *t)
+{
+	__u64 dtv_addr, cnt, block_addr;
+
+	if (read_word(f, addr + (__u64)(__s64)t->at, &dtv_addr) || !dtv_addr || dtv_addr % 8 ||
+	    read_word(f, dtv_addr + (__u64)(__s64)t->count, &cnt) || cnt > MODULES_MAX)
+		return false;
+	for (__u64 i = 1; i <= cnt && i <= FIRST_MODULES; i++)
+		if (!read_word(f, dtv_addr + i * t->entry, &block_addr) &&
+		    block_addr - addr < FIRST_BLOCKS)
+			return true;
+	return false;
+}
+
+static void learn_thread_pointers(struct finder *f)
+{
+	const __s32 limit = THREAD_POINTER_ABOVE;
+
+	for (__u32 i = 0; i < f->thread_cnt && i < FIRST_THREADS && !f->above; i++)
+		for (__s32 at = 0; at < limit && !f->above; at += 16)
+			for (size_t j = 0; j < sizeof(tables) / sizeof(tables[0]); j++)
+				if (f->threads[i].thread_ptr &&
+				    is_thread_pointer(f, f->threads[i].thread_ptr + (__u64)at,
+						      &tables[j]))
+					f->above = at;
 }
 
 static bool search_threads(struct finder *f, __u64 module, struct greenlet_place *ret)
@@ -197,20 +237,83 @@ static bool search_threads(struct finder *f, __u64 module, struct greenlet_place
 	return false;
 }
 
-static int search(struct finder *f, struct greenlet_place *ret)
+/* The block is at the same distance from each thread's pointer, and what was asked for is somewhere in it. */
+static bool search_static(struct finder *f, __u64 distance, struct greenlet_place *ret)
 {
-	__u64 index = 0, number_addr, module, last = 0;
+	const __s32 asked = (__s32)distance + f->above, size = (__s32)f->block_size;
+	__u64 state_addr;
+
+	for (__u32 i = 0; i < f->thread_cnt; i++) {
+		const __u64 self = f->threads[i].thread_ptr;
+
+		for (__s32 at = asked - (size & ~7); self && at < asked + size; at += 8) {
+			if (read_word(f, self + (__u64)(__s64)at, &state_addr) ||
+			    !is_state(f, state_addr, ret))
+				continue;
+			ret->state_at = at;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * A descriptor's argument says at which distance from the thread pointer the variable is, if the module's block has
+ * found room beside those of the program's own libraries; otherwise it points to the module's number (glibc: struct
+ * tlsdesc_dynamic_arg; musl: the same pair).
+ */
+static bool read_descriptor(struct finder *f, __u64 addr, __u64 *ret_module, __u64 *ret_distance)
+{
+	__u64 argument;
+
+	*ret_module = *ret_distance = 0;
+	if (read_word(f, addr + 8, &argument))
+		return false;
+	if (argument + DISTANCE_MAX < 2 * DISTANCE_MAX) {
+		*ret_distance = argument;
+		return argument && argument % 8 == 0;
+	}
+	return !read_word(f, argument, ret_module);
+}
+
+static int search_stored(struct finder *f, const struct relocations *list,
+			 struct greenlet_place *ret)
+{
+	__u64 index = 0, module, distance, last = 0, last_distance = 0;
+	struct stored s;
 	int err = -EPROTONOSUPPORT;
 
-	while ((number_addr = next_number(f, &index))) {
-		if (read_word(f, number_addr, &module) || !module || module > MODULES_MAX ||
-		    module == last)
+	while (next_stored(f, list, &index, &s)) {
+		distance = 0;
+		if (s.is_descriptor ? !read_descriptor(f, s.addr, &module, &distance) :
+				      read_word(f, s.addr, &module))
+			continue;
+		if (distance ? distance == last_distance :
+			       !module || module > MODULES_MAX || module == last)
 			continue;
 		/* each variable of the module has a relocation with the same number */
-		last = module;
-		if (search_threads(f, module, ret))
+		if (distance)
+			last_distance = distance;
+		else
+			last = module;
+		if (distance ? search_static(f, distance, ret) : search_threads(f, module, ret))
 			return 0;
 		err = -EAGAIN;
+	}
+	return err;
+}
+
+static int search(struct finder *f, struct greenlet_place *ret)
+{
+	int err = -EPROTONOSUPPORT;
+
+	for (int i = 0; i < 2; i++) {
+		int r = search_stored(f, &f->relocations[i], ret);
+
+		if (!r)
+			return 0;
+		if (r == -EAGAIN)
+			err = r;
 	}
 	return err;
 }
@@ -239,6 +342,7 @@ int greenlet_place_find(int dir, const struct memory *memory, const struct py_of
 		/* In a list that changes meanwhile, the threads that stay are found all the same. */
 		walk.memory = &f->memory;
 		thread_list_read(&walk, f->threads, THREADS_MAX, &f->thread_cnt);
+		learn_thread_pointers(f);
 		err = search(f, ret);
 	}
 	if (err && !f->reads_left)

@@ -6,12 +6,11 @@
  * greenlet (2.0 and later) keeps a thread's current greenlet in a thread-local variable,
  * g_thread_state_global (greenlet.cpp), which has no symbol in a stripped module. The module's own
  * relocations say which number the dynamic linker has given to its block of such variables
- * (R_X86_64_DTPMOD64), and its program headers say how large that block is. The variable is the
- * word in it that points to { a main greenlet, the current one }, if the main greenlet's C++ object
- * points back.
+ * (x86-64's usual form), or at which distance from the thread pointer it is (a descriptor, arm64's
+ * form), and its program headers say how large that block is. The variable is the word in it that
+ * points to { a main greenlet, the current one }, if the main greenlet's C++ object points back.
  *
- * So a thread must have used greenlet; until then nothing is proved. Supports glibc and musl on
- * x86-64; arm64 has descriptors instead of numbers.
+ * So a thread must have used greenlet; until then nothing is proved. Supports glibc and musl.
  *
  * Must hold: at most GREENLET_PLACE_READS reads, whatever the process contains; only what was
  * verified is returned.

@@ -29,6 +29,8 @@
 
 #include <stddef.h>
 
+#include "bpf/arch.h"
+
 #define ABSENT PYOFF_ABSENT
 
 /*
@@ -37,11 +39,7 @@
  * pthreadtypes-arch.h: 48); everything else is at the same place, by offsetof() with 3.8.18 to 3.12.1's headers.
  * musl's is not: there the check against the process refuses these.
  */
-#ifdef __aarch64__
-#define AFTER_GIL(off) ((off) + 2 * 8)
-#else
-#define AFTER_GIL(off) (off)
-#endif
+#define AFTER_GIL(off) ((off) + 2 * (PTHREAD_GLIBC_MUTEX - 40))
 
 /* ---- common to all --------------------------------------------------------------------------- */
 
