@@ -17,7 +17,6 @@
 #include "replay_outside.h"
 #include "kernel/sampler/record.h"
 #include "record/samples/collector.h"
-#include "record/run/open_waits.h"
 #include "record/run/parts.h"
 #include "record/unwinding/unwinding.h"
 #include "support_profile.h"
@@ -157,11 +156,8 @@ void replay_starve_natives(struct replay *r)
 
 __u64 replay_open_waits(struct replay *r, __u64 end_ns, const struct thread_look *const looks[3])
 {
-	struct session *s = &r->session;
-
 	replay_looks(looks);
-	return open_waits_collect(s->collector, s->processes, s->sampler, s->unwinding, 0,
-				  1 << SWITCH_PERIOD_SHIFT, end_ns);
+	return session_take_open_waits(&r->session, 0, 1 << SWITCH_PERIOD_SHIFT, end_ns);
 }
 
 unsigned replay_ended_cnt(const struct replay *r)

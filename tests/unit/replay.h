@@ -78,7 +78,7 @@ unsigned replay_opened_cnt(const struct replay *r);
 unsigned replay_tracked_cnt(const struct replay *r);
 
 /*
- * open_waits_collect() for the recording that ended then. Each look at the threads finds the next one
+ * session_take_open_waits() for the recording that ended then. Each look at the threads finds the next one
  * of these, or none (NULL).
  */
 struct thread_look;

@@ -146,7 +146,11 @@ void copy_file(const char *from, const char *to)
 
 int process_identify(struct fixture *f, pid_t pid)
 {
-	return py_process_identify(pid, f->cache, &f->process);
+	struct py_process_fds fds;
+	int r = py_process_identify_fds(pid, f->cache, &f->process, &fds);
+
+	py_process_fds_close(&fds);
+	return r;
 }
 
 void process_check_python(const struct fixture *f, const struct python *p)

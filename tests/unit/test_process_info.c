@@ -70,18 +70,27 @@ static void the_innermost_pid_is_the_last(void **state)
 	assert_int_equal(proc_ns_pid(""), 0);
 }
 
+static int info_of(pid_t pid, struct process_info *ret)
+{
+	int dir = proc_open(pid), r = dir < 0 ? dir : process_info_read_at(dir, pid, ret);
+
+	if (dir >= 0)
+		close(dir);
+	return r;
+}
+
 static void we_know_ourselves(void **state)
 {
 	struct process_info info;
 
-	assert_int_equal(process_info_read(getpid(), &info), 0);
+	assert_int_equal(info_of(getpid(), &info), 0);
 	assert_int_equal(info.pid, getpid());
 	assert_true(info.has_uid);
 	assert_int_equal(info.uid, geteuid());
 	assert_non_null(strstr(info.command, "test_process_info"));
-	assert_int_equal(process_info_read(0x7ffffff0, &info), -ESRCH);
+	assert_int_equal(info_of(0x7ffffff0, &info), -ESRCH);
 	/* A kernel thread has no arguments. */
-	if (!process_info_read(2, &info) && *info.command)
+	if (!info_of(2, &info) && *info.command)
 		assert_int_equal(info.command[0], '[');
 }
 

@@ -134,6 +134,7 @@ static bool interrupt(struct live *l, __u64 addr, struct code_query *ret)
 
 static void live_start(struct live *l, const struct python *python)
 {
+	struct py_process_fds fds;
 	int err;
 
 	*l = (struct live){ .python = python };
@@ -141,7 +142,8 @@ static void live_start(struct live *l, const struct python *python)
 	assert_int_not_equal(ungetc(getc(l->script.out), l->script.out), EOF);
 	l->cache = elf_cache__new();
 	assert_non_null(l->cache);
-	err = py_process_identify(l->script.pid, l->cache, &l->process);
+	err = py_process_identify_fds(l->script.pid, l->cache, &l->process, &fds);
+	py_process_fds_close(&fds);
 	if (err)
 		fail_msg("%s: %s", python->version, l->process.why);
 	l->remote = process_memory(l->script.pid);

@@ -93,17 +93,6 @@ void quota__give(struct quota *q, unsigned owner, __u64 n)
 	q->held_by_all -= n;
 }
 
-unsigned quota__largest(const struct quota *q)
-{
-	unsigned largest = 0;
-
-	for (unsigned i = 1; i < OWNER_CNT; i++) {
-		if (q->owners[i].held > q->owners[largest].held)
-			largest = i;
-	}
-	return largest;
-}
-
 __u64 quota__total(const struct quota *q)
 {
 	return q->total;

@@ -36,8 +36,6 @@ void quota__free(struct quota *q);
 int quota__take(struct quota *q, unsigned owner, __u64 n) __attribute__((warn_unused_result));
 void quota__give(struct quota *q, unsigned owner, __u64 n);
 
-/* Returns the largest holder; the lower number if several are equal. */
-unsigned quota__largest(const struct quota *q);
 __u64 quota__total(const struct quota *q);
 __u64 quota__held(const struct quota *q, unsigned owner);
 __u64 quota__held_by_all(const struct quota *q);

@@ -142,7 +142,7 @@ static int offer_process(pid_t pid, void *ctx)
 	snprintf(number, sizeof(number), "%d", pid);
 	if (strncmp(number, v->text, strlen(v->text)) || pid == getpid())
 		return 0;
-	/* Not process_info_read(): the user's name, which nobody sees here, may come from the network. */
+	/* Not process_info_name_user(): the user's name, which nobody sees here, may come from the network. */
 	dir = proc_open(pid);
 	if (dir == -ESRCH || process_info_read_at(dir, pid, &info))
 		return 0;

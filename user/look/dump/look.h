@@ -40,7 +40,7 @@ struct look_process {
 	struct look_tasks *tasks; /* set by the caller, freed with the process; NULL: not wanted */
 	struct core *core; /* borrowed; for a core file. NULL: it is a process */
 	struct still_process *named; /* names its threads' stacks; NULL: not open */
-	int result; /* as py_process_identify(); process.why has the details */
+	int result; /* as py_process_identify_fds(); process.why has the details */
 	struct look_thread *threads; /* by tid */
 	__u32 thread_cnt, thread_cap;
 	struct probe_interp *interps; /* by id */
@@ -65,7 +65,7 @@ void look__free(struct look_process *p);
 
 /*
  * Identifies the process, lists its threads and walks the waiting ones. Returns 0, or why that
- * failed: as py_process_identify(); -ETIMEDOUT: reading it hangs.
+ * failed: as py_process_identify_fds(); -ETIMEDOUT: reading it hangs.
  */
 int look__take(struct look_process *p, struct prober *prober)
 	__attribute__((warn_unused_result, nonnull));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * identify.h - the live half of py_process_identify(): is this copy of the runtime the one in use?
+ * identify.h - the live half of py_process_identify_fds(): is this copy of the runtime the one in use?
  *
  * Files only make proposals. The table is read again from the process, the live bytes are the ones
  * that are parsed, and among several copies the one that has interpreters wins.

@@ -440,15 +440,6 @@ int py_process_identify_fds(pid_t pid, struct elf_cache *cache, struct py_proces
 	return r;
 }
 
-int py_process_identify(pid_t pid, struct elf_cache *cache, struct py_process *ret)
-{
-	struct py_process_fds fds;
-	int r = py_process_identify_fds(pid, cache, ret, &fds);
-
-	py_process_fds_close(&fds);
-	return r;
-}
-
 int py_process_open(pid_t pid, struct py_process *ret, struct py_process_fds *fds)
 {
 	struct remote *remote;

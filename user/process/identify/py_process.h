@@ -76,6 +76,14 @@ struct py_process {
 	char why[256]; /* on failure: one sentence, what was inspected and what was wrong */
 };
 
+/* Descriptors of an identified process; -1: not available. */
+struct py_process_fds {
+	int dir; /* O_PATH of /proc/PID */
+	int mem; /* /proc/PID/mem, bound to the program image; maybe writable */
+	int file; /* the ELF file that contains the runtime, open for reading; a regular file */
+};
+#define PY_PROCESS_NO_FDS ((struct py_process_fds){ -1, -1, -1 })
+
 /*
  * Identifies the process. Returns 0 and *ret filled; on failure ret->pid and ret->why are set and
  * the result is
@@ -87,19 +95,8 @@ struct py_process {
  *  -ENOTSUP  Python, but of a version or layout that krait does not support; why names it
  *  -ENODATA  a runtime was found but its table is garbage
  *  -ENOMEM   and other system errors
+ * Descriptors are the caller's on success; there are none on failure.
  */
-int py_process_identify(pid_t pid, struct elf_cache *cache, struct py_process *ret)
-	__attribute__((warn_unused_result, nonnull));
-
-/* Descriptors of an identified process; -1: not available. */
-struct py_process_fds {
-	int dir; /* O_PATH of /proc/PID */
-	int mem; /* /proc/PID/mem, bound to the program image; maybe writable */
-	int file; /* the ELF file that contains the runtime, open for reading; a regular file */
-};
-#define PY_PROCESS_NO_FDS ((struct py_process_fds){ -1, -1, -1 })
-
-/* The same, with descriptors, which the caller owns on success; none on failure. */
 int py_process_identify_fds(pid_t pid, struct elf_cache *cache, struct py_process *ret,
 			    struct py_process_fds *fds)
 	__attribute__((warn_unused_result, nonnull));

@@ -19,7 +19,7 @@ struct identified {
 
 /*
  * Asks and waits, also for debug information that has to be read first. Returns 0 and *ret_probed,
- * owned by the caller; as py_process_identify(); -ETIMEDOUT: reading it hangs, or takes
+ * owned by the caller; as py_process_identify_fds(); -ETIMEDOUT: reading it hangs, or takes
  * too long; -ENOMEM.
  */
 int identified_wait(struct prober *prober, struct identified *ret, struct probed **ret_probed)

@@ -104,14 +104,3 @@ int process_info_glance(pid_t pid, struct process_info *ret)
 	use_name(ret);
 	return 0;
 }
-
-int process_info_read(pid_t pid, struct process_info *ret)
-{
-	cleanup_close int dir = proc_open(pid);
-
-	*ret = (struct process_info){ .pid = pid };
-	if (dir == -ESRCH || process_info_read_at(dir, pid, ret))
-		return -ESRCH;
-	process_info_name_user(ret);
-	return 0;
-}

@@ -23,10 +23,10 @@ struct process_info {
 	char container[CONTAINER_ID_MAX]; /* "": none; as in process/proc/cgroup.h */
 };
 
-/* Leaves out what cannot be read. Returns -ESRCH if the process is gone. */
-int process_info_read(pid_t pid, struct process_info *ret)
-	__attribute__((warn_unused_result, nonnull));
-/* The same relative to /proc/PID (proc.h), without the user's name. */
+/*
+ * dir: /proc/PID (proc.h). Leaves out the user's name, and what cannot be read. Returns -ESRCH if the
+ * process is gone.
+ */
 int process_info_read_at(int dir, pid_t pid, struct process_info *ret)
 	__attribute__((warn_unused_result, nonnull));
 /*

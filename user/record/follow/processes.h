@@ -151,7 +151,7 @@ void processes__scan(struct processes *ps, int wait_ms);
  */
 void processes__await_tables(struct processes *ps, int wait_ms);
 /*
- * Follows one process. Result and *ret_why (valid until the next call) as py_process_identify();
+ * Follows one process. Result and *ret_why (valid until the next call) as py_process_identify_fds();
  * -ENOEXEC: it is followed but not Python now, -EINPROGRESS: unknown yet, or its debug information
  * must be read before it can be sampled.
  */

@@ -13,7 +13,6 @@
 #include "record/anchors/anchor_thread.h"
 #include "record/follow/processes.h"
 #include "record/run/child.h"
-#include "record/run/open_waits.h"
 #include "record/run/parts.h"
 #include "record/run/signals.h"
 #include "record/samples/collector.h"
@@ -124,9 +123,8 @@ static void take_open_waits(struct session *s)
 		if (!event_is_off_cpu(&config->events[i]))
 			continue;
 		take_in(s);
-		s->open_waits = open_waits_collect(s->collector, s->processes, s->sampler,
-						   s->unwinding, i, config->events[i].period,
-						   s->stopped_ns);
+		s->open_waits =
+			session_take_open_waits(s, i, config->events[i].period, s->stopped_ns);
 	}
 }
 

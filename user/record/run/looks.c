@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * looks.c - samples of waiting threads, taken on request.
+ * looks.c - samples of waiting threads, taken on request, and at the end of a recording.
  */
 #include "record/run/session.h"
 
+#include "bpf/wait/switch.h"
 #include "kernel/sampler/sampler.h"
 #include "record/run/parts.h"
 #include "record/samples/resting.h"
 #include "record/unwinding/unwinding.h"
+#include "base/data/hash.h"
 #include "base/system/clock.h"
 
 static __u64 any_wait(void *ctx, const struct thread_look *look)
@@ -69,6 +71,60 @@ long session__look_at_waits(struct session *s, __u64 shortest_ns)
 	ask.memory = s->waits;
 	return resting_collect(&ask);
 }
+
+/* ---- the end ---------------------------------------------------------------------------------- */
+
+struct open_waits {
+	struct sampler *sampler;
+	__u64 threshold_ns, end_ns;
+};
+
+static void stop(void *ctx)
+{
+	const struct open_waits *w = ctx;
+
+	sampler__stop(w->sampler);
+}
+
+static __u64 open_wait(void *ctx, const struct thread_look *look)
+{
+	const struct open_waits *w = ctx;
+	__u64 random = (__u64)hash_word(look->thread_start_ns ^ look->tid) << 32 |
+		       (__u32)hash_word(look->thread_start_ns + look->tid);
+	__u32 shift = switch_threshold_shift(w->threshold_ns);
+
+	if (!look->since_ns || look->since_ns >= w->end_ns)
+		return 0;
+	return switch_period_so_far((struct switch_point){ look->left, look->rest, look->shift },
+				    w->end_ns - look->since_ns, shift, random);
+}
+
+/*
+ * Stacks are read from outside while the kernel side still takes those of threads that come back
+ * (SWITCH_GRACE_NS); a wait whose stack cannot be trusted is counted as lost.
+ */
+__u64 session_take_open_waits(struct session *s, unsigned event, __u64 threshold_ns, __u64 end_ns)
+{
+	struct open_waits w = { s->sampler, threshold_ns, end_ns };
+	const struct resting_ask ask = {
+		.collector = s->collector,
+		.processes = s->processes,
+		.sampler = s->sampler,
+		.unwinding = s->unwinding,
+		.event = event,
+		.states = true,
+		.stop = stop,
+		.taken_until_ns = end_ns + SWITCH_GRACE_NS,
+		.now_ns = end_ns,
+		.period = open_wait,
+		.ctx = &w,
+	};
+	long cnt = resting_collect(&ask);
+
+	return cnt > 0 ? (__u64)cnt : 0;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------- */
 
 bool session__lacks_rows(const struct session *s)
 {

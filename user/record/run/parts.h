@@ -84,6 +84,16 @@ void session_connect(struct session *s) __attribute__((nonnull));
 void session_finish(struct session *s) __attribute__((nonnull));
 
 /*
+ * Threads that are off the CPU when a recording ends: the kernel side takes the stack of a wait when
+ * the thread comes back, which is too late for these; some have slept all along. Call after
+ * sampler__end(), with all records taken in: stops the sampler, and passes a sample for each such
+ * wait, up to end_ns, to the collector. event, threshold_ns: of the time off the CPU, as in switch.h.
+ * Returns their number. Must hold: each wait is counted once, by the kernel side or here.
+ */
+__u64 session_take_open_waits(struct session *s, unsigned event, __u64 threshold_ns, __u64 end_ns)
+	__attribute__((nonnull));
+
+/*
  * The length of the recording, in whole milliseconds: what a capture keeps, so that all that show it agree.
  */
 __u64 session_length_ns(const struct session *s) __attribute__((nonnull));
