@@ -163,7 +163,8 @@ else
 $(BPF_O)/gen/krait.skel.h: $(BPF_O)/bpf/krait.bpf.o Makefile
 	$(call say,SKEL,$@)
 	@mkdir -p $(@D)
-	$(Q)$(BPFTOOL) gen skeleton $< name krait_bpf > $@
+	$(Q)printf '#include "bpf/abi.h"\n' > $@ # types of variables
+	$(Q)$(BPFTOOL) gen skeleton $< name krait_bpf >> $@
 	$(Q)printf '#define KRAIT_BPF_COMPILER "%s"\n' "$$($(CLANG) --version | sed '1{s/["\\]//g;q}')" >> $@
 endif
 
@@ -171,7 +172,8 @@ endif
 $(O)/gen/%.skel.h: $(O)/tests/bpf/%.bpf.o
 	$(call say,SKEL,$@)
 	@mkdir -p $(@D)
-	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*) > $@
+	$(Q)printf '#include "bpf/abi.h"\n' > $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*) >> $@
 
 $(O)/gen/%.pb-c.h $(O)/gen/%.pb-c.c &: user/%.proto
 	$(call say,PROTOC,$@)

@@ -79,34 +79,40 @@ static __always_inline __u32 task_uid(struct task_struct *task)
 	return BPF_CORE_READ(task, real_cred, uid.val);
 }
 
-/* Nested deeper than the kernel allows (kernel/user_namespace.c). */
+/* The deepest that the kernel allows (kernel/user_namespace.c). */
 #define USER_NS_LEVELS 33
+/* Levels that one call goes up. */
+#define USER_NS_STEPS 8
 
 /*
- * Whose share the task uses: its real uid; but in a user namespace, who made the outermost one (below
- * the initial one). If that was root, the uid for whose ids it was made: the first one, on the
- * outside. So the tens of thousands of uids that a user has there count as one.
+ * The namespace that many levels above, or USER_NS_STEPS above if that is less. A global function: the
+ * verifier follows its steps once, not all levels one after the other.
  */
-static __always_inline __u32 task_payer(struct task_struct *task, bool in_place)
+__weak __noinline __u64 user_ns_above(__u64 ns_addr, int levels)
 {
-	const struct cred *cred;
-	struct user_namespace *ns;
-	__u32 uid, payer;
-	int level;
+	const struct user_namespace *ns = (const void *)ns_addr;
 
-	if (in_place) {
-		cred = bpf_get_current_task_btf()->real_cred;
-		if (!cred->user_ns->level)
-			return cred->uid.val;
-	}
-	cred = BPF_CORE_READ(task, real_cred);
-	ns = BPF_CORE_READ(cred, user_ns);
-	uid = BPF_CORE_READ(cred, uid.val);
-	level = BPF_CORE_READ(ns, level);
+	for (int i = 0; i < USER_NS_STEPS && i < levels; i++)
+		ns = BPF_CORE_READ(ns, parent);
+	return (__u64)ns;
+}
+
+/*
+ * Whose share the task at that address uses: its real uid; but in a user namespace, who made the
+ * outermost one (below the initial one). If that was root, the uid for whose ids it was made: the first
+ * one, on the outside. So the tens of thousands of uids that a user has there count as one.
+ */
+__weak __noinline __u32 task_payer(__u64 task_addr)
+{
+	const struct cred *cred = BPF_CORE_READ((struct task_struct *)task_addr, real_cred);
+	const struct user_namespace *ns = BPF_CORE_READ(cred, user_ns);
+	__u32 uid = BPF_CORE_READ(cred, uid.val), payer;
+	int level = BPF_CORE_READ(ns, level);
+
 	if (!level)
 		return uid;
-	for (int i = 1; i < USER_NS_LEVELS && i < level; i++)
-		ns = BPF_CORE_READ(ns, parent);
+	for (int i = 1; i < USER_NS_LEVELS; i += USER_NS_STEPS)
+		ns = (const void *)user_ns_above((__u64)ns, level - i);
 	payer = BPF_CORE_READ(ns, owner.val);
 	if (!payer && BPF_CORE_READ(ns, uid_map.nr_extents))
 		payer = BPF_CORE_READ(ns, uid_map.extent[0].lower_first);
@@ -124,27 +130,37 @@ static __always_inline __u32 read_groups(const struct group_info *info, __u32 cn
 	return task_groups(groups, cnt);
 }
 
-/*
- * Its own ids, not those that the kernel assumes for it for a moment (overlayfs, access()). in_place:
- * it is the current task, see current_task().
- */
-static __always_inline void task_ids(struct task_ids *ret, struct task_struct *task, bool in_place,
+/* Its own ids, not those that the kernel assumes for it for a moment (overlayfs, access()). */
+static __always_inline void task_ids(struct task_ids *ret, struct task_struct *task,
 				     __u32 groups[TASK_GROUPS_MAX])
 {
-	const struct cred *cred;
+	const struct cred *cred = BPF_CORE_READ(task, real_cred);
 
-	if (in_place) {
-		cred = bpf_get_current_task_btf()->real_cred;
-		ret->uid = cred->fsuid.val;
-		ret->gid = cred->fsgid.val;
-		ret->groups = read_groups(cred->group_info, cred->group_info->ngroups, groups);
-		return;
-	}
-	cred = BPF_CORE_READ(task, real_cred);
 	ret->uid = BPF_CORE_READ(cred, fsuid.val);
 	ret->gid = BPF_CORE_READ(cred, fsgid.val);
 	ret->groups = read_groups(BPF_CORE_READ(cred, group_info),
 				  BPF_CORE_READ(cred, group_info, ngroups), groups);
+}
+
+/*
+ * The same for the current task, and who pays for it. in_place: see current_task(). Each pointer that is
+ * followed from there makes the verifier search the kernel's types several times, 0.25 ms each.
+ */
+static __always_inline __u32 current_ids(struct task_ids *ret, bool in_place,
+					 __u32 groups[TASK_GROUPS_MAX])
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	const struct cred *cred;
+
+	if (!in_place) {
+		task_ids(ret, task, groups);
+		return task_payer((__u64)task);
+	}
+	cred = bpf_get_current_task_btf()->real_cred;
+	ret->uid = cred->fsuid.val;
+	ret->gid = cred->fsgid.val;
+	ret->groups = read_groups(cred->group_info, cred->group_info->ngroups, groups);
+	return cred->user_ns->level ? task_payer((__u64)task) : cred->uid.val;
 }
 
 static __always_inline __u32 task_fsuid(struct task_struct *task, bool in_place)
@@ -233,7 +249,8 @@ static __always_inline __u64 task_thread_pointer(struct task_struct *task)
 /* What a sample needs to know about its thread. */
 struct current_task {
 	__u64 start_ns, thread_ptr;
-	bool is_exiting; /* its memory is gone, or soon will be */
+	/* its memory is gone, or soon will be: do_exit() sets the flag before exit_mm() (kernel/exit.c) */
+	bool is_exiting;
 	/* between two images. The kernel's bit is optional, so CO-RE looks it up */
 	bool is_execing;
 };
@@ -249,8 +266,7 @@ static __always_inline void current_task(struct current_task *ret, bool in_place
 	if (!in_place) {
 		ret->start_ns = task_start_ns(task);
 		ret->thread_ptr = task_thread_pointer(task);
-		ret->is_exiting = BPF_CORE_READ(task, flags) & PF_EXITING ||
-				  !BPF_CORE_READ(task, mm);
+		ret->is_exiting = BPF_CORE_READ(task, flags) & PF_EXITING;
 		ret->is_execing = bpf_core_field_exists(task->in_execve) &&
 				  BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
 		return;
@@ -258,7 +274,7 @@ static __always_inline void current_task(struct current_task *ret, bool in_place
 	task = bpf_get_current_task_btf();
 	ret->start_ns = task->start_boottime;
 	ret->thread_ptr = task->THREAD_POINTER;
-	ret->is_exiting = task->flags & PF_EXITING || !task->mm;
+	ret->is_exiting = task->flags & PF_EXITING;
 	ret->is_execing = bpf_core_field_exists(task->in_execve) &&
 			  BPF_CORE_READ_BITFIELD(task, in_execve);
 }

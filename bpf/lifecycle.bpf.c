@@ -56,12 +56,12 @@ volatile __u32 hushed = 0;
 /* Bits of an offset within a page. */
 const volatile __u32 page_shift = 12;
 
-/* The owner of the task, by its current credentials. */
-static __always_inline __u32 task_owner(struct task_struct *task)
+/* The owner of the task at that address, by its current credentials. A global function: verified once. */
+__weak __noinline int task_owner(__u64 task_addr)
 {
 	struct owner_books *books = owner_books();
 
-	return books ? owner_of(&books->table, task_payer(task, false)) : OWNER_ROOT;
+	return books ? owner_of(&books->table, task_payer(task_addr)) : OWNER_ROOT;
 }
 
 static __always_inline void begin_task(struct record_task *record, struct task_struct *task,
@@ -69,7 +69,7 @@ static __always_inline void begin_task(struct record_task *record, struct task_s
 {
 	*record = (struct record_task){
 		.type = type,
-		.owner = task_owner(task),
+		.owner = task_owner((__u64)task),
 		.size = sizeof(*record),
 		.time_ns = bpf_ktime_get_ns(),
 		.start_ns = type == RECORD_THREAD_EXIT ? task_start_ns(task) :

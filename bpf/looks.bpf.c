@@ -58,7 +58,7 @@ static __always_inline void look_at(struct task_struct *task, const struct proc_
 	}
 	BPF_CORE_READ_STR_INTO(&look->comm, task, comm);
 	if (groups)
-		task_ids(&look->ids, task, false, groups);
+		task_ids(&look->ids, task, groups);
 	note_syscall(&look->facts, task,
 		     has_task_regs ? (const void *)bpf_task_pt_regs(task) : task_stack_regs(task),
 		     look->regs);

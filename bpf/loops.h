@@ -135,19 +135,14 @@ static __always_inline int native_next(struct scratch *s)
  */
 #define DESCRIBE_STEPS 2
 
-struct describe_ctx {
-	struct loop_ctx c;
-	struct proc_info *proc;
-};
-
 static long describe_loop(__u32 index, void *data)
 {
-	struct describe_ctx *d = data;
+	struct loop_ctx *c = data;
 
 	/* As a loop clang 14 makes its counter a bit of memory, which verifiers do not follow. */
 #pragma unroll
 	for (int i = 0; i < DESCRIBE_STEPS; i++) {
-		if (describe_step(d->c.s, d->proc, d->c.off))
+		if (describe_step(c->s, c->off))
 			return 1;
 	}
 	return 0;
@@ -157,12 +152,12 @@ static long describe_loop(__u32 index, void *data)
 __weak __noinline int task_stack_apart(__u32 memory, __u32 layout)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
-	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+	const struct py_offsets *off = layout_at(layout);
 	const struct task_layout *l;
 	__u64 *part;
 	__u32 pid;
 
-	if (!s || !off)
+	if (!s)
 		return 1;
 	pid = s->record.pid;
 	l = bpf_map_lookup_elem(&task_layouts, &pid);
@@ -176,12 +171,12 @@ __weak __noinline int task_stack_apart(__u32 memory, __u32 layout)
 __weak __noinline int task_step_apart(__u32 memory, __u32 layout)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
-	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+	const struct py_offsets *off = layout_at(layout);
 	const struct task_layout *l;
 	__u64 *out, *part;
 	__u32 pid;
 
-	if (!s || !off)
+	if (!s)
 		return 1;
 	pid = s->record.pid;
 	l = bpf_map_lookup_elem(&task_layouts, &pid);
@@ -229,8 +224,8 @@ __weak __noinline int bounded_task_step(__u32 memory, __u32 layout)
 static __always_inline int loop_ctx_of(struct loop_ctx *c, __u32 memory, __u32 layout)
 {
 	c->s = bpf_map_lookup_elem(&scratch, &memory);
-	c->off = bpf_map_lookup_elem(&layouts, &layout);
-	return c->s && c->off;
+	c->off = layout_at(layout);
+	return c->s != NULL;
 }
 
 /* Takes one step along a greenlet's parents and appends it to the record. Returns 1 at the end. */
@@ -287,13 +282,9 @@ __weak __noinline int bounded_walk_step(__u32 memory, __u32 layout)
 
 __weak __noinline int bounded_describe_step(__u32 memory, __u32 layout)
 {
-	struct proc_info *proc;
 	struct loop_ctx c;
 
-	if (!loop_ctx_of(&c, memory, layout))
-		return 1;
-	proc = sampled_process(c.s);
-	return proc ? describe_step(c.s, proc, c.off) : 1;
+	return loop_ctx_of(&c, memory, layout) ? describe_step(c.s, c.off) : 1;
 }
 
 __weak __noinline int unwind_look_up_apart(__u32 memory, __u64 ip)
@@ -400,6 +391,19 @@ static __always_inline void search_threads(struct loop_ctx *c, __u32 memory, __u
 	}
 }
 
+/* One attempt. index: of the slot that says where to go on; KRAIT_NO_SLOT: at the beginning. */
+static __always_inline int search_once(__u32 memory, __u32 layout, __u32 index, bool has_loop)
+{
+	const struct thread_slot *slot = bpf_map_lookup_elem(&slots, &index);
+	struct loop_ctx c;
+
+	if (loop_ctx_of(&c, memory, layout) && !thread_search_resume(&c.s->search, c.off, slot))
+		search_threads(&c, memory, layout, has_loop);
+	return 0;
+}
+
+GLOBAL_FLAVOURS(search_once, (__u32 memory, __u32 layout, __u32 index), memory, layout, index)
+
 /*
  * Searches the lists for a thread whose state is not remembered. index: of the thread's slot, or
  * KRAIT_NO_SLOT.
@@ -418,19 +422,14 @@ static __always_inline int search_thread(__u32 memory, __u32 layout, __u32 index
 	t->place = memory;
 	t->layout = layout;
 	now_ns = c.s->record.time_ns;
-	proc = sampled_process(c.s);
-	if (!proc)
-		return REASON_NO_LAYOUT;
+	proc = &c.s->proc;
 	t->number = proc->seen & PROC_SEEN_POINTER ? 0 : current_ns_tid();
 	if (slot && thread_still_native(t, c.off, slot))
 		return REASON_NATIVE_THREAD;
 	thread_search_allow(t, proc, now_ns);
-	for (int attempt = 0; attempt < 2; attempt++) {
-		if (!thread_search_resume(t, c.off, attempt ? NULL : slot))
-			search_threads(&c, memory, layout, has_loop);
-		if (!thread_search_again(t))
-			break;
-	}
+	CALL_FLAVOUR(has_loop, search_once, memory, layout, index);
+	if (thread_search_again(t))
+		CALL_FLAVOUR(has_loop, search_once, memory, layout, KRAIT_NO_SLOT);
 	thread_search_pay(t, proc, now_ns);
 	count_more(COUNTER_THREAD_STEPS, t->steps);
 	thread_search_settle(t, c.off, slot);
@@ -471,38 +470,30 @@ GLOBAL_FLAVOURS(walk_frames, (__u32 memory, __u32 layout), memory, layout)
 /* Apart, because the kernel bounds the sum of the stacks of nested calls: the steps need the most. */
 __weak __noinline int describe_begin(__u32 memory, __u32 layout)
 {
-	struct proc_info *proc;
 	struct loop_ctx c;
 
 	if (!loop_ctx_of(&c, memory, layout))
 		return -1;
-	proc = sampled_process(c.s);
-	if (!proc)
-		return -1;
-	describe_plan(c.s, proc, c.off, c.s->walker.frame_cnt);
+	describe_plan(c.s, c.off, c.s->walker.frame_cnt);
 	return 0;
 }
 
 __weak __noinline int describe_end(__u32 memory)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
-	struct proc_info *proc = s ? sampled_process(s) : NULL;
 
-	if (proc)
-		describe_settle(s, proc);
+	if (s)
+		describe_settle(s);
 	return 0;
 }
 
 static __always_inline int describe_frames_in_loop(__u32 memory, __u32 layout)
 {
-	struct describe_ctx d;
+	struct loop_ctx c;
 
-	if (describe_begin(memory, layout) || !loop_ctx_of(&d.c, memory, layout))
+	if (describe_begin(memory, layout) || !loop_ctx_of(&c, memory, layout))
 		return -1;
-	d.proc = sampled_process(d.c.s);
-	if (!d.proc)
-		return -1;
-	bpf_loop(KRAIT_MAX_FRAMES / DESCRIBE_STEPS, describe_loop, &d, 0);
+	bpf_loop(KRAIT_MAX_FRAMES / DESCRIBE_STEPS, describe_loop, &c, 0);
 	return describe_end(memory);
 }
 

@@ -175,9 +175,10 @@ static __always_inline struct proc_info *tracked_process(void)
  * Does the record's thread hold the GIL? A free-threaded build has one only if a module made the
  * interpreter enable it.
  */
-static __always_inline void take_gil(struct scratch *s, const struct proc_info *proc,
-				     const struct py_offsets *off, struct gil *ret)
+static __always_inline void take_gil(struct scratch *s, const struct py_offsets *off,
+				     struct gil *ret)
 {
+	const struct proc_info *proc = &s->proc;
 	struct record_sample *record = &s->record;
 
 	ret->addr = 0;
@@ -203,22 +204,14 @@ __weak __noinline int take_state(__u32 memory)
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
 	const struct py_offsets *off;
 	struct record_sample *record;
-	struct proc_info *proc;
 	struct gil *gil;
-	__u32 layout;
 
 	if (!s)
 		return -1;
-	proc = sampled_process(s);
-	if (!proc)
-		return -1;
-	layout = proc->layout;
-	off = bpf_map_lookup_elem(&layouts, &layout);
-	if (!off)
-		return -1;
+	off = layout_at(s->proc.layout);
 	record = &s->record;
 	gil = &s->gil;
-	take_gil(s, proc, off, gil);
+	take_gil(s, off, gil);
 	s->interp.gil_addr = gil->addr;
 	s->interp.gc_frame_addr =
 		record->flags & SAMPLE_GC ? collecting_frame(gil, off, record->interp_addr) : 0;
@@ -233,12 +226,9 @@ __weak __noinline int take_state(__u32 memory)
 /* Records whose the thread is. Returns who pays for it. A global function, as above. */
 __weak __noinline int take_ids(__u32 memory)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
 
-	if (s)
-		task_ids(&s->record.ids, task, has_task_regs, s->groups);
-	return (int)task_payer(task, has_task_regs);
+	return s ? (int)current_ids(&s->record.ids, has_task_regs, s->groups) : -1;
 }
 
 /*
@@ -273,6 +263,26 @@ static __always_inline void put_interp(struct scratch *s)
 	section_append(&s->record, SECTION_INTERP, 1);
 }
 
+/*
+ * Writes back what the sample has changed in its copy of the process's entry. Threads of the process on
+ * other CPUs do the same: a budget is then a little larger than it should be.
+ */
+static __always_inline void settle_process(const struct scratch *s, struct proc_info *proc)
+{
+	__u64 now_ns = s->record.time_ns;
+
+	proc->code_ns = s->proc.code_ns;
+	proc->code_bytes = s->proc.code_bytes;
+	if (s->proc.seen & ~proc->seen)
+		proc->seen |= s->proc.seen;
+	if (s->proc.replaced_ns == now_ns)
+		proc->replaced_ns = now_ns;
+	if (s->proc.search_ns == now_ns) {
+		proc->search_ns = now_ns;
+		proc->search_states = s->proc.search_states;
+	}
+}
+
 /* proc: the result of tracked_process(). */
 static __always_inline void take_sample(const struct trigger *t, struct proc_info *proc)
 {
@@ -299,6 +309,7 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	payer = (__u32)take_ids(s->index);
 	if (proc->payer != payer + 1)
 		change_owner(payer);
+	s->proc = *proc;
 	current_task(&now, has_task_regs);
 	begin_record(&s->record, t, proc, &now);
 	pages_begin(&s->native.stack);
@@ -323,6 +334,7 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 		take_tasks(t, s, proc);
 	if (want_greenlets && greenlets_known && reason_outcome(s->record.reason) != OUTCOME_LOST)
 		take_greenlets(t, s, proc);
+	settle_process(s, proc);
 	emit_record(t, s, proc, counts);
 	give_back_thread_maps(s);
 	scratch_give_back(s);

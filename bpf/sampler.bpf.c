@@ -283,7 +283,11 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_l
 			.has_kernel_stack = true,
 		},
 		proc);
-	if (ticks && may_crowd(index))
+	if (!may_crowd(index))
+		return;
+	/* Looked up again: else the verifier follows all of take_sample() once with ticks and once without. */
+	ticks = ticks_of(index);
+	if (ticks)
 		ticks->done_ns = bpf_ktime_get_ns();
 }
 

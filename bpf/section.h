@@ -15,19 +15,20 @@
 #include "bpf/bounds.h"
 #include "bpf/map/scratch.h"
 
-/* Room for sections, in words. */
+/* Room for sections, in words; one is left over (section_room()). */
 #define BODY_WORDS                                                                                 \
 	((sizeof(((struct scratch *)0)->frames) + sizeof(((struct scratch *)0)->room)) /           \
-	 sizeof(__u64))
+		 sizeof(__u64) -                                                                   \
+	 1)
 
 /* Where the next section goes, plus skip words; NULL if fewer than cnt words are left. */
 static __always_inline __u64 *section_room(struct scratch *s, __u64 skip, __u64 cnt)
 {
 	__u64 pos = (s->record.size - sizeof(s->record)) / sizeof(__u64) + skip;
 
-	if (pos > BODY_WORDS - cnt)
-		return NULL;
-	return (__u64 *)s->frames + at_most(pos, BODY_WORDS - cnt);
+	/* Bounded first, to one word more: a bound that cannot be reached is code that kernels remove, slowly. */
+	pos = at_most(pos, BODY_WORDS - cnt + 1);
+	return pos > BODY_WORDS - cnt ? NULL : (__u64 *)s->frames + pos;
 }
 
 static __always_inline void section_append(struct record_sample *record,

@@ -77,6 +77,31 @@ static inline __u32 owner_find(const struct owner_table *t, __u32 uid)
 	return uid ? OWNER_UNKNOWN : OWNER_ROOT;
 }
 
+/* Places that one look tries. */
+#define OWNER_LOOK 4
+
+/* The uid's place among those from the first on, or OWNER_UNKNOWN. enter: takes a free one. */
+static inline __u32 owner_look(struct owner_table *t, __u32 uid, __u32 first, bool enter)
+{
+	for (__u32 i = 0; i < OWNER_LOOK; i++) {
+		__u32 place = owner_place(first, i);
+
+		if (enter && !t->uids[place])
+			t->uids[place] = uid;
+		if (t->uids[place] == uid)
+			return place;
+	}
+	return OWNER_UNKNOWN;
+}
+
+/* In the kernel a global function (map/room.h), over the table of the map owners: verified once. */
+#ifdef __bpf__
+int owner_look_apart(__u32 uid, __u32 first, __u32 enter);
+#define OWNER_LOOK_FROM(t, ...) ((__u32)owner_look_apart(__VA_ARGS__))
+#else
+#define OWNER_LOOK_FROM(t, ...) owner_look(t, __VA_ARGS__)
+#endif
+
 /*
  * The owner of a host uid. A uid that finds no place of its own shares one. No lock: if two uids
  * are entered at the same place at the same moment, one of them moves to another place later.
@@ -88,18 +113,11 @@ static inline __u32 owner_of(struct owner_table *t, __u32 uid)
 
 	if (!uid)
 		return OWNER_ROOT;
-	/* An earlier place may have become free since then. */
-	for (__u32 probe = 0; probe < OWNER_PROBES; probe++) {
-		place = owner_place(hash, probe);
-		if (t->uids[place] == uid)
-			return place;
-	}
-	for (__u32 probe = 0; probe < OWNER_PROBES; probe++) {
-		place = owner_place(hash, probe);
-		if (!t->uids[place])
-			t->uids[place] = uid;
-		if (t->uids[place] == uid)
-			return place;
+	/* First all without entering it: an earlier place may have become free since then. */
+	for (__u32 i = 0; i < 2 * OWNER_PROBES; i += OWNER_LOOK) {
+		place = OWNER_LOOK_FROM(t, uid, hash + i % OWNER_PROBES, i >= OWNER_PROBES);
+		if (place != OWNER_UNKNOWN)
+			return masked(place, OWNER_CNT - 1);
 	}
 	place = owner_place(hash, 0);
 	t->shared[place] = 1;

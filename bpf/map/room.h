@@ -27,6 +27,14 @@ static __always_inline struct owner_books *owner_books(void)
 	return bpf_map_lookup_elem(&owners, &zero);
 }
 
+/* See share.h. */
+__weak __noinline int owner_look_apart(__u32 uid, __u32 first, __u32 enter)
+{
+	struct owner_books *books = owner_books();
+
+	return books ? owner_look(&books->table, uid, first, enter) : OWNER_UNKNOWN;
+}
+
 static __always_inline struct owner_use *owner_use(struct owner_books *books, __u32 owner)
 {
 	return &books->use[masked(owner, OWNER_CNT - 1)];

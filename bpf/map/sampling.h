@@ -11,14 +11,20 @@
 #define KRAIT_BPF_MAP_SAMPLING_H
 
 #include "bpf/abi.h"
+#include "bpf/bounds.h"
 #include "bpf/python/code_object.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, KRAIT_MAX_LAYOUTS);
-	__type(key, __u32);
-	__type(value, struct py_offsets);
-} layouts SEC(".maps") __weak;
+/*
+ * Written by user space. A variable, not a map's entries: it is there without a look-up, whose result
+ * may be nothing, so the verifier has fewer ways to follow.
+ */
+struct py_offsets layouts[KRAIT_MAX_LAYOUTS] SEC(".data.layouts") __weak = { 0 };
+
+/* index: below KRAIT_MAX_LAYOUTS, as take_python() ensures. */
+static __always_inline const struct py_offsets *layout_at(__u32 index)
+{
+	return &layouts[masked(index, KRAIT_MAX_LAYOUTS - 1)];
+}
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

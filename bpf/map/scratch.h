@@ -66,6 +66,11 @@ struct scratch {
 	__u32 waits; /* enum wait_flag, of a free-threaded interpreter */
 	struct gil gil; /* of the thread's interpreter, valid if states are wanted */
 	__u64 state_addr; /* for nogil_is_parked(), in a free-threaded thread; else 0 */
+	/*
+	 * A copy of the process's entry, as the sample began: global functions, whose parameters cannot be
+	 * pointers, need no look-up. What they change in it is written back (settle_process()).
+	 */
+	struct proc_info proc;
 	/* of the sample, kept until the sections before it are written */
 	struct interp_facts interp;
 	struct record_sample record;
@@ -74,7 +79,7 @@ struct scratch {
 	/* Room after the frames: the other sections follow wherever the frames end. */
 	__u64 room[2 * KRAIT_MAX_NATIVE + KRAIT_MAX_KERNEL + sizeof(struct wait_facts) / 8 +
 		   sizeof(struct interp_facts) / 8 +
-		   FRAME_WORDS * (KRAIT_MAX_TASK_PARTS + KRAIT_MAX_GREENLET_PARTS)];
+		   FRAME_WORDS * (KRAIT_MAX_TASK_PARTS + KRAIT_MAX_GREENLET_PARTS) + 1];
 	struct native_walk native;
 	struct task_walk tasks;
 	struct greenlet_walk greenlets;
@@ -115,14 +120,6 @@ static __always_inline void scratch_give_back(struct scratch *s)
 {
 	barrier();
 	s->taken = 0;
-}
-
-/* The sample's process, in a global function, whose parameters cannot be pointers. NULL: it has gone. */
-static __always_inline struct proc_info *sampled_process(const struct scratch *s)
-{
-	__u32 pid = s->record.pid;
-
-	return bpf_map_lookup_elem(&procs, &pid);
 }
 
 #endif /* KRAIT_BPF_MAP_SCRATCH_H */

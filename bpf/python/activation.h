@@ -111,12 +111,10 @@ static __always_inline int activation_before(struct activation_search *a, bool h
 static __always_inline int begin_activation(__u32 memory, __u32 layout, bool has_loop)
 {
 	struct activation_search a = {};
-	struct proc_info *proc;
 
 	if (!loop_ctx_of(&a.c, memory, layout))
 		return -1;
-	proc = sampled_process(a.c.s);
-	if (!proc || activation_before(&a, has_loop))
+	if (activation_before(&a, has_loop))
 		return -1;
 	walk_begin(&a.c.s->walker, a.top.frame_addr, 0, 0);
 	walk_begin_cframe(&a.c.s->walker, a.c.s->search.tstate_addr, a.top.cframe_addr,
@@ -174,10 +172,10 @@ static __always_inline bool caller_fits(struct scratch *s, const struct py_offse
 __weak __noinline int caller_look(__u32 memory, __u32 layout, __u64 addr)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
-	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+	const struct py_offsets *off = layout_at(layout);
 	struct caller_search *c;
 
-	if (!s || !off)
+	if (!s)
 		return -1;
 	c = &s->caller;
 	if (addr == s->leaf.frame_addr) {
@@ -194,12 +192,12 @@ __weak __noinline int caller_look(__u32 memory, __u32 layout, __u64 addr)
 __weak __noinline int callers_in_regs(__u32 memory, __u32 layout)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
-	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+	const struct py_offsets *off = layout_at(layout);
 	struct caller_search *c;
 	struct thread_search *t;
 	struct walker *w;
 
-	if (!s || !off)
+	if (!s)
 		return -1;
 	w = &s->walker;
 	t = &s->search;
@@ -290,10 +288,10 @@ static __always_inline __u32 take_python_again(const struct trigger *t, struct s
 {
 	const bool natives = want_native && natives_on;
 	__u32 layout = proc->layout, again;
-	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+	const struct py_offsets *off = layout_at(layout);
 	struct native_regs regs;
 
-	if (!off || !(off->flags & PYOFF_CFRAME) || find_regs(t, s, task, &regs))
+	if (!(off->flags & PYOFF_CFRAME) || find_regs(t, s, task, &regs))
 		return reason;
 	again = CALL_FLAVOUR(t->has_loop, walk_callers, s->index, layout);
 	/* A generator in a register is not what an earlier activation left: it just has no caller. */

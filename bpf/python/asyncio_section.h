@@ -29,8 +29,7 @@
  * Describes the code object of a part, as for the thread's own frames: code that awaits may never
  * have been sampled on a CPU.
  */
-static __always_inline int describe_part(struct scratch *s, struct proc_info *proc,
-					 const struct py_offsets *off)
+static __always_inline int describe_part(struct scratch *s, const struct py_offsets *off)
 {
 	struct describer *d = &s->describer;
 	__u32 index = d->index;
@@ -39,26 +38,22 @@ static __always_inline int describe_part(struct scratch *s, struct proc_info *pr
 	if (index >= d->frame_cnt || !room)
 		return 1;
 	d->index = index + 1;
-	describe_frame(s, proc, off, (struct frame *)room);
+	describe_frame(s, off, (struct frame *)room);
 	return 0;
 }
 
 static long describe_part_loop(__u32 index, void *data)
 {
-	struct describe_ctx *d = data;
+	struct loop_ctx *c = data;
 
-	return describe_part(d->c.s, d->proc, d->c.off);
+	return describe_part(c->s, c->off);
 }
 
 __weak __noinline int bounded_describe_part(__u32 memory, __u32 layout)
 {
-	struct proc_info *proc;
 	struct loop_ctx c;
 
-	if (!loop_ctx_of(&c, memory, layout))
-		return 1;
-	proc = sampled_process(c.s);
-	return proc ? describe_part(c.s, proc, c.off) : 1;
+	return loop_ctx_of(&c, memory, layout) ? describe_part(c.s, c.off) : 1;
 }
 
 /*
@@ -67,24 +62,21 @@ __weak __noinline int bounded_describe_part(__u32 memory, __u32 layout)
  */
 static __always_inline int describe_parts(__u32 memory, __u32 layout, __u32 cnt, bool has_loop)
 {
-	struct describe_ctx d;
+	struct loop_ctx c;
 
-	if (!loop_ctx_of(&d.c, memory, layout))
+	if (!loop_ctx_of(&c, memory, layout))
 		return 1;
-	d.proc = sampled_process(d.c.s);
-	if (!d.proc)
-		return 1;
-	describe_plan(d.c.s, d.proc, d.c.off, cnt);
-	d.c.s->describer.leaf = 0;
+	describe_plan(c.s, c.off, cnt);
+	c.s->describer.leaf = 0;
 	if (has_loop) {
-		bpf_loop(KRAIT_MAX_TASK_PARTS, describe_part_loop, &d, 0);
+		bpf_loop(KRAIT_MAX_TASK_PARTS, describe_part_loop, &c, 0);
 	} else {
 		for (int i = 0; i < KRAIT_MAX_TASK_PARTS; i++) {
 			if (bounded_describe_part(memory, layout))
 				break;
 		}
 	}
-	describe_settle(d.c.s, d.proc);
+	describe_settle(c.s);
 	return 0;
 }
 
@@ -111,13 +103,12 @@ static __always_inline void settle_last_task(struct scratch *s)
 }
 
 /* The process's entry; NULL: it has none. */
-static __always_inline const struct task_layout *task_layout_of(const struct scratch *s,
-								const struct proc_info *proc)
+static __always_inline const struct task_layout *task_layout_of(const struct scratch *s)
 {
 	__u32 pid = s->record.pid;
 	const struct task_layout *l = bpf_map_lookup_elem(&task_layouts, &pid);
 
-	return l && same_start(l->start_ns, proc->start_ns) ? l : NULL;
+	return l && same_start(l->start_ns, s->proc.start_ns) ? l : NULL;
 }
 
 /*
@@ -130,12 +121,10 @@ __weak __noinline int look_for_tasks(__u32 memory)
 	__u32 known = tasks_known, at = 0;
 	const struct task_layout *l;
 	struct thread_slot *slot;
-	struct proc_info *proc;
 
 	if (!s)
 		return 0;
-	proc = sampled_process(s);
-	l = proc ? task_layout_of(s, proc) : NULL;
+	l = task_layout_of(s);
 	if (l)
 		at = l->running_loop;
 	slot = slot_of(s);
@@ -165,24 +154,27 @@ static __always_inline __u32 running_loop_at(const struct scratch *s)
  */
 static __always_inline void look_around_leaf(struct scratch *s)
 {
-	__u64 entry_addr = 0, last_addr = 0;
 	struct task_walk *t = &s->tasks;
+	__u64 entry_addr;
 
 	for (__u32 i = 0; i < LEAF_FRAMES && i < s->walker.frame_cnt; i++) {
 		__u64 addr = s->frames[i].frame_addr;
 
-		t->outer_addr = t->outer_addr ? t->outer_addr : addr;
+		if (!t->outer_addr)
+			t->outer_addr = addr;
 		if (s->frames[i].code_addr) {
 			if (addr && (__u32)addr == t->calm.caller) {
-				if (!task_is_calm(&t->calm, last_addr))
+				if (!task_is_calm(&t->calm, t->met_addr))
 					return;
 				break;
 			}
 			continue;
 		}
-		last_addr = addr;
-		entry_addr = entry_addr ? entry_addr : addr;
+		t->met_addr = addr;
+		if (!t->inner_addr)
+			t->inner_addr = addr;
 	}
+	entry_addr = t->inner_addr;
 	if (entry_addr < TASK_SEEK_BEFORE || entry_addr & TAG_BITS)
 		return;
 	t->leaf_addr = entry_addr - TASK_SEEK_BEFORE;
@@ -250,14 +242,12 @@ static __always_inline bool has_left_loop(const struct scratch *s)
 static __always_inline int walk_running_task(__u32 memory, __u32 layout, __u64 task_addr,
 					     bool has_loop)
 {
-	struct proc_info *proc;
 	struct loop_ctx c;
 	__u32 place;
 
 	if (!loop_ctx_of(&c, memory, layout))
 		return 0;
-	proc = sampled_process(c.s);
-	if (!proc || !task_layout_of(c.s, proc))
+	if (!task_layout_of(c.s))
 		return 0;
 	begin_tasks(c.s, task_addr);
 	place = idle_place(&c.s->tasks);

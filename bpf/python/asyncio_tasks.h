@@ -134,6 +134,8 @@ struct task_walk {
 	/* Where the outermost task on the stack runs: if it has no creator and nobody runs its loop, calm. */
 	__u32 calm_entry, calm_caller;
 	__u32 calm_met; /* the caller of calm tasks is on the stack */
+	/* volatile, as above: the innermost activation, and the one that was last met, from the leaf on */
+	volatile __u64 inner_addr, met_addr;
 	__u32 has_loop; /* set from outside: the thread runs a loop */
 };
 
@@ -169,6 +171,8 @@ static __always_inline void task_walk_begin(struct task_walk *t, __u64 task_addr
 	t->calm_entry = 0;
 	t->calm_caller = 0;
 	t->calm_met = 0;
+	t->inner_addr = 0;
+	t->met_addr = 0;
 }
 
 #define TASK_U64(t, layout, field) window_u64((t)->window, (layout)->field, TASK_WINDOW_MASK)
@@ -549,6 +553,14 @@ static __always_inline void task_consider(struct task_walk *t, struct walker *w,
 	t->creator_entry_addr = entry_addr;
 }
 
+/* Above TASK_NO_OBJECT, below 2^47, a multiple of 16: one comparison of the word rotated by four bits. */
+static __always_inline bool may_be_object(__u64 word)
+{
+	const __u64 first = TASK_NO_OBJECT / 16 + 1;
+
+	return (word >> 4 | word << 60) - first < (1ULL << 43) - first;
+}
+
 /* Takes the next word of the stack that may be the address of a task. */
 static __always_inline int task_seek(struct task_walk *t, struct walker *w,
 				     const struct py_offsets *off, const struct task_layout *l)
@@ -564,11 +576,12 @@ static __always_inline int task_seek(struct task_walk *t, struct walker *w,
 	}
 	t->seek_found = 0;
 	t->seek_at = 2 * SET_ENTRIES;
-	for (__u32 i = 0; i < 2 * SET_ENTRIES; i++) {
+	/* Downwards: the first one is the last to be found, so the verifier meets no further condition. */
+	for (__u32 i = 2 * SET_ENTRIES; i-- > 0;) {
 		__u64 word = t->entries[i];
 
-		if (i >= t->seek_from && !t->seek_found && word > TASK_NO_OBJECT && !(word & 15) &&
-		    !(word >> 47) && word != t->seek_task_addr && word != t->creator_addr &&
+		if (i >= t->seek_from && may_be_object(word) && word != t->seek_task_addr &&
+		    word != t->creator_addr &&
 		    word - t->seek_entry_addr + TASK_SEEK_NEAR / 2 >= TASK_SEEK_NEAR) {
 			t->seek_found = word;
 			t->seek_at = i + 1;

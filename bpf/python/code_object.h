@@ -55,25 +55,9 @@
 
 /*
  * Appends a region of the target's memory to the snapshot. Returns 0, or 1 if the region is not
- * available whole.
+ * available whole. A global function, which the verifier follows once (code_snapshot.h).
  */
-static __always_inline int snapshot_add(struct record_code *record, __u64 addr, __u32 size)
-{
-	__u32 index = record->region_cnt, pos = record->data_size;
-
-	if (index >= CODE_REGIONS || pos >= CODE_DATA_SIZE || size > CODE_REGION_MAX)
-		return 1;
-	if (read_user(&record->data[masked(pos, CODE_DATA_SIZE - 1)],
-		      at_most(size, CODE_REGION_MAX), addr))
-		return 1;
-	index = at_most(index, CODE_REGIONS - 1);
-	record->regions[index].addr = addr;
-	record->regions[index].size = size;
-	record->regions[index].pos = pos;
-	record->region_cnt = index + 1;
-	record->data_size = pos + size;
-	return record->data_size > CODE_DATA_SIZE;
-}
+static __always_inline int snapshot_add(struct record_code *record, __u64 addr, __u32 size);
 
 /* Appends a PyUnicode, whose header tells its length. */
 static __always_inline int snapshot_string(struct record_code *record, const struct py_offsets *off,

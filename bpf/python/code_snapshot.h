@@ -27,6 +27,39 @@ static __always_inline struct code_entry *code_entry(__u64 place)
 	return bpf_map_lookup_elem(&codes, &index);
 }
 
+/* See code_object.h. */
+__weak __noinline int snapshot_add_apart(__u32 memory, __u64 addr, __u32 size)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	struct record_code *record;
+	__u32 index, pos;
+
+	if (!s)
+		return 1;
+	record = &s->code;
+	index = record->region_cnt;
+	pos = record->data_size;
+	if (index >= CODE_REGIONS || pos >= CODE_DATA_SIZE || size > CODE_REGION_MAX)
+		return 1;
+	if (read_user(&record->data[masked(pos, CODE_DATA_SIZE - 1)],
+		      at_most(size, CODE_REGION_MAX), addr))
+		return 1;
+	index = at_most(index, CODE_REGIONS - 1);
+	record->regions[index].addr = addr;
+	record->regions[index].size = size;
+	record->regions[index].pos = pos;
+	record->region_cnt = index + 1;
+	record->data_size = pos + size;
+	return record->data_size > CODE_DATA_SIZE;
+}
+
+static __always_inline int snapshot_add(struct record_code *record, __u64 addr, __u32 size)
+{
+	struct scratch *s = (void *)record - __builtin_offsetof(struct scratch, code);
+
+	return snapshot_add_apart(s->index, addr, size);
+}
+
 /* Sends the snapshot if there is room. The remaining budget never goes below 0. */
 static __always_inline int send_code(struct scratch *s)
 {
@@ -59,9 +92,9 @@ static __always_inline int send_code(struct scratch *s)
 __weak __noinline int define_code(__u32 memory, __u32 layout, __u64 code_addr, __u32 fingerprint)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
-	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+	const struct py_offsets *off = layout_at(layout);
 
-	if (!s || !off)
+	if (!s)
 		return 1;
 	s->describer.left--;
 	if (describe_snapshot(&s->describer, off, code_addr, fingerprint, &s->code))
@@ -71,8 +104,8 @@ __weak __noinline int define_code(__u32 memory, __u32 layout, __u64 code_addr, _
 	return send_code(s);
 }
 
-/* See fingerprint.h: the loop over the words is verified once. */
-__weak __noinline int contents_add_apart(__u32 memory, __u32 pos, __u32 size)
+/* See fingerprint.h. */
+__weak __noinline int contents_turn_apart(__u32 memory, __u32 pos)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
 	struct code_contents *c;
@@ -80,7 +113,24 @@ __weak __noinline int contents_add_apart(__u32 memory, __u32 pos, __u32 size)
 	if (!s)
 		return -1;
 	c = &s->describer.contents;
-	c->hash = contents_mix(c, masked(pos, CODE_CONTENTS_HEAD - 1), size);
+	c->hash = contents_mix_turn(c->hash, c->data + at_most(pos, CODE_CONTENTS_MAX));
+	return 0;
+}
+
+static __always_inline int contents_turn(struct code_contents *c, __u32 pos)
+{
+	struct scratch *s = (void *)c - __builtin_offsetof(struct scratch, describer.contents);
+
+	return contents_turn_apart(s->index, pos);
+}
+
+__weak __noinline int contents_add_apart(__u32 memory, __u32 pos, __u32 size)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+
+	if (!s)
+		return -1;
+	contents_mix(&s->describer.contents, masked(pos, CODE_CONTENTS_HEAD - 1), size);
 	return 0;
 }
 
@@ -99,13 +149,12 @@ static void contents_add(struct code_contents *c, __u32 pos, __u32 size)
 __weak __noinline int describe_anew(__u32 memory, __u32 layout)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
-	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+	const struct py_offsets *off = layout_at(layout);
 	struct code_entry *e;
 	struct describer *d;
-	struct proc_info *proc;
 	__u32 found;
 
-	if (!s || !off)
+	if (!s)
 		return 0;
 	d = &s->describer;
 	if (d->contents_left < CODE_CONTENTS_LEAST)
@@ -116,9 +165,8 @@ __weak __noinline int describe_anew(__u32 memory, __u32 layout)
 	/* Memory that is not present has not been written since it was. */
 	if (!e || !found || found == d->anew.known)
 		return d->anew.known;
-	proc = d->anew.known ? sampled_process(s) : NULL;
-	if (proc) {
-		proc->replaced_ns = d->time_ns;
+	if (d->anew.known) {
+		s->proc.replaced_ns = d->time_ns;
 		count(COUNTER_CODE_REPLACED);
 	}
 	e->known = d->anew.tag | (found & ~CODE_DESCRIBED);
@@ -126,9 +174,8 @@ __weak __noinline int describe_anew(__u32 memory, __u32 layout)
 }
 
 /* The fingerprint of the code object at the place; 0: it cannot be read. */
-static __always_inline __u32 describe_identify(struct scratch *s, struct proc_info *proc,
-					       const struct py_offsets *off, struct code_entry *e,
-					       __u64 place, __u64 code_addr)
+static __always_inline __u32 describe_identify(struct scratch *s, const struct py_offsets *off,
+					       struct code_entry *e, __u64 place, __u64 code_addr)
 {
 	const bool has_generation = off->interp.code_object_generation != PYOFF_ABSENT;
 	struct describer *d = &s->describer;
@@ -153,7 +200,7 @@ static __always_inline __u32 describe_identify(struct scratch *s, struct proc_in
 		d->contents.hash = key;
 		d->anew.tag = tag;
 		d->anew.known = fingerprint;
-		fingerprint = describe_anew(s->index, proc->layout);
+		fingerprint = describe_anew(s->index, s->proc.layout);
 	}
 	if (fingerprint && (has_generation || !versioned))
 		e->proved = proof | fingerprint;
@@ -161,8 +208,8 @@ static __always_inline __u32 describe_identify(struct scratch *s, struct proc_in
 }
 
 /* Takes the fingerprint of a frame's code object, and sends a snapshot if the object is new. */
-static __always_inline void describe_frame(struct scratch *s, struct proc_info *proc,
-					   const struct py_offsets *off, struct frame *f)
+static __always_inline void describe_frame(struct scratch *s, const struct py_offsets *off,
+					   struct frame *f)
 {
 	struct describer *d = &s->describer;
 	struct code_met *met;
@@ -180,20 +227,19 @@ static __always_inline void describe_frame(struct scratch *s, struct proc_info *
 	e = code_entry(place);
 	if (!e)
 		return;
-	f->fingerprint = describe_identify(s, proc, off, e, place, f->code_addr);
+	f->fingerprint = describe_identify(s, off, e, place, f->code_addr);
 	met->code_addr = f->code_addr;
 	met->fingerprint = f->fingerprint;
 	known = e->known;
 	if ((__u32)known == f->fingerprint || ((__u32)known | CODE_DESCRIBED) != f->fingerprint ||
 	    !d->left || !d->bytes)
 		return;
-	if (!define_code(s->index, proc->layout, f->code_addr, f->fingerprint))
+	if (!define_code(s->index, s->proc.layout, f->code_addr, f->fingerprint))
 		e->known = known | CODE_DESCRIBED;
 }
 
 /* Handles one frame of the sample. Returns 1 when all are done. */
-static __always_inline int describe_step(struct scratch *s, struct proc_info *proc,
-					 const struct py_offsets *off)
+static __always_inline int describe_step(struct scratch *s, const struct py_offsets *off)
 {
 	struct describer *d = &s->describer;
 	__u32 index = d->index;
@@ -201,7 +247,7 @@ static __always_inline int describe_step(struct scratch *s, struct proc_info *pr
 	if (index >= d->frame_cnt || index >= KRAIT_MAX_FRAMES)
 		return 1;
 	d->index = index + 1;
-	describe_frame(s, proc, off, &s->frames[masked(index, KRAIT_MAX_FRAMES - 1)]);
+	describe_frame(s, off, &s->frames[masked(index, KRAIT_MAX_FRAMES - 1)]);
 	return 0;
 }
 
@@ -224,10 +270,11 @@ static __always_inline __u64 describe_interp(const struct record_sample *record,
 }
 
 /* Called before the steps: sets what the sample must describe and the budgets for it. */
-static __always_inline void describe_plan(struct scratch *s, struct proc_info *proc,
-					  const struct py_offsets *off, __u32 cnt)
+static __always_inline void describe_plan(struct scratch *s, const struct py_offsets *off,
+					  __u32 cnt)
 {
 	const struct record_sample *record = &s->record;
+	struct proc_info *proc = &s->proc;
 	__u64 process = (__u64)record->pid << 32 ^ proc->start_ns;
 	struct describer *d = &s->describer;
 	struct owner_books *books = owner_books();
@@ -250,9 +297,9 @@ static __always_inline void describe_plan(struct scratch *s, struct proc_info *p
 		d->left = 0;
 }
 
-static __always_inline void describe_settle(const struct scratch *s, struct proc_info *proc)
+static __always_inline void describe_settle(struct scratch *s)
 {
-	proc->code_bytes = s->describer.bytes;
+	s->proc.code_bytes = s->describer.bytes;
 }
 
 #endif /* KRAIT_BPF_PYTHON_CODE_SNAPSHOT_H */

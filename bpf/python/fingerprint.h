@@ -80,56 +80,67 @@ static __always_inline __u64 contents_mix_word(__u64 hash, __u64 word)
 	return hash ^ (hash >> 32);
 }
 
-/* Words that a turn of the loop below takes. */
+/* Words that a turn takes. */
 #define CONTENTS_TURN 16U
+/* What a turn multiplies its words with: odd multiples of this, as its products must not wait for each other. */
+#define CONTENTS_FACTOR 0x9e3779b97f4a7c15ULL
 
-/* A turn of it. */
+/* Mixes in the words of one turn. */
 static __always_inline __u64 contents_mix_turn(__u64 hash, const __u8 *data)
 {
-	for (__u32 j = 0; j < CONTENTS_TURN; j++)
-		hash = contents_mix_word(hash, window_u64(data, 8 * j, ~0U));
-	return hash;
+	__u64 sum = 0;
+
+	for (__u32 i = 0; i < CONTENTS_TURN; i++)
+		sum += window_u64(data, 8 * i, ~0U) * (CONTENTS_FACTOR * (2 * i + 1));
+	return contents_mix_word(hash, sum);
 }
 
-/* The same for c->data, from pos on, into c->hash: as memory has it, the verifier follows each turn once. */
-static __always_inline void contents_turn(struct code_contents *c, __u32 pos)
+/*
+ * Mixes size bytes of c->data, from pos on, into c->hash. In the kernel it, and each turn, is a global
+ * function: the verifier follows each once (code_snapshot.h).
+ */
+#ifdef __bpf__
+static void contents_add(struct code_contents *c, __u32 pos, __u32 size);
+static __always_inline int contents_turn(struct code_contents *c, __u32 pos);
+#else
+static inline int contents_turn(struct code_contents *c, __u32 pos)
 {
-	*(volatile __u64 *)&c->hash = contents_mix_turn(c->hash, c->data + pos);
+	c->hash = contents_mix_turn(c->hash, c->data + pos);
+	return 0;
 }
+#endif
 
-/* Mixes in size bytes of c->data, from pos on. */
-static __always_inline __u64 contents_mix(struct code_contents *c, __u32 pos, __u32 size)
+static __always_inline void contents_mix(struct code_contents *c, __u32 pos, __u32 size)
 {
-	const __u8 *data = c->data;
-	__u32 words, rest;
-	__u64 hash;
+	__u64 factor = CONTENTS_FACTOR, sum = 0;
+	const __u8 *data;
+	__u32 words;
 
 	c->size = at_most(size, CODE_CONTENTS_MAX);
 	/* As memory has it, here and below: the verifier would go on once for each way that led here. */
 	words = *(volatile __u32 *)&c->size / 8;
 	for (__u32 i = 0; i < CODE_CONTENTS_MAX / 8 && i + CONTENTS_TURN <= words;
-	     i += CONTENTS_TURN)
-		contents_turn(c, pos + 8 * i);
-	hash = c->hash;
-	rest = *(volatile __u32 *)&c->size;
-	words = at_most(rest / 8, CODE_CONTENTS_MAX / 8);
-	pos += 8 * (words & ~(CONTENTS_TURN - 1));
-	data += pos;
+	     i += CONTENTS_TURN) {
+		if (contents_turn(c, pos + 8 * i))
+			return;
+	}
+	size = *(volatile __u32 *)&c->size;
+	words = at_most(size / 8, CODE_CONTENTS_MAX / 8);
+	data = c->data + pos + 8 * (words & ~(CONTENTS_TURN - 1));
 	words &= CONTENTS_TURN - 1;
-	for (__u32 j = 0; j < CONTENTS_TURN - 1 && j < words; j++)
-		hash = contents_mix_word(hash, window_u64(data, 8 * j, ~0U));
-	rest = rest & 7;
-	return contents_mix_word(hash, window_u64(data, 8 * words, ~0U) &
-					       (rest ? (1ULL << 8 * rest) - 1 : 0));
+	for (__u32 i = 0; i < CONTENTS_TURN - 1 && i < words; i++) {
+		sum += window_u64(data, 8 * i, ~0U) * factor;
+		factor += 2 * CONTENTS_FACTOR;
+	}
+	size &= 7;
+	sum += (window_u64(data, 8 * words, ~0U) & (size ? (1ULL << 8 * size) - 1 : 0)) * factor;
+	c->hash = contents_mix_word(c->hash, sum);
 }
 
-/* In the kernel a function that is verified once, for all three loops (loops.h). */
-#ifdef __bpf__
-static void contents_add(struct code_contents *c, __u32 pos, __u32 size);
-#else
+#ifndef __bpf__
 static inline void contents_add(struct code_contents *c, __u32 pos, __u32 size)
 {
-	c->hash = contents_mix(c, pos, size);
+	contents_mix(c, pos, size);
 }
 #endif
 
@@ -150,7 +161,7 @@ static __always_inline int contents_take(struct code_contents *c, const struct p
 	if (header > CODE_CONTENTS_HEAD - 24)
 		return -1;
 	if (read_from(c, c->data, CODE_CONTENTS_HEAD, addr)) {
-		have = at_most(header, CODE_CONTENTS_HEAD - 24);
+		have = masked(header, CODE_CONTENTS_HEAD - 1);
 		if (read_from(c, c->data, have, addr))
 			return -1;
 	}

@@ -85,7 +85,6 @@ static __always_inline bool greenlets_begin(struct scratch *s, const struct py_o
 static __always_inline int walk_parents(__u32 memory, __u32 layout, bool has_loop)
 {
 	const struct greenlet_place *l;
-	struct proc_info *proc;
 	struct loop_ctx c;
 	struct scratch *s;
 	__u64 *part;
@@ -96,8 +95,7 @@ static __always_inline int walk_parents(__u32 memory, __u32 layout, bool has_loo
 	s = c.s;
 	pid = s->record.pid;
 	l = bpf_map_lookup_elem(&greenlet_places, &pid);
-	proc = sampled_process(s);
-	if (!l || !proc || !s->record.tstate_addr || !same_start(l->start_ns, proc->start_ns) ||
+	if (!l || !s->record.tstate_addr || !same_start(l->start_ns, s->proc.start_ns) ||
 	    !greenlets_begin(s, c.off, l))
 		return 0;
 	walk_greenlets(&c, layout, has_loop);

@@ -95,7 +95,7 @@ static __always_inline void give_back_thread_maps(struct scratch *s)
 }
 
 /* Leaves the thread state in s->search; the returned reason says whether there is one. */
-static __always_inline __u32 find_thread(struct loop_ctx *c, struct proc_info *proc, bool has_loop)
+static __always_inline __u32 find_thread(struct loop_ctx *c, bool has_loop)
 {
 	struct scratch *s = c->s;
 	const struct thread_slot *slot = slot_of(s);
@@ -104,11 +104,11 @@ static __always_inline __u32 find_thread(struct loop_ctx *c, struct proc_info *p
 
 	if (slot && thread_still_valid(t, c->off, slot->tstate_addr, slot->interp_addr))
 		return REASON_PYTHON;
-	reason = CALL_FLAVOUR(has_loop, search_thread, s->index, proc->layout, s->slot_index);
+	reason = CALL_FLAVOUR(has_loop, search_thread, s->index, s->proc.layout, s->slot_index);
 	/* The page of _PyRuntime is not present until the interpreter first writes to it. */
 	if (t->interp_addr)
-		proc->seen |= PROC_SEEN_RUNTIME;
-	else if (reason == REASON_RUNTIME_FAULT && !proc->seen)
+		s->proc.seen |= PROC_SEEN_RUNTIME;
+	else if (reason == REASON_RUNTIME_FAULT && !s->proc.seen)
 		reason = REASON_NO_RUNTIME;
 	return reason;
 }
@@ -143,7 +143,7 @@ static __always_inline bool has_anchor(const struct anchor *anchor, const struct
 }
 
 /* Reads where the thread's frames begin, and prepares the walk. */
-static __always_inline __u32 begin_walk(struct loop_ctx *c, const struct proc_info *proc)
+static __always_inline __u32 begin_walk(struct loop_ctx *c)
 {
 	struct anchor *anchor = anchor_of(c->s);
 	struct thread_search *t = &c->s->search;
@@ -175,7 +175,6 @@ static __always_inline __u32 begin_walk(struct loop_ctx *c, const struct proc_in
  */
 static __always_inline int begin_python(__u32 memory, __u32 layout, __u64 thread_ptr, bool has_loop)
 {
-	struct proc_info *proc;
 	struct loop_ctx c;
 	struct scratch *s;
 	__u32 reason;
@@ -183,19 +182,16 @@ static __always_inline int begin_python(__u32 memory, __u32 layout, __u64 thread
 	if (!loop_ctx_of(&c, memory, layout))
 		return REASON_NO_LAYOUT;
 	s = c.s;
-	proc = sampled_process(s);
-	if (!proc)
-		return REASON_NO_LAYOUT;
 	s->record.no_anchors = c.off->thread.last_profiled_frame == PYOFF_ABSENT;
 	take_thread_maps(s);
 	s->search.thread_ptr = thread_ptr;
-	s->search.runtime_addr = proc->runtime_addr;
+	s->search.runtime_addr = s->proc.runtime_addr;
 	s->record.thread_ptr = thread_ptr;
-	reason = find_thread(&c, proc, has_loop);
+	reason = find_thread(&c, has_loop);
 	/* Under an emulator this is the pointer of the thread that it emulates. */
 	if (reason == REASON_PYTHON)
 		s->record.thread_ptr = THREAD_FIELD(&s->search, c.off, thread_id);
-	return reason == REASON_PYTHON ? begin_walk(&c, proc) : reason;
+	return reason == REASON_PYTHON ? begin_walk(&c) : reason;
 }
 
 GLOBAL_FLAVOURS(begin_python, (__u32 memory, __u32 layout, __u64 thread_ptr), memory, layout,
@@ -239,6 +235,8 @@ static __always_inline __u32 take_python(struct scratch *s, const struct proc_in
 	s->anchor_index = KRAIT_NO_ANCHOR;
 	s->expected = KRAIT_MAX_FRAMES;
 	s->walker.frame_cnt = 0;
+	if (layout >= KRAIT_MAX_LAYOUTS)
+		return REASON_NO_LAYOUT;
 	if (now->is_exiting)
 		return REASON_EXITING;
 	if (now->is_execing)

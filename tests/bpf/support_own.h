@@ -53,7 +53,7 @@ static inline void own_put(const struct bpf_map *map, __u32 key, const void *val
 
 /* Makes a stack of that many frames for this thread, in an interpreter that is tracked from now on. */
 static inline void own_stack(struct fake_stack *stack, struct fake *f, __u32 cnt,
-			     const struct bpf_map *layouts, const struct bpf_map *procs)
+			     struct py_offsets *layouts, const struct bpf_map *procs)
 {
 	struct proc_info proc = { .runtime_addr = f->runtime_addr,
 				  .start_ns = own_start_ns(),
@@ -65,7 +65,7 @@ static inline void own_stack(struct fake_stack *stack, struct fake *f, __u32 cnt
 	fake_push_entry(stack);
 	while (stack->cnt < cnt)
 		fake_push(stack, FAKE_THREAD, fake_code(f), 2 * stack->cnt);
-	own_put(layouts, 0, &f->offsets);
+	layouts[0] = f->offsets;
 	own_put(procs, getpid(), &proc);
 }
 

@@ -111,7 +111,7 @@ static void twin_begin(struct twin_test *t, int version)
 				      .start_ns = own_start_ns(),
 				      .flags = PROC_PYTHON,
 				      .seen = 1 };
-	own_put(t->skel->maps.layouts, 0, &t->fake->offsets);
+	t->skel->data_layouts->layouts[0] = t->fake->offsets;
 	own_put(t->skel->maps.procs, t->pid, &t->proc);
 }
 

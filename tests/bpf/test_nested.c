@@ -139,7 +139,7 @@ static int set_up(void **state)
 	if (!t->ring || !t->stacks)
 		return -1;
 	t->fake = fake_new(&fake_versions[VERSION], 0, 16 << 20);
-	own_stack(&t->stack, t->fake, FRAMES, t->skel->maps.layouts, t->skel->maps.procs);
+	own_stack(&t->stack, t->fake, FRAMES, t->skel->data_layouts->layouts, t->skel->maps.procs);
 	return start_clock(t);
 }
 

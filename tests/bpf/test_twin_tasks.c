@@ -22,7 +22,7 @@ static void begin(struct twin_test *t, int version)
 	fake_tasks_begin(&tasks, t->fake);
 	tasks.layout.start_ns = t->proc.start_ns;
 	tasks.layout.running_loop = RUNNING_LOOP;
-	own_put(t->skel->maps.layouts, 0, &t->fake->offsets);
+	t->skel->data_layouts->layouts[0] = t->fake->offsets;
 	own_put(t->skel->maps.task_layouts, t->pid, &tasks.layout);
 	t->skel->bss->tasks_known = 1;
 	tstate_addr =

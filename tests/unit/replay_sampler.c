@@ -72,7 +72,7 @@ struct sampler *sampler__new(const struct sampler_config *config,
 	struct sampler *s = calloc(1, sizeof(*s));
 
 	s->uprobes.entries_fd = -1;
-	s->parts.layouts = layouts__new(-1);
+	s->parts.layouts = layouts__new(NULL);
 	s->parts.known_files = known_files__new(-1, &s->uprobes, s->parts.layouts);
 	s->parts.plain_files = plain_files__new(-1);
 	s->parts.books = &s->books;

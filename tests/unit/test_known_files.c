@@ -30,7 +30,7 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	f->uprobes.entries_fd = -1;
-	f->layouts = layouts__new(-1);
+	f->layouts = layouts__new(NULL);
 	f->files = known_files__new(-1, &f->uprobes, f->layouts);
 	test_folder_make(f->dir);
 	snprintf(f->path, sizeof(f->path), "%s/file", f->dir);

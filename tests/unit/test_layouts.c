@@ -16,7 +16,7 @@
 
 static int setup(void **state)
 {
-	*state = layouts__new(-1);
+	*state = layouts__new(NULL);
 	return *state ? 0 : -1;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "kernel/maps/layouts.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -21,18 +20,18 @@ struct layout {
 };
 
 struct layouts {
-	int map_fd;
+	struct py_offsets *map; /* shared with the kernel, or NULL */
 	struct quota *quota;
 	struct layout list[KRAIT_MAX_LAYOUTS];
 };
 
-struct layouts *layouts__new(int map_fd)
+struct layouts *layouts__new(struct py_offsets *map)
 {
 	struct layouts *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return NULL;
-	l->map_fd = map_fd;
+	l->map = map;
 	l->quota = quota__new(KRAIT_MAX_LAYOUTS, ROOT_RESERVE);
 	if (!l->quota) {
 		free(l);
@@ -90,11 +89,9 @@ static int add(struct layouts *l, unsigned owner, const struct py_offsets *offse
 	/* The quota has as many units as there are places. */
 	while (l->list[i].taken)
 		i++;
-	if (l->map_fd >= 0 && bpf_map_update_elem(l->map_fd, &i, offsets, BPF_ANY)) {
-		err = -errno;
-		quota__give(l->quota, owner, 1);
-		return err;
-	}
+	/* No process has a layout that is not taken, or has rested; entering the first one is a system call. */
+	if (l->map)
+		l->map[i] = *offsets;
 	l->list[i] = (struct layout){
 		.offsets = *offsets,
 		.taken = true,

@@ -22,13 +22,13 @@
 struct layouts;
 struct quota;
 
-/* map_fd: of the map layouts, borrowed; -1: none. NULL: out of memory. */
-struct layouts *layouts__new(int map_fd);
+/* map: what the kernel reads, KRAIT_MAX_LAYOUTS of them, borrowed; NULL: nobody does. NULL: out of memory. */
+struct layouts *layouts__new(struct py_offsets *map);
 void layouts__free(struct layouts *l);
 
 /*
  * Takes a reference on the layout and returns its number. -EDQUOT: the owner has too many different
- * ones for what is left, -errno: from the map.
+ * ones for what is left.
  */
 int layouts__take(struct layouts *l, unsigned owner, const struct py_offsets *offsets, __u64 now_ns)
 	__attribute__((warn_unused_result, nonnull));

@@ -201,7 +201,7 @@ static int prepare(struct sampler *s, struct error *err)
 	if (bpf_program__autoload(s->skel->progs.runtime_begin))
 		s->uprobes.program = s->skel->progs.runtime_begin;
 	s->uprobes.entries_fd = bpf_map__fd(s->skel->maps.entries);
-	s->parts.layouts = layouts__new(bpf_map__fd(s->skel->maps.layouts));
+	s->parts.layouts = layouts__new(s->skel->data_layouts->layouts);
 	if (s->parts.layouts)
 		s->parts.known_files = known_files__new(bpf_map__fd(s->skel->maps.binaries),
 							&s->uprobes, s->parts.layouts);
