@@ -4,12 +4,14 @@
 of the one that has is little, even if an attacker controls it; all that worked in one process still works."""
 import array
 import ctypes
+import http.server
 import os
 import platform
 import signal
 import socket
 import struct
 import subprocess
+import threading
 import time
 
 import attack
@@ -17,7 +19,7 @@ import attack
 FOLDED = b"main;work 90\nmain;rest 10\n"
 READ = "63" if platform.machine() == "aarch64" else "0"
 PIDFD_OPEN, PIDFD_GETFD = 434, 438
-NAMED, IS_CAPTURE, OBJECT, _, SOURCE, BELOW, WORKER, _, _, BROWSER, OUTPUT, _, _, STORE = range(14)
+NAMED, IS_CAPTURE, OBJECT, _, SOURCE, BELOW, WORKER, _, _, _, _, _, BROWSER, OUTPUT, _, _, STORE = range(17)
 
 
 def reads_stdin(pid):
@@ -107,6 +109,7 @@ def check_questions(scene, folder):
         "source that not everybody may read": (SOURCE, secret),
         "source in a folder of its choice": (BELOW, "secret", folder),
         "a worker with rights": (WORKER, "prober"),
+        "a worker with the network": (WORKER, "fetcher"),
         "a page of its choice": (BROWSER, os.path.join(folder, "made.html")),
         "an output of its choice": (OUTPUT, os.path.join(folder, "made")),
         "one elsewhere": (OUTPUT, "made", "", 3),
@@ -143,11 +146,42 @@ def check_crash(scene, folder):
                  os.listdir(folder))
 
 
+class Servers(http.server.ThreadingHTTPServer):
+    """Has something for every build ID, and notes what it is asked."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Servers.Handler)
+        self.asked = []
+
+    def __enter__(self):
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.server.asked.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Length", "9")
+            self.end_headers()
+            self.wfile.write(b"something")
+
+        def log_message(self, *_):
+            pass
+
+
 def check_outputs(scene, python, folder):
     """All in a folder of root's alone: source, capture, outputs."""
-    script = os.path.join(folder, "own.py")
+    script, source, library = (os.path.join(folder, "own" + suffix) for suffix in (".py", ".c", ".so"))
+    with open(source, "w", encoding="ascii") as f:
+        f.write("volatile long n;\nvoid spin(void)\n{\n\tfor (long i = 0; i < 100000; i++)\n\t\tn++;\n}\n")
+    subprocess.run([attack.compiler(), "-shared", "-fPIC", "-s", "-Wl,--build-id", "-o", library, source], check=True)
     with open(script, "w", encoding="ascii") as f:
-        f.write("def own():\n    total = 0\n    while True:\n        total += 1  # the hot line\n\nprint('READY', flush=True)\nown()\n")
+        f.write("import ctypes\nspin = ctypes.CDLL('%s').spin\n\ndef own():\n    while True:\n        spin()  # the hot line\n\n"
+                "print('READY', flush=True)\nown()\n" % library)
     os.chmod(script, 0o600)
     target = scene.run([python.path, "-B", script])
     k = attack.krait("record", "-p", str(target.pid), "-d", "300ms", "-o", os.path.join(folder, "x.data"), timeout=30)
@@ -161,7 +195,7 @@ def check_outputs(scene, python, folder):
         return done.stdout + done.stderr
 
     scene.ok("the hot line" in run("annotate", "x.data"), "root's own source is shown")
-    scene.ok("own" in run("report", "x.data"), "and its functions")
+    scene.ok(all(name in run("report", "x.data") for name in ("own.py", "spin")), "and its functions, C's, too")
     run("convert", "-i", "x.data", "-o", "n.html", "-o", "n.data", "-s", folder)
     with open(os.path.join(folder, "n.html"), encoding="utf-8") as f:
         scene.ok("own.py" in f.read(), "a page is made")
@@ -171,6 +205,13 @@ def check_outputs(scene, python, folder):
     scene.ok("is the input" in run("convert", "x.data", "-o", "./x.data", code=2), "it does not replace its input")
     scene.ok("No such file" in run("report", "nosuch", code=7), "what is missing is said")
     scene.ok("own" in run("--complete", "annotate", "-i", "x.data", "ow"), "its functions are completed")
+    with Servers() as servers:
+        env = dict(os.environ, DEBUGINFOD_URLS="http://127.0.0.1:%d" % servers.server_port,
+                   DEBUGINFOD_CACHE_PATH=os.path.join(folder, "cache"))
+        run("report", "x.data", env=env)
+        first = len(servers.asked)
+        run("report", "x.data", env=env)
+        scene.ok(first and len(servers.asked) == first, "symbols are fetched and kept, in root's folder", first, servers.asked[first:])
     with open("/dev/full", "wb") as full:
         code = subprocess.run([attack.h.KRAIT, "report", os.path.join(folder, "x.data")], stdout=full, stderr=subprocess.DEVNULL,
                               timeout=30, check=False).returncode

@@ -21,6 +21,7 @@
 #include "output/source_file.h"
 #include "profile/identities.h"
 #include "native/names/kernel_symbols.h"
+#include "process/parser/fetcher.h"
 #include "process/proc/open_file.h"
 #include "base/data/cleanup.h"
 #include "base/files/output_file.h"
@@ -35,7 +36,7 @@
 
 /* More than any command has. */
 #define OUTPUTS_MAX 64
-/* Parsers are replaced as they grow old; each file without debug information may have a fetcher. */
+/* Parsers are replaced as they grow old, and each capture has its own. */
 #define WORKERS_MAX 4096
 
 struct kept_output {
@@ -47,6 +48,7 @@ struct keeper {
 	char **argv;
 	struct kept_output list[OUTPUTS_MAX];
 	struct pager pager;
+	struct fetch *fetch; /* NULL: none runs */
 	struct identities claims; /* whose inputs were given out */
 	unsigned cnt, worker_cnt;
 };
@@ -160,7 +162,7 @@ static int start_worker(struct keeper *k, const struct keeper_request *r, struct
 	struct worker *w;
 	struct error err;
 
-	if (strcmp(r->path, "parser") && strcmp(r->path, "fetcher"))
+	if (strcmp(r->path, "parser"))
 		return -EPERM;
 	if (k->worker_cnt++ == WORKERS_MAX)
 		return -EAGAIN;
@@ -168,6 +170,35 @@ static int start_worker(struct keeper *k, const struct keeper_request *r, struct
 	if (!w)
 		return -EAGAIN;
 	ret->fd = worker__hand_over(w);
+	return 0;
+}
+
+static int start_fetch(struct keeper *k, const struct keeper_request *r, struct given *ret)
+{
+	if (k->fetch)
+		return -EBUSY;
+	k->fetch = fetch__start(r->more, r->more_size, ret->answer.name, sizeof(ret->answer.name));
+	return k->fetch ? 0 : -ENOENT;
+}
+
+static int fetch_result(struct keeper *k, const struct keeper_request *r, struct given *ret)
+{
+	cleanup_close int fd = -1;
+	int err = -EINVAL;
+
+	if (k->fetch)
+		err = fetch__result(k->fetch, &fd, ret->answer.name, sizeof(ret->answer.name));
+	if (err)
+		return err;
+	/* The cache's file itself: only to be read. */
+	ret->fd = open_file_read(fd);
+	return ret->fd < 0 ? ret->fd : 0;
+}
+
+static int end_fetch(struct keeper *k, const struct keeper_request *r, struct given *ret)
+{
+	fetch__end(k->fetch);
+	k->fetch = NULL;
 	return 0;
 }
 
@@ -344,6 +375,9 @@ static const job_fn jobs[] = {
 	[KEEPER_SOURCE] = open_source,
 	[KEEPER_SOURCE_BELOW] = open_source_below,
 	[KEEPER_WORKER] = start_worker,
+	[KEEPER_FETCH] = start_fetch,
+	[KEEPER_FETCH_RESULT] = fetch_result,
+	[KEEPER_FETCH_END] = end_fetch,
 	[KEEPER_PAGER] = start_pager,
 	[KEEPER_PAGER_END] = end_pager,
 	[KEEPER_BROWSER] = start_browser,
@@ -387,6 +421,7 @@ static int serve_one(struct keeper *k, int channel)
 static void end_keeper(struct keeper *k)
 {
 	pager_end(&k->pager);
+	fetch__end(k->fetch);
 	for (unsigned i = 0; i < k->cnt; i++) {
 		if (k->list[i].store)
 			dso_store_discard(k->list[i].store);

@@ -26,6 +26,10 @@ enum keeper_job {
 	KEEPER_SOURCE, /* more: the struct identity that must be able to read it; none: everybody */
 	KEEPER_SOURCE_BELOW, /* likewise, in a folder that the command line names */
 	KEEPER_WORKER, /* to start a worker of that role: its channel */
+	/* process/parser/fetcher.h, one at a time; more: a build ID; the answer's name says why not */
+	KEEPER_FETCH,
+	KEEPER_FETCH_RESULT,
+	KEEPER_FETCH_END,
 	KEEPER_PAGER, /* what it reads */
 	KEEPER_PAGER_END,
 	KEEPER_BROWSER, /* shows an output that is a page */

@@ -18,11 +18,13 @@
 #include "base/system/clock.h"
 #include "base/system/error.h"
 #include "base/worker/channel.h"
+#include "base/worker/keeper.h"
 #include "base/worker/worker.h"
 
 #define SECONDS_MAX 60
 
 struct fetch {
+	bool by_keeper; /* which has the rest */
 	struct worker *worker; /* NULL: the file is complete */
 	int fd; /* of the file */
 	__u64 end_ns;
@@ -116,6 +118,22 @@ bool fetch_has_servers(void)
 	return servers && *servers;
 }
 
+/* Fetches through the keeper, since the cache is its user's, and a reader must not write there. */
+static int ask_keeper(enum keeper_job job, const __u8 *build_id, __u32 build_id_len, int *ret_fd,
+		      char *why, size_t why_size)
+{
+	struct keeper_request request = { .job = job, .more_size = build_id_len };
+	struct keeper_answer answer;
+	int err;
+
+	if (build_id_len)
+		memcpy(request.more, build_id, build_id_len);
+	err = keeper_ask(&request, -1, &answer, ret_fd);
+	if (err && err != -EINPROGRESS)
+		snprintf(why, why_size, "%s", answer.name);
+	return err;
+}
+
 struct fetch *fetch__start(const __u8 *build_id, __u32 build_id_len, char *why, size_t why_size)
 {
 	struct fetch *f;
@@ -127,6 +145,13 @@ struct fetch *fetch__start(const __u8 *build_id, __u32 build_id_len, char *why, 
 	if (!f)
 		return NULL;
 	f->fd = -1;
+	f->by_keeper = keeper_is_there();
+	if (f->by_keeper && !ask_keeper(KEEPER_FETCH, build_id, build_id_len, NULL, why, why_size))
+		return f;
+	if (f->by_keeper) {
+		free(f);
+		return NULL;
+	}
 	if (cache_path(f->path, sizeof(f->path), build_id, build_id_len))
 		f->fd = open_kept(f->path);
 	else
@@ -148,6 +173,8 @@ int fetch__result(struct fetch *f, int *ret_fd, char *why, size_t why_size)
 	struct fetcher_answer answer = { .result = -EIO };
 	int err;
 
+	if (f->by_keeper)
+		return ask_keeper(KEEPER_FETCH_RESULT, NULL, 0, ret_fd, why, why_size);
 	if (f->worker) {
 		err = channel_take(worker__fd(f->worker), &answer, sizeof(answer), NULL, 0);
 		if (err == -ETIMEDOUT && clock_monotonic_ns() < f->end_ns)
@@ -176,6 +203,8 @@ void fetch__end(struct fetch *f)
 {
 	if (!f)
 		return;
+	if (f->by_keeper)
+		keeper_ask_about(KEEPER_FETCH_END, "");
 	worker__abandon(f->worker);
 	if (*f->unfinished)
 		unlink(f->unfinished);
