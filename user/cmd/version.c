@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <sys/utsname.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "bpf/arch.h"
 #include "cmd/common/arguments.h"
@@ -59,9 +60,9 @@ static void print_linked(void)
 {
 	const struct scmp_version *seccomp = seccomp_version();
 
-	printf("libraries  glibc %s, libbpf %s, elfutils %s, zlib %s, liblzma %s,\n",
+	printf("libraries  glibc %s, libbpf %s, elfutils %s, zlib %s, liblzma %s, libzstd %s,\n",
 	       gnu_get_libc_version(), libbpf_version_string() + 1, dwfl_version(NULL),
-	       zlibVersion(), lzma_version_string());
+	       zlibVersion(), lzma_version_string(), ZSTD_versionString());
 	printf("           protobuf-c %s, libseccomp %u.%u.%u, %s\n", protobuf_c_version(),
 	       seccomp ? seccomp->major : 0, seccomp ? seccomp->minor : 0,
 	       seccomp ? seccomp->micro : 0, curses_version());
