@@ -12,7 +12,6 @@
 #include "cmd/common/commands.h"
 #include "cmd/common/complete.h"
 #include "cmd/common/printed.h"
-#include "cmd/keeper_serve.h"
 #include "cmd/perf/perf_child.h"
 #include "cmd/roles.h"
 #include "base/system/environment.h"
@@ -36,15 +35,13 @@ static const struct command {
 	const char *help;
 	int (*run)(int argc, char **argv);
 	bool privileged; /* keeps root's rights; other commands do not need them and drop them */
-	bool reads; /* a capture: without any rights (cmd/keeper_serve.h) */
 } commands[] = {
 	{ "record", "krait record", "sample processes and write a profile", cmd_record, true },
 	{ "report", "krait report", "print the hottest functions, lines, threads, or the call tree",
-	  cmd_report, .reads = true },
-	{ "script", "krait script", "print every sample as text", cmd_script, .reads = true },
+	  cmd_report },
+	{ "script", "krait script", "print every sample as text", cmd_script },
 	{ "convert", "krait convert",
-	  "write flame graph, pprof, speedscope, Firefox, callgrind ...", cmd_convert,
-	  .reads = true },
+	  "write flame graph, pprof, speedscope, Firefox, callgrind ...", cmd_convert },
 	{ "list", "krait list", "list Python processes and how they would be profiled", cmd_list,
 	  true },
 	{ "dump", "krait dump", "print what every thread of a process does right now", cmd_dump,
@@ -56,9 +53,8 @@ static const struct command {
 	  cmd_agent, true },
 	{ "doctor", "krait doctor", "check whether krait works here, and what to fix if not",
 	  cmd_doctor, true },
-	{ "annotate", "krait annotate", "print source lines with their samples", cmd_annotate,
-	  .reads = true },
-	{ "diff", "krait diff", "compare two captures", cmd_diff, .reads = true },
+	{ "annotate", "krait annotate", "print source lines with their samples", cmd_annotate },
+	{ "diff", "krait diff", "compare two captures", cmd_diff },
 	{ "perf", "krait perf", "start perf record, and give its samples Python frames", cmd_perf,
 	  true },
 	{ "attach", "krait attach", "do that for a perf record that runs", cmd_attach, true },
@@ -253,6 +249,5 @@ int main(int argc, char **argv)
 	if (take_rights(command))
 		return EXIT_CODE_PERMISSION;
 	argv[1] = (char *)command->full_name;
-	return command->reads ? keeper_run(command->run, argc - 1, argv + 1) :
-				command->run(argc - 1, argv + 1);
+	return command->run(argc - 1, argv + 1);
 }

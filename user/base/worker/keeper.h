@@ -2,7 +2,7 @@
 /*
  * keeper.h - what a reader asks of its keeper.
  *
- * Root's "krait report" is two processes (cmd/keeper_serve.h): the reader runs the command, parses
+ * Root's "krait report" is two processes (cmd/common/keeper_serve.h): the reader runs the command, parses
  * what others have written, and has no rights; the keeper has the caller's, parses nothing, and
  * opens, makes and renames for the reader. Without a keeper, whoever wants a file opens it himself.
  *

@@ -11,6 +11,7 @@
 #include "capture/perfdata/compressed.h"
 #include "cmd/common/complete.h"
 #include "cmd/common/config_file.h"
+#include "cmd/common/keeper_serve.h"
 #include "base/data/cleanup.h"
 #include "base/system/error.h"
 #include "base/text/log.h"
@@ -256,12 +257,17 @@ static void add_defaults(const struct argp *argp, int *argc, char ***argv)
 
 int arguments_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
 {
+	int err;
+
 	argp_err_exit_status = EXIT_CODE_USAGE;
 	if (complete_begun())
 		complete_line(argp, argc, argv, flags);
 	add_defaults(argp, &argc, &argv);
-	check_words(argp, argc, argv, flags);
-	return argp_parse(argp, argc, argv, flags, NULL, input);
+	check_words(argp, argc, argv, flags & ~ARGUMENTS_READS);
+	err = argp_parse(argp, argc, argv, flags & ~ARGUMENTS_READS, NULL, input);
+	if (!err && flags & ARGUMENTS_READS)
+		keeper_split(argv);
+	return err;
 }
 
 struct wanted {

@@ -15,6 +15,9 @@
 /* The largest pid that a kernel assigns. */
 #define ARGUMENTS_PID_MAX 4194304
 
+/* In flags: the command reads a capture. What follows has no rights (keeper_serve.h). */
+#define ARGUMENTS_READS (1U << 31)
+
 /*
  * Like argp_parse(), but a mistake ends the program with a message and EXIT_CODE_USAGE. Returns 0
  * or the parser's result.

@@ -13,6 +13,7 @@
 #include "cmd/common/commands.h"
 #include "cmd/common/formats.h"
 #include "cmd/common/input.h"
+#include "cmd/common/keeper_serve.h"
 #include "profile/dict.h"
 #include "profile/states.h"
 #include "record/samples/label.h"
@@ -178,14 +179,16 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void offer_functions(const struct value *v, const char *path)
+static void offer_functions(const struct value *v, const char *path, char **argv)
 {
-	cleanup_fclose FILE *file = open_mine(path);
-	struct input_options options = { .path = path, .file = file };
+	cleanup_fclose FILE *file = NULL;
+	struct input_options options = { .path = path };
 	const char **names = NULL;
 	size_t cnt = 0, cap = 0;
 	struct input in;
 
+	keeper_split(argv);
+	file = options.file = open_mine(path);
 	if (!file || input__load(&in, &options, NULL, NULL, NULL) != EXIT_CODE_OK)
 		return;
 	for (__u32 i = 1; i <= dict__frame_cnt(in.profile->dict); i++) {
@@ -298,7 +301,7 @@ static void offer_value(const struct line *l, const char *what, const struct arg
 		order("user", v);
 	} else if (!strcmp(name, "function") || !strcmp(name, "callers") ||
 		   !strcmp(name, "callees") || (!option && !strcmp(what, "NAME"))) {
-		offer_functions(v, l->capture);
+		offer_functions(v, l->capture, l->argv);
 		if (!option)
 			order("file", v);
 	} else if (!strcmp(what, "FILE") || (!option && strcmp(what, "CODE"))) {

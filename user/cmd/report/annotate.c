@@ -297,7 +297,7 @@ int cmd_annotate(int argc, char **argv)
 	struct summary_options terminal;
 	int code;
 
-	if (arguments_parse(&parser, argc, argv, 0, &c))
+	if (arguments_parse(&parser, argc, argv, ARGUMENTS_READS, &c))
 		return EXIT_CODE_USAGE;
 	/* The argument is a file, as other commands take it. */
 	if (c.annotate.what && !c.input.path && input_is_capture(c.annotate.what)) {

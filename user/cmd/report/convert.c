@@ -377,7 +377,7 @@ int cmd_convert(int argc, char **argv)
 	struct convert c = { .emit = { .title = "krait" } };
 	int code;
 
-	if (arguments_parse(&parser, argc, argv, 0, &c))
+	if (arguments_parse(&parser, argc, argv, ARGUMENTS_READS, &c))
 		return EXIT_CODE_USAGE;
 	c.outputs = outputs__new(false);
 	if (!c.outputs)

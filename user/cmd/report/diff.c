@@ -424,7 +424,7 @@ int cmd_diff(int argc, char **argv)
 	char names[2][512];
 	int code, err;
 
-	if (arguments_parse(&parser, argc, argv, 0, &c))
+	if (arguments_parse(&parser, argc, argv, ARGUMENTS_READS, &c))
 		return EXIT_CODE_USAGE;
 	summary_options_init(&text, stdout);
 	if (c.json && !c.limit_given)

@@ -487,7 +487,7 @@ int cmd_report(int argc, char **argv)
 	int err, code;
 
 	summary_options_init(&o.summary, stdout);
-	if (arguments_parse(&parser, argc, argv, 0, &o))
+	if (arguments_parse(&parser, argc, argv, ARGUMENTS_READS, &o))
 		return EXIT_CODE_USAGE;
 	if ((o.tree || o.about) && !o.min_given)
 		o.summary.min_percent = TREE_MIN_PERCENT;

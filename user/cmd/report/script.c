@@ -71,7 +71,7 @@ int cmd_script(int argc, char **argv)
 	struct input in;
 	int code;
 
-	if (arguments_parse(&parser, argc, argv, 0, &s))
+	if (arguments_parse(&parser, argc, argv, ARGUMENTS_READS, &s))
 		return EXIT_CODE_USAGE;
 	s.input.filter.sources |= s.emit.lines;
 	if (s.ops->open(&s.emitter, stdout, &s.emit))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/keeper_serve.h"
+#include "cmd/common/keeper_serve.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -459,36 +459,38 @@ static int keep(char **argv, int channel, pid_t reader)
 }
 
 /* The terminal is not its own, so that it cannot type there. */
-static _Noreturn void read_apart(int (*run)(int argc, char **argv), int argc, char **argv,
-				 int channel)
+static int become_reader(int channel)
 {
 	setsid();
 	prctl(PR_SET_NAME, "krait-reader");
 	if (dup2(channel, ROLE_CHANNEL_FD) < 0 || fcntl(ROLE_CHANNEL_FD, F_SETFD, FD_CLOEXEC) ||
-	    close_range(ROLE_CHANNEL_FD + 1, ~0U, 0) || sandbox_enter_reader()) {
-		log_error(NULL,
-			  "cannot give up the rights that reading a capture does not need: %s",
-			  strerror(errno));
-		exit(EXIT_CODE_KERNEL);
-	}
+	    close_range(ROLE_CHANNEL_FD + 1, ~0U, 0))
+		return -errno;
 	keeper_set(ROLE_CHANNEL_FD);
-	exit(run(argc, argv));
+	return sandbox_enter_reader();
 }
 
-int keeper_run(int (*run)(int argc, char **argv), int argc, char **argv)
+void keeper_split(char **argv)
 {
-	int fds[2];
+	int fds[2], err;
 	pid_t reader;
 
-	if (geteuid() && !rights_effective())
-		return run(argc, argv);
+	if (keeper_is_there() || (geteuid() && !rights_effective()))
+		return;
+	fflush(NULL);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) || (reader = fork()) < 0) {
 		log_error(NULL, "cannot start the process that reads the capture: %s",
 			  strerror(errno));
-		return EXIT_CODE_KERNEL;
+		exit(EXIT_CODE_KERNEL);
 	}
-	if (!reader)
-		read_apart(run, argc, argv, fds[1]);
-	close(fds[1]);
-	return keep(argv, fds[0], reader);
+	if (reader) {
+		close(fds[1]);
+		exit(keep(argv, fds[0], reader));
+	}
+	err = become_reader(fds[1]);
+	if (!err)
+		return;
+	log_error(NULL, "cannot give up the rights that reading a capture does not need: %s",
+		  strerror(-err));
+	exit(EXIT_CODE_KERNEL);
 }
