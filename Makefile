@@ -178,7 +178,8 @@ $(O)/gen/%.skel.h: $(O)/tests/bpf/%.bpf.o
 $(O)/gen/%.pb-c.h $(O)/gen/%.pb-c.c &: user/%.proto
 	$(call say,PROTOC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(PROTOC_C) --proto_path=user --c_out=$(O)/gen $<
+	@# Version 1.5 calls its own name deprecated at each call.
+	$(Q)said=$$($(PROTOC_C) --proto_path=user --c_out=$(O)/gen $< 2>&1) || { echo "$$said" >&2; exit 1; }
 
 $(O)/gen/%.o: $(O)/gen/%.c
 	$(call say,CC,$@)
