@@ -117,6 +117,33 @@ def check_many(tap, python):
                "201 threads in %.2f s" % seconds, len(whole))
 
 
+MOVES = """
+import time
+def one():
+    time.sleep(0.004)
+def two():
+    time.sleep(0.004)
+def outer():
+    kept = "here"
+    print('READY', flush=True)
+    while True:
+        one(); two()
+outer()
+"""
+
+
+def check_moves(tap, python):
+    """Its variables are read before its native frames: of the frames that are still there, they stay."""
+    with h.Target(python.command("-c", MOVES)) as target:
+        shown = []
+        for _ in range(6):
+            _, processes = dumped("--native", "--locals", str(target.pid))
+            frames = processes[0]["threads"][0]["frames"]
+            shown.append({f["name"]: [v["value"] for v in f.get("locals", ())] for f in frames})
+        tap.ok(all(names.get("outer") == ["'here'"] for names in shown), python.name + ": one that goes on keeps its variables",
+               shown)
+
+
 def main():
     tap = h.Tap()
     h.need_bpf()
@@ -125,6 +152,7 @@ def main():
         check(tap, python, *args)
     if pythons:
         check_many(tap, h.newest(pythons))
+        check_moves(tap, h.newest(pythons))
     done = h.run_krait("dump", "--native", "--tasks", "1")
     tap.ok(done.returncode == 2, "not with --tasks", done.stderr)
     h.cleanup()
