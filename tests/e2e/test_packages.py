@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The wheel installs krait, `python -m krait` and %%krait; what only the static file compiles still compiles. `make
 check-static`, `check-wheel` and `check-image` try the real files; this takes a moment, with the krait that was built."""
+import html
 import importlib
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,11 +20,14 @@ DEPLOY = os.path.join(h.ROOT, "deploy", "python")
 STATIC = ["base/system/library", "base/worker/curl_library", "agent/serve/httpd_library", "native/names/demangle", "cmd/version", "cmd/top/terminal"]
 # Stands for IPython: what the magic uses of it.
 STUB = '''
-import os, sys, types
+import os, sys, types, zlib
 class Shell:
-    compile = types.SimpleNamespace(get_code_name=lambda raw, code, number: os.path.join(os.getcwd(), "cells", "1.py"))
+    # As ipykernel names cells: by what is in them, whatever the number.
+    compile = types.SimpleNamespace(get_code_name=lambda raw, code, number: os.path.join(os.getcwd(), "cells", "%d.py" % zlib.crc32(raw.encode())))
+    execution_count, space = 1, {}
+    history_manager = types.SimpleNamespace(input_hist_raw=[""])
     def run_cell(self, cell):
-        exec(compile(cell, self.compile.get_code_name(cell, cell, 1), "exec"), {})
+        exec(compile(cell, self.compile.get_code_name(cell, cell, 1), "exec"), self.space)
     def register_magic_function(self, function, kind, name):
         self.magic = function
         assert (kind, name) == ("cell", "krait")
@@ -30,15 +36,22 @@ ipython, display = types.ModuleType("IPython"), types.ModuleType("IPython.displa
 ipython.get_ipython = lambda: shell
 display.HTML = lambda text: text
 display.display = lambda text: print("SHOWN", text[:8], len(text), "&lt;html" in text or "&lt;!doctype" in text.lower())
+display.display = (lambda show: lambda text: (open("shown.html", "w").write(text), show(text)))(display.display)
 sys.modules.update({"IPython": ipython, "IPython.display": display})
 import krait
 krait.load_ipython_extension(shell)
+earlier = """def of_an_earlier_cell():  # its text
+    sum(range(1000))
+"""
+shell.run_cell(earlier)
+shell.history_manager.input_hist_raw.append(earlier)
+shell.execution_count = 2
 shell.magic(sys.argv[1], """
 import time
 def in_cell():
     end = time.monotonic() + 0.5
     while time.monotonic() < end:
-        sum(range(1000))
+        of_an_earlier_cell()
 in_cell()
 print("RAN")
 """)
@@ -89,7 +102,14 @@ def check_wheel(tap, folder):
     tap.ok("RAN\n" in done.stdout and "SHOWN <iframe " in done.stdout and done.stdout.rstrip().endswith("True"),
            "%%krait: the cell runs, and the page is shown", done.stdout, done.stderr)
     stacks = h.parse_folded(os.path.join(folder, "cell.folded"))
-    tap.ok(any("in_cell" in str(stack) for stack in stacks), "%%krait: its samples are there", stacks)
+    tap.ok(any("in_cell (cell 2)" in str(stack) and "of_an_earlier_cell (cell 1)" in str(stack) for stack in stacks),
+           "%%krait: its samples are there, and cells have the notebook's numbers", stacks)
+    with open(os.path.join(folder, "shown.html"), encoding="utf-8") as f:
+        page = html.unescape(f.read())
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1])
+    names = {os.path.basename(data["strings"][data["frames"][f[0] * 7 + 2]]) for f in data["sources"]["files"]}
+    tap.ok({"cell 1", "cell 2"} <= set(data["shortFiles"][1::2]) and len([n for n in names if n.endswith(".py") and n[:-3].isdigit()]) >= 2,
+           "%%krait: the page has the cells' names and texts", data["shortFiles"], names)
     done = subprocess.run([python, "-c", STUB, "--nonsense"], capture_output=True, encoding="utf-8", cwd=folder, check=False,
                           timeout=h.PATIENCE_SECS)
     tap.ok("RAN\n" in done.stdout and "--nonsense" in done.stdout and "SHOWN" not in done.stdout,
@@ -104,8 +124,7 @@ def check_cell_files(tap, folder):
     notebook = importlib.import_module("krait.notebook")
 
     def files_after(cells):
-        shell = types.SimpleNamespace(compile=types.SimpleNamespace(get_code_name=lambda raw, code, number: os.path.join(cells, "1.py")))
-        notebook._save_source(shell, "secret = 1\n")
+        notebook._save_source(os.path.join(cells, "1.py"), "secret = 1\n")
         return [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if name == "1.py"]
 
     tap.equal(files_after(os.path.join(folder, "new")), [os.path.join(folder, "new", "1.py")], "a cell's text: is written")

@@ -37,15 +37,12 @@ def _rights():
     return ["sudo", "-n"]
 
 
-def _save_source(shell, cell):
+def _save_source(name, cell):
     """ipykernel names a cell by a file that does not exist; with it the page can show the cell's lines.
 
     That file is in a folder below /tmp whose name others can guess: if they made it, or a link in its place, it is left
     alone.
     """
-    name = getattr(shell.compile, "get_code_name", lambda *_: "")(cell, cell, 0)
-    if not isinstance(name, str) or not os.path.isabs(name):
-        return
     folder, file_name = os.path.split(name)
     try:
         try:
@@ -64,6 +61,20 @@ def _save_source(shell, cell):
             os.close(at)
     except OSError:
         pass
+
+
+def _save_cells(shell, cell, path):
+    """Saves the text of this cell and of those before it, whose functions it may call, and writes what krait is to call
+    them: "cell 2", as the notebook does."""
+    name_of = getattr(shell.compile, "get_code_name", lambda *_: "")
+    history = getattr(getattr(shell, "history_manager", None), "input_hist_raw", ())
+    with open(path, "w", encoding="utf-8") as names:
+        for number, text in [*enumerate(history), (shell.execution_count, cell)]:
+            name = text and name_of(text, text, number)
+            if not isinstance(name, str) or not os.path.isabs(name) or "\n" in name or "\t" in name:
+                continue
+            _save_source(name, text)
+            names.write("%s\tcell %d\n" % (name, number))
 
 
 class _Recording:
@@ -134,8 +145,9 @@ def magic(line, cell):
         return
     folder = tempfile.mkdtemp(prefix="krait-cell-")
     page = os.path.join(folder, "cell.html")
-    _save_source(shell, cell)
-    recording = _Recording(rights + [program(), "record", "-p", str(os.getpid()), "-o", page] + shlex.split(line))
+    cells = os.path.join(folder, "cells")
+    _save_cells(shell, cell, cells)
+    recording = _Recording(rights + [program(), "record", "-p", str(os.getpid()), "-o", page, "--cells", cells] + shlex.split(line))
     try:
         if not recording.begun():
             recording.finish()

@@ -1,8 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/text/short_path.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/data/vec.h"
+
+/* Few: cells of one notebook. */
+static struct named {
+	char *path, *name;
+} * named;
+static unsigned named_cnt, named_cap;
+
+int short_path_call(const char *path, const char *name)
+{
+	struct named new = { strdup(path), strdup(name) };
+
+	if (!new.path || !new.name || vec_reserve(named, named_cap, named_cnt + 1)) {
+		free(new.path);
+		free(new.name);
+		return -ENOMEM;
+	}
+	named[named_cnt++] = new;
+	return 0;
+}
+
+static const char *called(const char *path)
+{
+	for (unsigned i = named_cnt; i-- > 0;)
+		if (!strcmp(named[i].path, path))
+			return named[i].name;
+	return NULL;
+}
 
 /* Returns the position after the last "/DIR/"; NULL: none. */
 static const char *after_dir(const char *path, const char *dir)
@@ -27,6 +58,8 @@ const char *short_path(const char *path)
 {
 	const char *s, *base, *parent;
 
+	if ((s = called(path)))
+		return s;
 	if (path[0] != '/')
 		return path;
 	if ((s = after_dir(path, "/site-packages/")) || (s = after_dir(path, "/dist-packages/")))
@@ -56,8 +89,16 @@ const char *base_name(const char *path)
 
 const char *short_file(char buf[SHORT_FILE_SIZE], const char *path)
 {
+	static const char cell[] = "<ipython-input-";
 	const char *name = short_path(path), *tag = strstr(name, ".cpython-"), *end;
 
+	if (starts_with(name, cell)) {
+		int digits = (int)strspn(name + strlen(cell), "0123456789");
+
+		snprintf(buf, SHORT_FILE_SIZE, "cell %.*s", digits < 9 ? digits : 9,
+			 name + strlen(cell));
+		return digits ? buf : name;
+	}
 	/* CPython's EXT_SUFFIX (configure.ac) contains no dot within the tag. */
 	end = tag ? strchr(tag + 1, '.') : NULL;
 	if (!end || strcmp(end, ".so") || (size_t)(tag - name) + sizeof(".so") > SHORT_FILE_SIZE)

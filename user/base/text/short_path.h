@@ -12,13 +12,19 @@
 /*
  * Returns the shortest path that still identifies the file: relative to the standard library or
  * site-packages, or else its last component (with the directory of an __init__.py or __main__.py).
- * Points into the argument.
+ * Points into the argument, or to a name that was given to it.
  */
 const char *short_path(const char *path);
 
 /*
+ * From now on the path has that name in short_path(): a notebook's cell is "cell 2", not the file that the kernel
+ * made up for it. (IPython in a terminal calls its cells <ipython-input-2-...>: these are "cell 2" anyway.) Returns 0 or -ENOMEM.
+ */
+int short_path_call(const char *path, const char *name) __attribute__((warn_unused_result));
+
+/*
  * Likewise for a library, without the tag that CPython gives extension modules: "_json.so" for
- * "_json.cpython-312-x86_64-linux-gnu.so". Points into the argument or to buf.
+ * "_json.cpython-312-x86_64-linux-gnu.so", and for a cell of IPython's. Points into the argument, to a name that was given to it, or to buf.
  */
 const char *short_file(char buf[SHORT_FILE_SIZE], const char *path);
 

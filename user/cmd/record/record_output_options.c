@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/record/record_output_options.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cmd/common/arguments.h"
 #include "cmd/common/formats.h"
 #include "cmd/common/page_sources.h"
 #include "record/samples/label.h"
+#include "base/data/cleanup.h"
+#include "base/files/sudo_user.h"
+#include "base/text/short_path.h"
 
 /* "python3.12 [app.py]": without the script, all would be "python3.12". */
 #define DEFAULT_LABEL LABEL_SCRIPT
@@ -21,6 +27,7 @@ enum {
 	KEY_LABEL,
 	KEY_EDITOR,
 	KEY_OPEN,
+	KEY_CELLS,
 };
 
 static const struct argp_option options[] = {
@@ -42,6 +49,8 @@ static const struct argp_option options[] = {
 	  "\"command\" adds nothing (default script)" },
 	{ "no-source", KEY_NO_SOURCE, 0, 0, PAGE_NO_SOURCE_HELP },
 	PAGE_EDITOR_OPTION(KEY_EDITOR),
+	{ "cells", KEY_CELLS, "FILE", 0,
+	  "names of a notebook's cells, as %%krait knows them: lines of a path, a tab, and a name" },
 	PAGE_OPEN_OPTION(KEY_OPEN),
 	{ "no-process", KEY_NO_PROCESS, 0, 0, "no frame for the process: merge all processes" },
 	{ "perf-map", KEY_PERF_MAP, 0, 0,
@@ -74,6 +83,31 @@ static void parse_label(struct record_options *o, const char *text, struct argp_
 		o->label |= part;
 		text += len + (text[len] == ',');
 	}
+}
+
+/* Names are for people only; samples keep paths. */
+static void read_cells(const char *path, struct argp_state *state)
+{
+	int fd = sudo_user_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	cleanup_free char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
+
+	if (!file)
+		arguments_refuse(state, "cannot read %s: %s", path,
+				 sudo_user_why(fd < 0 ? -fd : errno));
+	while ((len = getline(&line, &size, file)) > 0) {
+		char *name = strchr(line, '\t');
+
+		if (!name || len < 3)
+			continue;
+		*name++ = '\0';
+		name[strcspn(name, "\n")] = '\0';
+		if (*name && strlen(name) < SHORT_FILE_SIZE && short_path_call(line, name))
+			break;
+	}
+	fclose(file);
 }
 
 static void add_output(struct record_options *o, const char *path, struct argp_state *state)
@@ -119,6 +153,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_EDITOR:
 		o->editor = page_editor(arg, state);
+		break;
+	case KEY_CELLS:
+		read_cells(arg, state);
 		break;
 	case KEY_OPEN:
 		o->open = true;

@@ -22,7 +22,7 @@ const KraitHeat = (() => {
 			let file = byFile.get(f.file);
 			if (file === undefined) {
 				byFile.set(f.file, file = files.length);
-				files.push({ path: f.file, category: f.category, self: 0, total: 0, lines: [] });
+				files.push({ path: f.file, name: f.path, category: f.category, self: 0, total: 0, lines: [] });
 			}
 			const key = `${file}:${f.line}`;
 			let line = byLine.get(key);

@@ -36,7 +36,7 @@ const KraitSource = (data, allFrames, onLine, editor) => {
 	}
 
 	function fileItem(file) {
-		const item = element('li'), button = element('button', 'file-button'), name = file.path.split('/').pop();
+		const item = element('li'), button = element('button', 'file-button'), name = file.name.split('/').pop();
 
 		button.type = 'button';
 		button.path = file.path;
@@ -238,7 +238,7 @@ const KraitSource = (data, allFrames, onLine, editor) => {
 		const text = texts.get(shown.path), why = text ? text.why : data.sources ? 'not in this page' : 'this page has no source text';
 
 		$('source-name').title = shown.path;
-		$('source-name').replaceChildren(editor.has() ? editor.link(shown.path, Math.max(1, aim), shown.path) : shown.path);
+		$('source-name').replaceChildren(editor.has() ? editor.link(shown.path, Math.max(1, aim), shown.path) : /^cell \d+$/.test(shown.name) ? shown.name : shown.path);
 		$('source-sums').textContent = `${percent(shown.self, heat.all)} self · ${percent(shown.total, heat.all)} total · ${counted(shown.self)}` +
 			(why ? ` · ${why}` : '');
 		$('lines-box').setAttribute('aria-label', `Lines of ${shown.path}`);
