@@ -265,7 +265,8 @@ BUILD = $(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 # Sources that no unit test needs: builds for unit tests only omit them. If a test comes to need one, linking fails.
 NO_UNIT = $(wildcard user/cmd/doctor/*.c user/look/dump/*.c $(patsubst %,user/cmd/%.c,agent/agent agent/agent_endpoint agent/agent_outputs agent/agent_snapshot report/annotate clean \
 	report/convert dump/dump dump/dump_core dump/dump_options dump/dump_print dump/dump_tasks \
-	exec/exec exec/exec_options exec/exec_print list/list list/list_print record/record_report \
+	broker/broker broker/peer broker/recorder exec/exec exec/exec_options exec/exec_print list/list list/list_print \
+	record/by_broker record/record_report \
 	report/script top/top version))
 # AddressSanitizer sees, too, what null and object-size would report, and these two take a tenth of the build's time.
 # Building at -Og takes three quarters of the time of -O1 (-O2: twice), and tests run as fast. Tests
@@ -466,8 +467,8 @@ install: all $(O)/man/krait.1 ## install into $(DESTDIR)$(PREFIX)
 	$(INSTALL) -D -m 644 deploy/completion/_krait $(DESTDIR)$(ZSH)/_krait
 	$(INSTALL) -D -m 644 deploy/completion/krait.fish $(DESTDIR)$(FISH)/krait.fish
 
-# The agent's unit and example configuration with the paths of a package, which has krait in $(PREFIX)/bin and the
-# files that the example mentions in EXAMPLES; the unit without the lines that say how to install it by hand.
+# Units, and the agent's example configuration, with the paths of a package, which has krait in $(PREFIX)/bin and the
+# files that the example mentions in EXAMPLES; units without the lines that say how to install them by hand.
 EXAMPLES ?= $(PREFIX)/share/doc/krait
 
 agent-files: # for deploy/debian and deploy/rpm
@@ -475,6 +476,8 @@ agent-files: # for deploy/debian and deploy/rpm
 	sed 's|(deploy/\([a-z]*.yaml\))|($(EXAMPLES)/\1)|' deploy/agent.conf >$(O)/agent-files/agent.conf
 	sed '/^#   /d; /^#$$/d; s|/usr/local/bin|$(PREFIX)/bin|; s|deploy/agent.conf|/etc/krait/agent.conf|' \
 		deploy/krait-agent.service >$(O)/agent-files/krait-agent.service
+	for unit in socket service; do sed '/^#   /d; /^#$$/d; s|/usr/local/bin|$(PREFIX)/bin|' \
+		deploy/krait-broker.$$unit >$(O)/agent-files/krait-broker.$$unit; done
 
 uninstall: ## remove what install put there
 	$(RM) $(DESTDIR)$(PREFIX)/bin/krait $(DESTDIR)$(MAN)/man1/krait.1 $(DESTDIR)$(MAN)/man1/krait-*.1 \

@@ -51,6 +51,8 @@ static const struct command {
 	{ "top", "krait top", "show what Python programs do now, second by second", cmd_top, true },
 	{ "agent", "krait agent", "sample every Python process all the time and send profiles",
 	  cmd_agent, true },
+	{ "broker", "krait broker", "record for ordinary users, each its own processes", cmd_broker,
+	  true },
 	{ "doctor", "krait doctor", "check whether krait works here, and what to fix if not",
 	  cmd_doctor, true },
 	{ "annotate", "krait annotate", "print source lines with their samples", cmd_annotate },

@@ -31,7 +31,7 @@ static const cap_value_t for_events[] = { CAP_SYS_ADMIN };
 /* Likewise, if the recording ends before the command: it may have changed its user. */
 static const cap_value_t for_command[] = { CAP_KILL };
 
-static bool events_need_admin(void)
+bool privileges_events_need_admin(void)
 {
 	cleanup_fclose FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
 	int level;
@@ -77,7 +77,7 @@ static int drop_capabilities(const struct privileges_need *need)
 		err = keep(new, old, for_processes, CNT(for_processes), true);
 	if (!err && need->sampling)
 		err = keep(new, old, for_sampling, CNT(for_sampling), true);
-	if (!err && need->sampling && events_need_admin())
+	if (!err && need->sampling && privileges_events_need_admin())
 		err = keep(new, old, for_events, CNT(for_events), false);
 	if (!err && need->command)
 		err = keep(new, old, for_command, CNT(for_command), false);

@@ -25,6 +25,9 @@ struct privileges_need {
  */
 int privileges_drop(const struct privileges_need *need) __attribute__((warn_unused_result));
 
+/* Does this kernel let only CAP_SYS_ADMIN open perf events (kernel.perf_event_paranoid is 3, as on Debian)? */
+bool privileges_events_need_admin(void);
+
 /*
  * Makes a permitted right effective for this thread until it is given back. Does nothing if it is
  * already effective or not permitted.

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "capture/perfmap/perf_map.h"
 #include "cmd/common/outputs.h"
 #include "cmd/common/page_sources.h"
+#include "cmd/record/by_broker.h"
 #include "cmd/record/progress.h"
 #include "cmd/record/record_options.h"
 #include "cmd/record/record_report.h"
@@ -119,6 +121,7 @@ static int open_outputs(struct record_command *r, struct error *err)
 		.wait_kernel = o->wait_kernel,
 		.editor = o->editor,
 		.compression = o->compression,
+		.unattended = o->own,
 		.title = "krait",
 		.recording = {
 			.host = r->host.nodename,
@@ -215,6 +218,7 @@ static struct session_config config_of(struct record_command *r)
 	return (struct session_config){
 		.all = o->all,
 		.own_only = o->own,
+		.becoming = o->becoming,
 		.filter = o->filter,
 		.pids = o->pids,
 		.pid_cnt = o->pid_cnt,
@@ -316,12 +320,21 @@ static void tick(struct record_command *r)
 		show_progress(r, now_ns);
 }
 
+/* To krait broker. If it has ended, so does krait. */
+static void tell_began(int fd)
+{
+	if (fd >= 0 && write(fd, "", 1) < 0)
+		log_debug("record", "nobody waits for the begin");
+}
+
 static int run(struct record_command *r, struct error *err)
 {
 	int result = session__open(r->session, err);
 
 	if (result)
 		return result;
+	if (r->options.own)
+		tell_began(r->options.began_fd);
 	r->emit.recording.began_ns = r->progress_ns = session__began_ns(r->session);
 	r->emit.recording.began_wall_ns =
 		(__s64)r->emit.recording.began_ns + clock_wall_offset_ns();
@@ -380,6 +393,11 @@ static int record(struct record_command *r)
 		return report(r);
 	}
 	log_error(NULL, "%s%s", err.text, error_doctor(err.code));
+	if (err.code == EXIT_CODE_PERMISSION && by_broker_would_help())
+		log_info(
+			NULL,
+			"without sudo: an administrator can start krait's service for everybody's own "
+			"processes (krait broker --help)");
 	return err.code;
 }
 
@@ -391,6 +409,9 @@ int cmd_record(int argc, char **argv)
 	if (!r)
 		return EXIT_CODE_KERNEL;
 	record_options_parse(&r->options, argc, argv);
+	/* It was executed as /proc/self/exe. */
+	if (r->options.own)
+		prctl(PR_SET_NAME, "krait");
 	/* Do this first: on busy CPUs every step would have to queue. */
 	if (r->options.realtime)
 		priority_raise(&r->priority);
@@ -400,7 +421,7 @@ int cmd_record(int argc, char **argv)
 					   LOG_LEVEL_INFO);
 	r->command_line = join(argc, argv);
 	uname(&r->host);
-	code = record(r);
+	code = by_broker_is_possible() ? by_broker_record(&r->options, r->command_line) : record(r);
 	if (r->session)
 		dict__release(session__profile(r->session)->dict, &r->holder);
 	session__free(r->session);

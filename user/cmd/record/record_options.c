@@ -32,6 +32,7 @@ enum {
 	KEY_INLINE,
 	KEY_LOG_INPUTS,
 	KEY_OWN,
+	KEY_BECOMING,
 	KEY_JITTER,
 	KEY_TASKS,
 	KEY_OPCODES,
@@ -158,7 +159,8 @@ static const struct argp_option options[] = {
 	/* For tests: user/record/replay/. */
 	{ "log-inputs", KEY_LOG_INPUTS, "FILE", OPTION_HIDDEN },
 	/* For krait broker: see record_options.h. */
-	{ "own", KEY_OWN, 0, OPTION_HIDDEN },
+	{ "own", KEY_OWN, "FD", OPTION_HIDDEN | OPTION_ARG_OPTIONAL },
+	{ "becoming", KEY_BECOMING, 0, OPTION_HIDDEN },
 	{ 0 },
 };
 
@@ -248,8 +250,8 @@ static bool set_switch(struct record_options *o, int key)
 	case KEY_GIL:
 		o->holds_gil = true;
 		break;
-	case KEY_OWN:
-		o->own = true;
+	case KEY_BECOMING:
+		o->becoming = true;
 		break;
 	case KEY_OPCODES:
 		o->opcodes = true;
@@ -322,6 +324,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_TASKS:
 		record_events_tasks(o, arg, state);
 		o->wants_tasks = true;
+		break;
+	case KEY_OWN:
+		o->own = true;
+		o->began_fd = arg ? atoi(arg) : -1;
 		break;
 	case KEY_MAX_LOSS:
 		parse_percent(&o->max_loss_percent, arg, state);

@@ -70,6 +70,8 @@ struct record_options {
 	 * and no summary.
 	 */
 	bool own;
+	int began_fd; /* with own: gets a byte when samples are taken; -1: none */
+	bool becoming; /* the pids are about to execute what is to be recorded */
 	bool realtime; /* raise krait's own priority */
 	int verbose;
 };

@@ -33,7 +33,8 @@ struct convert {
 	unsigned path_cnt;
 	const char *format;
 	struct page_sources sources;
-	bool quiet, no_source, open;
+	const char *command_line; /* that of the recording; NULL: the capture says it */
+	bool quiet, no_source, open, keep_old;
 	bool began; /* a sample has come */
 };
 
@@ -263,7 +264,8 @@ static int copy_to(const struct convert *c, FILE *in, const char *path)
 	cleanup_output_file struct output_file *file = NULL;
 	struct capture_copied copied;
 	struct error err;
-	int result = output_file__open(&file, path, OUTPUT_FILE_REPLACE);
+	int result = output_file__open(&file, path,
+				       c->keep_old ? OUTPUT_FILE_KEEP_OLD : OUTPUT_FILE_REPLACE);
 
 	if (result) {
 		log_error(NULL, "%s: %s", path, output_file_strerror(result));
@@ -357,6 +359,8 @@ static int convert(struct convert *c)
 	code = input__load(&in, &c->input, NULL, on_sample, c);
 	if (code == EXIT_CODE_OK) {
 		c->emit.recording = in.stats.recording;
+		if (c->command_line)
+			c->emit.recording.command_line = c->command_line;
 		if (!in.is_capture)
 			code = replay(c, in.profile);
 	}
@@ -372,19 +376,46 @@ static int convert(struct convert *c)
 	return code;
 }
 
+static int run(struct convert *c)
+{
+	int code;
+
+	c->outputs = outputs__new(false);
+	if (!c->outputs)
+		return EXIT_CODE_OUTPUT;
+	code = convert(c);
+	outputs__free(c->outputs);
+	if (code == EXIT_CODE_OK && c->open)
+		page_open(c->paths, c->path_cnt);
+	return code;
+}
+
+int convert_capture(const struct convert_job *job)
+{
+	struct convert c = { .input = { .path = job->capture },
+			     .emit = { .title = "krait",
+				       .lines = job->lines,
+				       .threads = job->threads,
+				       .no_process = job->no_process,
+				       .editor = job->editor,
+				       .compression = job->compression },
+			     .format = job->format,
+			     .command_line = job->command_line,
+			     .quiet = job->quiet,
+			     .no_source = job->no_source,
+			     .open = job->open,
+			     .keep_old = job->keep_old };
+
+	for (unsigned i = 0; i < job->path_cnt && i < MAX_OUTPUTS; i++)
+		c.paths[c.path_cnt++] = job->paths[i];
+	return run(&c);
+}
+
 int cmd_convert(int argc, char **argv)
 {
 	struct convert c = { .emit = { .title = "krait" } };
-	int code;
 
 	if (arguments_parse(&parser, argc, argv, ARGUMENTS_READS, &c))
 		return EXIT_CODE_USAGE;
-	c.outputs = outputs__new(false);
-	if (!c.outputs)
-		return EXIT_CODE_OUTPUT;
-	code = convert(&c);
-	outputs__free(c.outputs);
-	if (code == EXIT_CODE_OK && c.open)
-		page_open(c.paths, c.path_cnt);
-	return code;
+	return run(&c);
 }

@@ -68,6 +68,10 @@ static int follow_targets(struct session *s, struct error *err)
 	if (s->config->known)
 		return targets_follow_known(s->processes, s->config->pids, s->config->pid_cnt,
 					    s->signals.fd, err);
+	for (size_t i = 0; s->config->becoming && i < s->config->pid_cnt; i++)
+		processes__follow(s->processes, s->config->pids[i], &why);
+	if (s->config->becoming)
+		return 0;
 	if (targets_follow(s->processes, s->config->pids, s->config->pid_cnt, s->signals.fd, err))
 		return -1;
 	targets_follow_children(s->processes, s->config->pids, s->config->pid_cnt);

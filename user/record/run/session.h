@@ -44,6 +44,8 @@ struct session_config {
 	struct prober *prober; /* borrowed, ready to use; NULL: starts its own */
 	/* the pids were examined just now: take no descendants, and skip those that have ended */
 	bool known;
+	/* somebody else's command: the pids are followed, Python or not, and will execute it */
+	bool becoming;
 	char *const *command; /* or this command, NULL-terminated; NULL: none */
 	struct sampler_config sampler;
 	struct collector_config collector;

@@ -1,0 +1,333 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""Attacks on krait broker, and by its clients on others: whose processes it records, whom it serves, what a client may send and
+leave undone, and what is left when somebody is killed. Everywhere a bystander of another user records its own process through
+the same broker, and gets its samples."""
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import time
+
+import attack
+import broker as service
+from broker import CLIENT, OTHER
+
+h = attack.h
+HELLO, FOLDER, BEGAN, DONE, REFUSED = range(1, 6)
+REQUEST, ANSWER = struct.Struct("=IIQQII64i"), struct.Struct("=IIQi236s")
+OWN = "import time\ndef %s(until):\n    while time.time() < until: pass\n%s(time.time() + 60)"
+
+
+class Work:
+    """A process of a user, in a function of that name."""
+
+    def __init__(self, python, name, uid, prefix=()):
+        self.process = subprocess.Popen([*service.as_user(uid), *prefix, *python.command("-c", OWN % (name, name))])
+        self.pid = self.process.pid
+        time.sleep(0.2)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.process.kill()
+        self.process.wait()
+
+
+def run_as(uid, code, *args, prefix=()):
+    """Runs a Python client of a user; it has this file's structs."""
+    head = "import os, signal, socket, struct, sys, time\nREQUEST, ANSWER = struct.Struct(%r), struct.Struct(%r)\n" \
+           "path, args = sys.argv[1], sys.argv[2:]\n" \
+           "def dial():\n    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n    s.settimeout(15)\n" \
+           "    s.connect(path)\n    return s\n" \
+           "def hello(s):\n    return ANSWER.unpack(s.recv(256))\n" \
+           "def request(nonce, pids, version=1, flags=0, ms=500, rate=997, cnt=None):\n" \
+           "    return REQUEST.pack(version, flags, nonce, ms, rate, len(pids) if cnt is None else cnt,\n" \
+           "                        *pids, *[0] * (64 - len(pids)))\n" \
+           "def answers(s):\n    found = []\n    while True:\n        data = s.recv(256)\n        if not data: return found\n" \
+           "        a = ANSWER.unpack(data)\n        found.append(a)\n        if a[1] in (4, 5): return found\n" \
+           % (REQUEST.format, ANSWER.format)
+    return subprocess.Popen([*service.as_user(uid), *prefix, "/usr/bin/python3", "-c", head + code, *map(str, args)],
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
+
+
+def said(process, timeout=40):
+    try:
+        return process.communicate(timeout=timeout)[0]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return "HANGS " + process.communicate()[0]
+
+
+def check_bystander(tap, b, python, name):
+    """Another user records its own process meanwhile, and gets exactly that."""
+    with Work(python, "bystander", OTHER) as work:
+        done = b.run("record", "-q", "-p", str(work.pid), "-F", "500", "-d", h.moment(0.2), "-o", "b.folded", uid=OTHER)
+    cnt = sum(n for stack, n in b.stacks("b.folded") if any(f.startswith("bystander") for f in stack))
+    tap.ok(done.returncode == 0 and cnt > 20, name + ": a bystander of another user gets its samples", done.returncode,
+           cnt, done.stderr, b.log[-600:])
+    if os.path.exists(b.path("b.folded")):
+        os.unlink(b.path("b.folded"))
+
+
+def check_foreign(tap, b, python):
+    """By pid: another user's, root's; beside one's own; and descendants of init."""
+    for uid in OTHER, 0:
+        with Work(python, "secret_of_%d" % uid, uid) as work:
+            done = b.run("record", "-p", str(work.pid), "-d", "400ms", "-o", "f.data")
+            tap.ok(done.returncode in (3, 4) and not os.path.exists(b.path("f.data")),
+                   "a process of user %d is refused" % uid, done.returncode, done.stderr)
+            tap.ok("secret" not in done.stderr, "and its names are not told", done.stderr)
+    done = b.run("record", "-p", "1", "-d", "400ms", "-o", "f.data")
+    tap.ok(done.returncode in (3, 4) and not os.path.exists(b.path("f.data")), "so is init", done.returncode, done.stderr)
+
+
+def check_rights(tap, b, python):
+    """exec of a set-uid program, and a process that is not dumpable: own() in samples, hidden() nowhere."""
+    folder = attack.Folder()
+    program = folder.add("rights.py")
+    set_uid = folder.outside("set-uid-python")
+    shutil.copy(os.path.realpath(python.path), set_uid)
+    os.chmod(set_uid, 0o4755)
+    for words in ("exec", set_uid), ("children", set_uid), ("undumpable",), ("namespace",):
+        with h.Target([*service.as_user(CLIENT), *python.command(program, *words)]) as target:
+            krait = b.start("record", "-p", str(target.pid), "-d", h.moment(0.8), "-F", "997", "-o", "r.folded", "-o", "r.data")
+            service.wait_for(lambda: any(h.has_programs_at_events(p) for p in b.recorders()))
+            target.process.stdin.write(b"\n")
+            krait.communicate(timeout=30)
+        names = [f for stack, _ in b.stacks("r.folded") for f in stack]
+        data = service.read(b.path("r.data")) + b"".join(
+            service.read(os.path.join(b.path("r.data.krait"), n)) for n in os.listdir(b.path("r.data.krait")))
+        tap.ok(any(f.startswith("own") for f in names), words[0] + ": own samples are taken", krait.returncode)
+        tap.ok(b"hidden" not in data and b"set-uid-python" not in data and not any("hidden" in f for f in names),
+               words[0] + ": nothing of what ran with other rights, not even its mappings")
+        for name in "r.folded", "r.data":
+            os.unlink(b.path(name))
+        shutil.rmtree(b.path("r.data.krait"))
+
+
+def check_peers(tap, b, python):
+    """Who is not served: root, other namespaces, sandboxes, set-uid programs, a socket that was handed on."""
+    with Work(python, "own", CLIENT) as work:
+        ask = "s = dial()\na = hello(s)\nprint(a[1], a[4].rstrip(b'\\0').decode())"
+        cases = ("a user namespace", "user namespace", ["unshare", "-U"]), \
+            ("a mapped root", "user namespace", ["unshare", "-r"]), \
+            ("a pid namespace", "namespace", ["unshare", "-r", "-p", "-f"]), \
+            ("no_new_privs", "sandbox", ["setpriv", "--no-new-privs"])
+        for name, words, prefix in cases:
+            text = said(run_as(CLIENT, ask, b.socket, prefix=prefix))
+            tap.ok(text.startswith("5 ") and words in text or "unshare:" in text, name + " is refused", text)
+        root = subprocess.run(["unshare", "-p", "-f", "--", "/usr/bin/python3", "-c",
+                               "import socket\ns = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+                               "s.connect(%r)\nprint(s.recv(256)[4])" % b.socket], capture_output=True, encoding="utf-8")
+        tap.ok(root.stdout.strip() == "5", "so is a container's root, with the socket mounted", root.stdout, root.stderr)
+        done = b.run("record", "-p", str(work.pid), uid=65534)
+        tap.ok(done.returncode == 4 and "nobody" in done.stderr, "an id without a mapping is refused", done.stderr)
+        # One process connects, another one asks.
+        handed = "s = dial()\na = hello(s)\npid = os.fork()\n" \
+                 "if not pid: s.send(request(a[2], [int(args[0])])); os._exit(0)\n" \
+                 "os.waitpid(pid, 0)\nprint(answers(s)[-1])"
+        text = said(run_as(CLIENT, handed, b.socket, work.pid))
+        tap.ok("another process" in text, "a request of another process than the one that connected is refused", text)
+        early = "s = dial()\ns.send(request(0, [int(args[0])]))\na = hello(s)\nprint(answers(s)[-1])"
+        text = said(run_as(CLIENT, early, b.socket, work.pid))
+        tap.ok("another process" in text, "so is one from before the hello", text)
+        gone = "s = dial()\na = hello(s)\npid = os.fork()\nif pid: os._exit(0)\ntime.sleep(0.3)\n" \
+               "s.send(request(a[2], [int(args[0])]))\nprint(answers(s)[-1])"
+        text = said(run_as(CLIENT, gone, b.socket, work.pid))
+        tap.ok("(1, 5," in text, "and one whose process has ended", text)
+    check_bystander(tap, b, python, "peers")
+
+
+def check_protocol(tap, b, python):
+    """Messages of other sizes and versions, numbers out of range, descriptors."""
+    with Work(python, "own", CLIENT) as work:
+        code = """
+pid = int(args[0])
+def one(name, make):
+    s = dial()
+    nonce = hello(s)[2]
+    data = make(nonce)
+    try:
+        socket.send_fds(s, [data], [0, 1]) if name == "fds" else s.send(data)
+        a = answers(s)
+        print(name, a[-1][1] if a else 0, flush=True)
+    except OSError as e:
+        print(name, "0", e, flush=True)
+one("short", lambda n: request(n, [pid])[:-4])
+one("long", lambda n: request(n, [pid]) + b"1234")
+one("huge", lambda n: b"x" * 60000)
+one("one byte", lambda n: b"x")
+one("version", lambda n: request(n, [pid], version=2))
+one("number", lambda n: request(n + 1, [pid]))
+one("rate", lambda n: request(n, [pid], rate=1001))
+one("no rate", lambda n: request(n, [pid], rate=0))
+one("length", lambda n: request(n, [pid], ms=3600001))
+one("endless", lambda n: request(n, [pid], ms=2**64 - 1))
+one("flags", lambda n: request(n, [pid], flags=1 << 31))
+one("no pids", lambda n: request(n, []))
+one("pids", lambda n: request(n, [pid], cnt=65))
+one("many pids", lambda n: request(n, [pid], cnt=2**32 - 1))
+one("pid 0", lambda n: request(n, [0]))
+one("pid -1", lambda n: request(n, [-1]))
+one("fds", lambda n: request(n, [pid]))
+"""
+        text = said(run_as(CLIENT, code, b.socket, work.pid))
+        lines = text.splitlines()
+        tap.ok(len(lines) == 17 and all(line.split(" ")[-1] in "50" or " 0 " in line for line in lines),
+               "each of 17 wrong requests is refused", text)
+        tap.ok(not b.recorders(), "and none is a recording", b.recorders())
+    check_bystander(tap, b, python, "protocol")
+
+
+def check_floods(tap, b, python):
+    """Connections that ask for nothing, ever more of them; recordings of one user; and rates."""
+    silent = "held = []\nend = time.time() + float(args[0])\nwhile time.time() < end:\n" \
+             "    try:\n        held.append(dial())\n    except OSError:\n        time.sleep(0.01)\n    held = held[-200:]\n" \
+             "print(len(held))"
+    flood = [run_as(CLIENT, silent, b.socket, 3) for _ in range(2)]
+    time.sleep(0.5)
+    check_bystander(tap, b, python, "floods of connections")
+    for one in flood:
+        said(one)
+    with Work(python, "own", CLIENT) as work:
+        runs = [b.start("record", "-q", "-p", str(work.pid), "-d", "1500ms", "-o", "q%d.folded" % i) for i in range(2)]
+        service.wait_for(lambda: len(b.recorders()) == 2)
+        done = b.run("record", "-p", str(work.pid), "-d", "1s", "-o", "q.folded")
+        tap.ok(done.returncode == 4 and "run already" in done.stderr, "a third recording of one user is refused",
+               done.returncode, done.stderr)
+        check_bystander(tap, b, python, "two recordings of another user")
+        for one in runs:
+            one.communicate(timeout=30)
+        tap.equal([one.returncode for one in runs], [0, 0], "the first two are complete")
+    quiet = run_as(CLIENT, "s = dial()\nhello(s)\nprint(answers(s)[-1])", b.socket)
+    text = said(quiet)
+    tap.ok("no request came" in text, "who asks for nothing loses its place", text)
+
+
+def check_frozen(tap, b, python):
+    """A client that stops, one that never reads, and recorders that their user kills or stops."""
+    with Work(python, "own", CLIENT) as work:
+        krait = b.start("record", "-q", "-p", str(work.pid), "-d", "600ms", "-o", "z.folded")
+        service.wait_for(b.recorders)
+        krait.send_signal(signal.SIGSTOP)
+        tap.ok(service.wait_for(lambda: not b.recorders()), "the recording of a frozen client ends when its time is over")
+        check_bystander(tap, b, python, "a frozen client")
+        krait.send_signal(signal.SIGCONT)
+        krait.communicate(timeout=20)
+        tap.ok(krait.returncode == 0 and b.stacks("z.folded"), "and is there when it wakes up", krait.returncode)
+        for number in signal.SIGKILL, signal.SIGTERM:
+            krait = b.start("record", "-q", "-p", str(work.pid), "-d", "5s", "-o", "z.folded")
+            service.wait_for(lambda: any(h.has_programs_at_events(p) for p in b.recorders()))
+            time.sleep(0.3)
+            for pid in b.recorders():
+                os.kill(pid, number)
+            krait.communicate(timeout=20)
+            tap.ok(krait.returncode in (0, 137), "a recorder that its user ends with signal %d: the client ends" % number,
+                   krait.returncode)
+        # May its user look into it? It has rights that the user has not.
+        krait = b.start("record", "-q", "-p", str(work.pid), "-d", "1s", "-o", "z.folded")
+        service.wait_for(lambda: any(h.has_programs_at_events(p) for p in b.recorders()))
+        recorder = b.recorders()[0]
+        with open("/proc/%d/environ" % recorder, "rb") as f:
+            env = dict(line.split(b"=", 1) for line in f.read().rstrip(b"\0").split(b"\0"))
+        tap.ok(env.get(b"KRAIT_CONFIG") == b"" and env.get(b"HOME") == b"/nonexistent" and len(env) == 4,
+               "a recorder reads none of its user's defaults", env)
+        look = "pid = args[0]\nfor name in 'mem', 'maps', 'environ', 'fd/3', 'cwd', 'root', 'ns/user', 'map_files':\n" \
+               "    try:\n        p = '/proc/%s/%s' % (pid, name)\n" \
+               "        os.listdir(p) if name == 'map_files' else os.readlink(p) if '/' in name or name in ('cwd', 'root') " \
+               "else open(p, 'rb').read(1)\n        print('READS', name)\n    except OSError:\n        pass\n" \
+               "import ctypes\nif not ctypes.CDLL(None).ptrace(0x4206, int(pid), 0, 0): print('TRACES')\nprint('ok')"
+        text = said(run_as(CLIENT, look, b.socket, recorder))
+        tap.ok(text.strip() == "ok", "its user cannot look into a recorder", text)
+        status = attack.status(recorder)
+        tap.ok(set(status["Uid"].split()) == {str(CLIENT)} and set(status["Gid"].split()) == {str(CLIENT)} and
+               set(status["Groups"].split()) <= {str(CLIENT)} and status["NoNewPrivs"].strip() == "1", "it has the user's ids only", status)
+        allowed = 1 << 38 | 1 << 39 | 1 << 40 | (1 << 21 if need_admin() else 0)
+        tap.ok(not int(status["CapPrm"], 16) & ~allowed and not int(status["CapBnd"], 16) & ~allowed,
+               "and no more than BPF, PERFMON and CHECKPOINT_RESTORE", status["CapPrm"], status["CapBnd"])
+        workers = [attack.status(pid) for pid in attack.children(recorder)]
+        tap.ok(workers and all(not int(w["CapPrm"], 16) & ~(1 << 40) for w in workers if w),
+               "its workers have less", [w.get("CapPrm") for w in workers])
+        krait.communicate(timeout=20)
+    check_bystander(tap, b, python, "killed recorders")
+
+
+def need_admin():
+    with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as f:
+        return int(f.read()) > 2
+
+
+def check_killed(tap, python):
+    """A broker that is killed leaves no recorder behind; the client keeps what was saved."""
+    with service.Broker() as b, Work(python, "own", CLIENT) as work:
+        krait = b.start("record", "-p", str(work.pid), "-d", "20s", "-o", "k.data")
+        service.wait_for(lambda: any(h.has_programs_at_events(p) for p in b.recorders()))
+        time.sleep(1.5)
+        recorders = b.recorders()
+        b.stop(signal.SIGKILL)
+        out, err = krait.communicate(timeout=20)
+        tap.ok(krait.returncode == 5 and "has ended" in err and "wrote k.data" in err, "a killed broker: the client says it",
+               krait.returncode, err)
+        tap.ok(recorders and service.wait_for(lambda: not any(os.path.exists("/proc/%d" % p) for p in recorders)),
+               "its recorders end", recorders)
+        done = b.run("report", "-i", "k.data")
+        tap.ok("own" in done.stdout, "what was saved can be read", done.stdout, done.stderr)
+        for name in b.folders():
+            shutil.rmtree("/var/tmp/" + name)
+    with service.Broker() as b, Work(python, "own", CLIENT) as work:
+        krait = b.start("record", "-q", "-p", str(work.pid), "-d", "20s", "-o", "k.folded")
+        service.wait_for(lambda: any(h.has_programs_at_events(p) for p in b.recorders()))
+        time.sleep(0.4)
+        code = b.stop()
+        krait.communicate(timeout=20)
+        tap.ok(code == 0 and krait.returncode == 0 and b.stacks("k.folded") and not b.folders(),
+               "one that is told to end gives its clients what there is", code, krait.returncode, b.folders())
+
+
+def check_pid_reuse(tap, b, python):
+    """A client names a pid that is somebody else's by the time it is looked at."""
+    with open("/proc/sys/kernel/ns_last_pid", encoding="ascii") as f:
+        last = int(f.read())
+    if not os.access("/proc/sys/kernel/ns_last_pid", os.W_OK):
+        return tap.skip("pid reuse", "ns_last_pid cannot be set")
+    with Work(python, "own", CLIENT) as work:
+        pid = work.pid
+    for _ in range(50):
+        with open("/proc/sys/kernel/ns_last_pid", "w", encoding="ascii") as f:
+            f.write(str(pid - 1))
+        process = subprocess.Popen(python.command("-c", OWN % ("secret", "secret")))
+        if process.pid == pid:
+            break
+        process.kill()
+        process.wait()
+    with open("/proc/sys/kernel/ns_last_pid", "w", encoding="ascii") as f:
+        f.write(str(last))
+    done = b.run("record", "-p", str(pid), "-d", "300ms", "-o", "u.folded")
+    reused = process.pid == pid
+    process.kill()
+    process.wait()
+    return tap.ok(not reused or (done.returncode in (3, 4) and not b.stacks("u.folded")), "a reused pid is its new owner's",
+                  reused, done.returncode, done.stderr)
+
+
+def main():
+    tap = attack.begin()
+    python = attack.python_of(tap, "broker", "3.11", "3.13", "3.12")
+    if python and python.root == "/":
+        with service.Broker() as b:
+            for check in (check_foreign, check_rights, check_peers, check_protocol, check_floods, check_frozen,
+                          check_pid_reuse):
+                check(tap, b, python)
+            tap.ok(b.process.poll() is None, "the broker still runs", b.log)
+            tap.ok(not b.recorders() and service.wait_for(lambda: not b.folders()), "and nothing is left behind",
+                   b.recorders(), b.folders())
+            kib = int(attack.status(b.pid)["VmRSS"].split()[0])
+            tap.ok(kib < 5 << 10, "it stays below 5 MiB", kib)
+        check_killed(tap, python)
+    return attack.end(tap)
+
+
+main()

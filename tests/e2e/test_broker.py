@@ -1,0 +1,164 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait record without rights, through krait broker: exact stacks, outputs, a command, Ctrl-C, exit codes, and what is left
+afterwards."""
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+import broker as service
+import harness as h
+
+WORK = "import sys, time\ndef inner(until):\n    while time.process_time() < until: pass\n" \
+       "def outer(seconds): inner(time.process_time() + seconds)\nouter(%s)\nsys.exit(%d)"
+
+
+def may_run(python):
+    return python.root == "/" and not subprocess.run([*service.as_user(service.CLIENT), *python.command("-c", "pass")],
+                                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+
+
+def check_stacks(tap, b, python):
+    """Exactly the stacks that the program can have, and about as many samples as its clock says."""
+    command = [*service.as_user(service.CLIENT), *python.command(python.target("flow.py"))]
+    with h.Target(command) as target, h.resting(target):
+        with h.working():
+            before = h.cpu_seconds(target.pid)
+            done = b.run("record", "-p", str(target.pid), "-F", "997", "-d", h.moment(0.5), "--lines", "--no-native",
+                         *h.OWN_STACKS, "-o", "x.folded", "-o", "x.data", "-o", "x.html")
+            used = h.cpu_seconds(target.pid) - before
+        tap.equal(done.returncode, 0, "exit code", done.stderr)
+        illegal, leaves = target.oracle.judge(b.stacks())
+        cnt = sum(n for _, n in b.stacks())
+        tap.ok(not illegal and leaves, "each stack is one of the program's", illegal[:5], sorted(leaves))
+        tap.ok(100 < cnt <= used * 997 * 1.05 + 20, "as many samples as its clock allows", cnt, used)
+    tap.ok("samples" in done.stdout and re.search(r"^ *[0-9.]+%", done.stdout, re.M), "a summary", done.stdout[:500])
+    for name in "x.folded", "x.data", "x.html":
+        st = os.stat(b.path(name))
+        tap.ok(st.st_uid == service.CLIENT and st.st_mode & 0o777 == 0o600, "%s is the user's" % name, oct(st.st_mode))
+    report = b.run("report", "-i", "x.data", "-f", "folded", "-o", "-")
+    again = b.run("convert", "-i", "x.data", "-f", "folded", "--lines", "-o", "-")
+    tap.equal(sorted(again.stdout.splitlines()), sorted(open(b.path("x.folded"), encoding="utf-8").read().splitlines()),
+              "the capture has the same stacks", again.stderr, report.stderr)
+
+
+def check_command(tap, b, python):
+    done = b.run("record", "-F", "997", "-o", "c.folded", "--", *python.command("-c", WORK % ("0.4", 7)))
+    cnt = sum(n for stack, n in b.stacks("c.folded") if any(f.startswith("inner") for f in stack))
+    tap.equal(done.returncode, 7, "a command's own exit code", done.stderr)
+    tap.ok(cnt > 100 and not done.stdout, "its samples", cnt, done.stderr, done.stdout)
+    done = b.run("record", "-d", "500ms", "-o", "d.folded", "--", *python.command("-c", WORK % ("60", 0)))
+    tap.equal(done.returncode, 128 + signal.SIGTERM, "a command that outlives -d is ended", done.stderr)
+    done = b.run("record", "-o", "e.folded", "--", "/no/such/program")
+    tap.equal(done.returncode, 127, "a command that does not exist", done.stderr)
+
+
+def check_interrupt(tap, b, python):
+    work = subprocess.Popen([*service.as_user(service.CLIENT), *python.command("-c", WORK % ("20", 0))])
+    try:
+        for name, end in ("Ctrl-C", lambda p: p.send_signal(signal.SIGINT)), ("SIGTERM", lambda p: p.terminate()):
+            krait = b.start("record", "-p", str(work.pid), "-o", "i.folded", "-q")
+            tap.ok(service.wait_for(lambda: any(h.has_programs_at_events(p) for p in b.recorders())), name + ": it records")
+            time.sleep(0.4)
+            end(krait)
+            out, err = krait.communicate(timeout=20)
+            tap.ok(krait.returncode == 0 and b.stacks("i.folded"), name + " ends it, and the file is complete",
+                   krait.returncode, err)
+            os.unlink(b.path("i.folded"))
+        krait = b.start("record", "-p", str(work.pid), "-o", "k.folded", "-q")
+        service.wait_for(lambda: any(h.has_programs_at_events(p) for p in b.recorders()))
+        krait.kill()
+        krait.communicate()
+        tap.ok(service.wait_for(lambda: not b.recorders()), "the recording ends with a killed client")
+        tap.ok(service.wait_for(lambda: not b.folders()), "nothing is left in /var/tmp", b.folders())
+    finally:
+        work.kill()
+        work.wait()
+    krait = None
+    work = subprocess.Popen([*service.as_user(service.CLIENT), *python.command("-c", WORK % ("20", 0))])
+    krait = b.start("record", "-p", str(work.pid), "-o", "g.folded")
+    service.wait_for(lambda: any(h.has_programs_at_events(p) for p in b.recorders()))
+    time.sleep(0.2)
+    work.kill()
+    work.wait()
+    krait.communicate(timeout=20)
+    tap.ok(krait.returncode == 0 and b.stacks("g.folded"), "it ends with its last process", krait.returncode)
+
+
+def check_codes(tap, b):
+    cases = (3, "no process", ("-p", "4194300", "-d", "1s")), \
+        (4, "does not record -a", ("-a", "-d", "1s")), \
+        (4, "time off the CPU", ("--wall", "-p", "1")), \
+        (4, "at most 1000", ("-F", "5000", "-p", "1")), \
+        (4, "an hour at most", ("-d", "2h", "-p", "1"))
+    for code, words, args in cases:
+        done = b.run("record", "-q", *args, "-o", "n.folded")
+        tap.ok(done.returncode == code and words in done.stderr, "exit code %d: %s" % (code, words), done.returncode,
+               done.stderr)
+        tap.ok(not os.path.exists(b.path("n.folded")), "and no file")
+    sleep = subprocess.Popen([*service.as_user(service.CLIENT), "sleep", "20"])
+    done = b.run("record", "-p", str(sleep.pid), "-d", "1s", "-o", "n.folded")
+    sleep.kill()
+    sleep.wait()
+    tap.ok(done.returncode == 3 and "Python" in done.stderr, "not Python", done.returncode, done.stderr)
+    done = b.run("record", "-p", "1", "-o", "n.folded", env={"KRAIT_SOCKET": "/no/such/socket"})
+    tap.ok(done.returncode == 4 and "/no/such/socket" in done.stderr, "no service there", done.returncode, done.stderr)
+
+
+def check_without(tap, b):
+    if os.path.exists("/run/krait-broker/socket"):
+        return tap.skip("without a service", "this machine has one")
+    env = {k: v for k, v in b.env.items() if k != "KRAIT_SOCKET"}
+    done = subprocess.run([*service.as_user(service.CLIENT), os.path.abspath(h.KRAIT), "record", "-p", "1", "-o", "n.folded"],
+                          env=env, cwd=b.home, capture_output=True, encoding="utf-8")
+    return tap.ok(done.returncode == 4 and "krait broker" in done.stderr, "without a service, it says how to get one",
+                  done.stderr)
+
+
+def check_activated(tap, python):
+    """systemd's protocol: a socket as descriptor 3."""
+    with service.Broker() as b:
+        b.stop()
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        s.bind(b.socket)
+        os.chmod(b.socket, 0o666)
+        s.listen(8)
+        line = 'exec 3<&%d; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$1" broker' % s.fileno()
+        broker = subprocess.Popen(["sh", "-c", line, "sh", os.path.abspath(h.KRAIT)], pass_fds=[s.fileno()],
+                                  stderr=subprocess.PIPE, encoding="utf-8")
+        done = b.run("record", "-q", "-o", "a.folded", "--", *python.command("-c", WORK % ("0.2", 0)))
+        tap.ok(done.returncode == 0 and b.stacks("a.folded"), "with a socket of systemd's", done.stderr)
+        broker.terminate()
+        words = broker.communicate(timeout=10)[1]
+        tap.ok("user %d" % service.CLIENT in words and os.path.exists(b.socket), "whose it stays", words)
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    pythons = [p for p in h.few(h.interpreters(tap)) if may_run(p)] or [p for p in h.all_interpreters() if may_run(p)][:1]
+    if not pythons:
+        tap.skip("broker", "no Python that everybody may run")
+        return tap.done()
+    with service.Broker() as b:
+        check_stacks(tap, b, pythons[0])
+        check_command(tap, b, pythons[0])
+        check_interrupt(tap, b, pythons[0])
+        check_codes(tap, b)
+        check_without(tap, b)
+        with open("/proc/%d/status" % b.pid, encoding="ascii") as f:
+            kib = int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
+        tap.ok(kib < 5 << 10, "the broker stays below 5 MiB", kib)
+        tap.ok(len(re.findall(r"recorded 1 process", b.log)) >= 6, "a line for each recording", b.log)
+        tap.equal(b.stop(), 0, "SIGTERM ends it")
+        tap.ok(not os.path.exists(b.socket), "and its socket")
+    check_activated(tap, pythons[0])
+    h.cleanup()
+    return tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/record/by_broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cmd/broker/protocol.h"
+#include "cmd/common/commands.h"
+#include "cmd/common/input.h"
+#include "cmd/record/record_options.h"
+#include "output/text/summary.h"
+#include "record/run/child.h"
+#include "record/run/signals.h"
+#include "base/data/cleanup.h"
+#include "base/system/clock.h"
+#include "base/system/error.h"
+#include "base/system/priority.h"
+#include "base/text/log.h"
+#include "base/text/stream.h"
+#include "base/worker/channel.h"
+#include "base/worker/rights.h"
+
+/* systemd may have to start it. */
+#define HELLO_MS 10000
+/* A launched command gets this long to end, as without the broker (record/run/ending.c). */
+#define GRACE_MS 2000
+#define LINES_BESIDE 12
+#define MESSAGES_MAX 65536
+
+struct by_broker {
+	const struct record_options *options;
+	int fd; /* of the connection */
+	int folder; /* -1: none yet */
+	struct signals signals;
+	struct child *child; /* NULL: no command */
+	int signal; /* that ended the recording; 0: none */
+	bool from_terminal, began, done;
+	int code; /* what record or the broker says; valid if done */
+};
+
+/* ---- is there one? ---------------------------------------------------------------------------- */
+
+static bool lacks_rights(void)
+{
+	__u64 sampling = RIGHTS_BIT(CAP_BPF) | RIGHTS_BIT(CAP_PERFMON);
+	__u64 has = rights_effective();
+
+	return geteuid() && (has & sampling) != sampling && !(has & RIGHTS_BIT(CAP_SYS_ADMIN));
+}
+
+static const char *socket_path(void)
+{
+	const char *path = secure_getenv("KRAIT_SOCKET");
+
+	return path && *path ? path : BROKER_SOCKET;
+}
+
+static bool is_there(void)
+{
+	return secure_getenv("KRAIT_SOCKET") || !access(BROKER_SOCKET, F_OK);
+}
+
+bool by_broker_is_possible(void)
+{
+	return lacks_rights() && is_there();
+}
+
+bool by_broker_would_help(void)
+{
+	return lacks_rights() && !is_there();
+}
+
+/* ---- the request ------------------------------------------------------------------------------ */
+
+/* What it does not serve: the first option that the user would miss; NULL: none. */
+static const char *unserved(const struct record_options *o)
+{
+	const struct event_spec *e = &o->events[0];
+
+	if (o->all)
+		return "-a, --name, --cgroup and --user";
+	if (o->off_cpu)
+		return "time off the CPU (--wall, --off-cpu, --idle, --state)";
+	if (o->event_cnt != 1 || !event_is_clock(e) || !e->frequency)
+		return "-e, -c and --tasks";
+	if (o->perf_map)
+		return "--perf-map";
+	if (o->stats)
+		return "--stats";
+	if (o->holds_gil || o->thread.cnt)
+		return "--gil and --thread";
+	if (o->inputs)
+		return "--log-inputs";
+	return NULL;
+}
+
+static __u32 flags_of(const struct record_options *o)
+{
+	return (o->native ? 0 : BROKER_NO_NATIVE) |
+	       (o->interpreter_frames ? BROKER_INTERPRETER : 0) |
+	       (o->opcodes ? BROKER_OPCODES : 0) | (o->task_names ? BROKER_TASK_NAMES : 0) |
+	       (o->async == ASYNC_OFF  ? BROKER_NO_ASYNC :
+		o->async == ASYNC_BOTH ? BROKER_ASYNC_BOTH :
+					 0) |
+	       (o->greenlets ? 0 : BROKER_NO_GREENLETS) | (o->jitter ? BROKER_JITTER : 0) |
+	       (o->inlined ? BROKER_INLINE : 0) | (o->command ? BROKER_BECOMING : 0);
+}
+
+static int make_request(const struct by_broker *b, struct broker_request *ret, struct error *err)
+{
+	const struct record_options *o = b->options;
+	const char *missing = unserved(o);
+
+	if (missing)
+		return error_set(err, EPERM, EXIT_CODE_PERMISSION,
+				 "krait's service does not record %s%s", missing, error_sudo());
+	if (o->frequency > BROKER_RATE_MAX)
+		return error_set(err, EPERM, EXIT_CODE_PERMISSION,
+				 "krait's service takes at most %d samples a second%s",
+				 BROKER_RATE_MAX, error_sudo());
+	if (o->pid_cnt > BROKER_PIDS_MAX)
+		return error_set(err, EPERM, EXIT_CODE_PERMISSION,
+				 "krait's service records at most %d processes%s", BROKER_PIDS_MAX,
+				 error_sudo());
+	if (o->duration_ns > BROKER_SECONDS_MAX * NS_PER_SEC)
+		return error_set(err, EPERM, EXIT_CODE_PERMISSION,
+				 "krait's service records for an hour at most%s", error_sudo());
+	*ret = (struct broker_request){
+		.version = BROKER_VERSION,
+		.flags = flags_of(o),
+		.duration_ms = o->duration_ns / (NS_PER_SEC / 1000),
+		.rate = (__u32)o->frequency,
+		.pid_cnt = o->command ? 1 : (__u32)o->pid_cnt,
+	};
+	if (o->duration_ns && !ret->duration_ms)
+		ret->duration_ms = 1;
+	for (size_t i = 0; i < o->pid_cnt; i++)
+		ret->pids[i] = o->pids[i];
+	if (o->command)
+		ret->pids[0] = child__pid(b->child);
+	return 0;
+}
+
+/* ---- the connection --------------------------------------------------------------------------- */
+
+static int connect_to(struct by_broker *b, struct error *err)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	const char *path = socket_path();
+
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return error_set(err, ENAMETOOLONG, EXIT_CODE_USAGE, "KRAIT_SOCKET is too long");
+	memcpy(addr.sun_path, path, strlen(path));
+	b->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (b->fd < 0 || connect(b->fd, (struct sockaddr *)&addr, sizeof(addr)))
+		return error_set(err, errno, EXIT_CODE_PERMISSION, "krait's service at %s: %s%s",
+				 path, strerror(errno), error_sudo());
+	return 0;
+}
+
+/* Takes one answer. Returns 0, or a negative result with *err filled. */
+static int take_answer(struct by_broker *b, struct broker_answer *ret, int timeout_ms,
+		       struct error *err)
+{
+	cleanup_close int fd = -1;
+	int result = channel_take(b->fd, ret, sizeof(*ret), &fd, timeout_ms);
+
+	if (result == -EPIPE)
+		return error_set(err, EPIPE, EXIT_CODE_KERNEL, "krait's service has ended");
+	if (result || ret->version != BROKER_VERSION)
+		return error_set(
+			err, EPROTO, EXIT_CODE_KERNEL,
+			"krait's service does not answer as this krait expects: another version?");
+	ret->text[sizeof(ret->text) - 1] = '\0';
+	if (ret->kind == BROKER_REFUSED)
+		return error_set(err, EPERM,
+				 ret->code > 0 && ret->code < 10 ? (enum exit_code)ret->code :
+								   EXIT_CODE_PERMISSION,
+				 "krait's service refuses: %s%s", ret->text, error_sudo());
+	if (ret->kind == BROKER_FOLDER && b->folder < 0)
+		b->folder = take_fd(&fd);
+	return 0;
+}
+
+static int ask(struct by_broker *b, struct error *err)
+{
+	struct broker_request request;
+	struct broker_answer hello;
+	int result = make_request(b, &request, err);
+
+	if (!result)
+		result = connect_to(b, err);
+	if (!result)
+		result = take_answer(b, &hello, HELLO_MS, err);
+	if (result)
+		return result;
+	request.nonce = hello.nonce;
+	result = channel_send(b->fd, &request, sizeof(request), NULL, 0);
+	return result ? error_set(err, -result, EXIT_CODE_KERNEL, "krait's service: %s",
+				  strerror(-result)) :
+			0;
+}
+
+/* ---- the recording ---------------------------------------------------------------------------- */
+
+static int on_answer(struct by_broker *b, struct error *err)
+{
+	struct broker_answer a;
+	int result = take_answer(b, &a, -1, err);
+
+	if (result)
+		return result;
+	if (a.kind == BROKER_DONE) {
+		b->done = true;
+		b->code = a.code;
+	}
+	if (a.kind != BROKER_BEGAN || b->began)
+		return 0;
+	b->began = true;
+	if (!b->options->quiet && !b->child && isatty(STDERR_FILENO))
+		fputs("krait: recording; Ctrl-C ends it\n", stderr);
+	return b->child ? child__go(b->child, err) : 0;
+}
+
+/* The broker sees it, and ends the recording. */
+static void end(struct by_broker *b)
+{
+	shutdown(b->fd, SHUT_WR);
+}
+
+static int record(struct by_broker *b, struct error *err)
+{
+	bool ended = false;
+	int result = 0;
+
+	while (!b->done && !result) {
+		struct pollfd fds[] = {
+			{ .fd = b->fd, .events = POLLIN },
+			{ .fd = b->signal ? -1 : b->signals.fd, .events = POLLIN },
+			{ .fd = b->child && !ended ? child__fd(b->child) : -1, .events = POLLIN },
+		};
+
+		if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0 && errno != EINTR)
+			return error_set(err, errno, EXIT_CODE_KERNEL, "krait's service: %s",
+					 strerror(errno));
+		if (fds[1].revents) {
+			b->signal = signals_take(&b->signals, &b->from_terminal);
+			end(b);
+		}
+		if (fds[2].revents && child__ended(b->child, 0)) {
+			ended = true;
+			end(b);
+		}
+		if (fds[0].revents)
+			result = on_answer(b, err);
+	}
+	return result;
+}
+
+/* As record does at its end. */
+static void end_command(struct by_broker *b)
+{
+	if (!b->child || !b->began || (b->from_terminal && child__ended(b->child, GRACE_MS)))
+		return;
+	if (!child__ended(b->child, 0) &&
+	    !child__stop(b->child, b->signal ? b->signal : SIGTERM, GRACE_MS))
+		log_warn(NULL, "%s goes on as process %d", b->options->command[0],
+			 child__pid(b->child));
+}
+
+/* ---- what came of it -------------------------------------------------------------------------- */
+
+/* What record had to say, line by line; the file is the user's, as krait wrote it for him. */
+static void say_messages(const struct by_broker *b)
+{
+	cleanup_close int fd =
+		openat(b->folder, BROKER_MESSAGES, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	cleanup_free char *text = calloc(1, MESSAGES_MAX);
+	char *line, *rest = text;
+
+	if (fd < 0 || !text || read(fd, text, MESSAGES_MAX - 1) <= 0)
+		return;
+	while ((line = strsep(&rest, "\n"))) {
+		if (strncmp(line, "krait: ", strlen("krait: ")))
+			continue;
+		/* What kept it from recording at all is no warning. */
+		if (b->began)
+			log_warn(NULL, "%s", line + strlen("krait: "));
+		else
+			log_error(NULL, "%s", line + strlen("krait: "));
+	}
+}
+
+static int print_summary(const struct by_broker *b, const char *capture)
+{
+	const struct record_options *o = b->options;
+	const struct input_options input = { .path = capture };
+	bool on_stdout = !o->command;
+	struct summary_options summary;
+	struct input in;
+	int code = input__load(&in, &input, NULL, NULL, NULL), err;
+	FILE *out;
+
+	for (size_t i = 0; i < o->output_cnt; i++)
+		on_stdout = on_stdout && strcmp(o->outputs[i], "-") != 0;
+	out = on_stdout ? stdout : stderr;
+	if (code == EXIT_CODE_OK) {
+		summary_options_init(&summary, out);
+		summary_options_fit(&summary, out, 1, LINES_BESIDE);
+		summary.lines = o->lines;
+		err = summary_table(out, input__shown(&in), &summary);
+		if (!err)
+			err = stream_finish(out);
+		if (err && err != -EPIPE && err != -EBADF)
+			code = EXIT_CODE_OUTPUT;
+	}
+	input__free(&in);
+	return code;
+}
+
+/* Record has written a capture if it took samples. */
+static int write_outputs(const struct by_broker *b, const char *command_line)
+{
+	const struct record_options *o = b->options;
+	char capture[64];
+	struct convert_job job = {
+		.capture = capture,
+		.paths = o->outputs,
+		.path_cnt = (unsigned)o->output_cnt,
+		.format = o->format,
+		.command_line = command_line,
+		.editor = o->editor,
+		.compression = o->compression,
+		.lines = o->lines,
+		.threads = o->threads,
+		.no_process = o->no_process,
+		.no_source = o->no_source,
+		.quiet = o->quiet,
+		.keep_old = o->default_output,
+	};
+	int code, printed;
+
+	snprintf(capture, sizeof(capture), "/proc/self/fd/%d/" BROKER_CAPTURE, b->folder);
+	if (b->folder < 0 || access(capture, R_OK))
+		return EXIT_CODE_OK;
+	printed = o->quiet ? EXIT_CODE_OK : print_summary(b, capture);
+	code = convert_capture(&job);
+	return code ? code : printed;
+}
+
+static int finish(struct by_broker *b, int result, const struct error *err,
+		  const char *command_line)
+{
+	int written;
+
+	if (b->folder >= 0)
+		say_messages(b);
+	if (result)
+		log_error(NULL, "%s", err->text);
+	/* If the service ended, what it had saved is there. */
+	written = result && !b->began ? EXIT_CODE_OK : write_outputs(b, command_line);
+	if (result || written)
+		return written ? written : (int)err->code;
+	if (b->child && b->began && child__ended(b->child, 0))
+		return child__exit_code(b->child);
+	return b->code;
+}
+
+int by_broker_record(const struct record_options *o, const char *command_line)
+{
+	struct by_broker b = { .options = o, .fd = -1, .folder = -1 };
+	struct error err = { .code = EXIT_CODE_KERNEL };
+	const struct priority ordinary = { .raised = false };
+	struct rlimit files;
+	int result, code;
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	result = signals_catch(&b.signals);
+	if (result)
+		error_set(&err, -result, EXIT_CODE_KERNEL, "signalfd: %s", strerror(-result));
+	if (!result && o->command) {
+		b.child = child__launch(o->command, &b.signals.old_mask, &files, &ordinary, &err);
+		result = b.child ? 0 : -1;
+	}
+	if (!result)
+		result = ask(&b, &err);
+	if (!result)
+		result = record(&b, &err);
+	end_command(&b);
+	code = finish(&b, result, &err, command_line);
+	child__free(b.child);
+	signals_release(&b.signals);
+	cleanup_close_(&b.folder);
+	cleanup_close_(&b.fd);
+	return code;
+}
