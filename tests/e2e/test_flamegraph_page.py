@@ -800,7 +800,7 @@ def colors_apart(browser, folder):
 def opens_on_the_answer(browser, folder):
     """What is hot stands beside the graph where there is room; the controls are one row, and nothing moves."""
     browser.size(390, 844)
-    for name in ("small", "waits", "diff"):
+    for name in ("small", "waits", "diff", "many", "service"):
         page = Page(browser, folder, name, is_opening=True)
         top = browser.run("document.getElementById('stage').getBoundingClientRect().top")
         check(top <= 0.25 * 844, f"{name}, 390 px: the graph has three quarters of the window", top)

@@ -113,7 +113,7 @@ const KraitText = (() => {
 		else if (f.kind === M.MARK)
 			where = meaningOf(f.name);
 		else if (f.kind === M.TRUNK)
-			where = `All calls come through these; a click shows each: ${f.names.join(' \u203a ')}`;
+			where = `Most calls come through these; a click shows each: ${f.names.join(' \u203a ')}`;
 		if (tree.edge[node])
 			counts += ` · ${KraitFrames.HIDING.filter((_, i) => tree.edge[node] >> i & 1).map(meaningOf).join(' · ')}`;
 		return { name: nameOf(f), where, counts };

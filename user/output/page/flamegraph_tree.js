@@ -9,7 +9,7 @@ const KraitTree = (() => {
 
 	const { PROCESS, THREAD, TRUNK } = KraitFrames;
 	/* So many frames in a row are a trunk if that share of what the first of all has goes through them. */
-	const LONG = 8, NEARLY = 0.95;
+	const LONG = 8, NEARLY = 0.75;
 
 	/* Of each box its largest child, if it is one that others go through; else 0. */
 	function heirsOf(draft) {
@@ -22,8 +22,8 @@ const KraitTree = (() => {
 	}
 
 	/*
-	 * Runs of others' code that all calls of a program or thread come through, as lists of boxes. One's own code is
-	 * never in them; what leads only to a leaf, or only one's own code to others', is no trunk.
+	 * Runs of others' code that most calls of a program or thread come through, as lists of boxes; what the others call
+	 * is below the run. One's own code is never in them; what leads only to a leaf, or only one's own code to others', is no trunk.
 	 */
 	function findTrunks(draft, frames) {
 		const heir = heirsOf(draft), kindOf = box => frames[draft.frame[box]].kind, found = [], below = new Uint8Array(draft.cnt);
