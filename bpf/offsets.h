@@ -108,7 +108,6 @@ _Static_assert(sizeof(struct py_offsets) == 212, "struct py_offsets is shared wi
  * switch_number; cond, mutex, switch_cond, switch_mutex: pthread's, 48 and 40 bytes each.
  */
 #define PYOFF_GIL_HOLDER(off) ((off)->flags & PYOFF_FREE_THREADED ? 16 : 8)
-#define PYOFF_GIL_LOCKED(off) (PYOFF_GIL_HOLDER(off) + 8)
 #define PYOFF_GIL_SIZE(off) (PYOFF_GIL_HOLDER(off) + 200)
 
 /*

@@ -11,6 +11,7 @@
 
 #include "native/rows/made_rows.h"
 #include "base/data/cleanup.h"
+#include "tests/unit/support_row_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

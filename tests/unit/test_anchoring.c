@@ -334,6 +334,21 @@ static void test_strangers_slot_is_emptied_and_watched(void **state)
 	assert_int_equal(anchoring__stats(f->anchoring)->writes, 0);
 }
 
+static void thread_gone(struct fixture *f, pid_t tid, __u64 start_ns)
+{
+	anchoring__task(f->anchoring, &(struct record_task){ .type = RECORD_THREAD_EXIT,
+							     .tid = (__u32)tid,
+							     .start_ns = start_ns });
+}
+
+static void process_gone(struct fixture *f, pid_t pid, __u64 start_ns, __u64 time_ns)
+{
+	anchoring__task(f->anchoring, &(struct record_task){ .type = RECORD_EXIT,
+							     .pid = (__u32)pid,
+							     .start_ns = start_ns,
+							     .time_ns = time_ns });
+}
+
 static void test_what_is_gone_is_forgotten(void **state)
 {
 	struct fixture *f = *state;
@@ -342,14 +357,14 @@ static void test_what_is_gone_is_forgotten(void **state)
 	put_many(f, event_of(7, 8));
 	put_many(f, event_of(7, 9));
 	assert_int_equal(f->ties, 2);
-	anchoring__thread_gone(f->anchoring, 8, 2); /* an earlier one */
+	thread_gone(f, 8, 2); /* an earlier one */
 	assert_int_equal(f->ties, 2);
-	anchoring__thread_gone(f->anchoring, 8, 1);
+	thread_gone(f, 8, 1);
 	assert_int_equal(f->ties, 1);
-	anchoring__process_gone(f->anchoring, 7, 1 + 2 * KRAIT_NS_PER_TICK, 1000); /* another one */
-	anchoring__process_gone(f->anchoring, 7, 1, 10); /* its earlier image */
+	process_gone(f, 7, 1 + 2 * KRAIT_NS_PER_TICK, 1000); /* another one */
+	process_gone(f, 7, 1, 10); /* its earlier image */
 	assert_int_equal(f->ties, 1);
-	anchoring__process_gone(f->anchoring, 7, 1, 1000);
+	process_gone(f, 7, 1, 1000);
 	assert_int_equal(f->ties, 0);
 	assert_int_equal(f->forgotten, 2);
 	answer(f, 0, 0, true);
@@ -371,14 +386,14 @@ static void test_process_takes_its_threads_along(void **state)
 		put(f, &record);
 	}
 	assert_int_equal(anchoring__stats(f->anchoring)->threads, 2 * PROCESS_CNT);
-	anchoring__thread_gone(f->anchoring, PROCESS_CNT + 1, 1);
+	thread_gone(f, PROCESS_CNT + 1, 1);
 	assert_int_equal(anchoring__stats(f->anchoring)->threads, 2 * PROCESS_CNT - 1);
 	/* no process with that number */
-	anchoring__process_gone(f->anchoring, PROCESS_CNT + 1, 1, 1000);
+	process_gone(f, PROCESS_CNT + 1, 1, 1000);
 	assert_int_equal(anchoring__stats(f->anchoring)->threads, 2 * PROCESS_CNT - 1);
 	assert_int_equal(f->slots, 2 * PROCESS_CNT - 1);
 	for (pid_t pid = 1; pid <= PROCESS_CNT; pid++)
-		anchoring__process_gone(f->anchoring, pid, 1, 1000);
+		process_gone(f, pid, 1, 1000);
 	assert_int_equal(anchoring__stats(f->anchoring)->threads, 0);
 	assert_int_equal(f->slots, 0);
 }

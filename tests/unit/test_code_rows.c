@@ -19,6 +19,7 @@
 #include "native/rows/code_rows.h"
 #include "native/rows/elf_rows.h"
 #include "native/rows/row_table.h"
+#include "support_row_table.h"
 
 /* Any bytes: the analysis ends, and rows lie within them. */
 static void any_bytes_have_an_end(void **state)

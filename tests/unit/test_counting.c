@@ -70,7 +70,7 @@ static int setup(void **state)
 	f->config = (struct collector_config){
 		.events = f->events, .event_cnt = 2, .on_sample = see, .on_sample_ctx = f
 	};
-	f->counting = (struct counting){ .config = &f->config, .profile = profile__new() };
+	f->counting = counting_of(&f->config, profile__new());
 	assert_non_null(f->counting.profile);
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(profile__set_event(f->counting.profile, i, &f->events[i]), 0);
@@ -183,7 +183,7 @@ static void what_no_tick_found_and_finds_no_room_is_lost(void **state)
 	assert_int_equal(accounts_of(f, OFF_CPU)->reasons[REASON_NO_ROOM], 0);
 	assert_int_equal(f->counting.parts[CLOCK], 2);
 	/* No event counts a clock: the time is still accounted for. */
-	f->config.event_cnt = 0;
+	f->counting.clock = -1;
 	counting_put_unsampled(&f->counting, NULL, &f->record.head, 0);
 	assert_int_equal(f->counting.unsampled_lost_ns, 900ULL << UNSAMPLED_SHIFT);
 	assert_int_equal(accounts_of(f, CLOCK)->reasons[REASON_NO_ROOM], 2);

@@ -23,6 +23,7 @@
 #include "native/rows/cfi.h"
 #include "native/rows/elf_rows.h"
 #include "base/data/cleanup.h"
+#include "support_row_table.h"
 
 /* ---- the oracle ------------------------------------------------------------------------------- */
 

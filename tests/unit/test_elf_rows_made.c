@@ -22,6 +22,7 @@
 #include "support_sanitized.h"
 #include "native/rows/elf_rows.h"
 #include "base/data/cleanup.h"
+#include "support_row_table.h"
 
 #define TEXT_SIZE (1U << 20)
 /* Each run reads all code that has no entry, so there is little of it. */

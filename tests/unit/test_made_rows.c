@@ -16,6 +16,7 @@
 
 #include "bpf/arch.h"
 #include "native/rows/made_rows.h"
+#include "support_row_table.h"
 
 #define CODE 0x7f0000010000ULL
 #define DATA (CODE + 0x1000)

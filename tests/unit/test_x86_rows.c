@@ -14,6 +14,7 @@
 
 #include "native/rows/code_rows.h"
 #include "native/rows/row_table.h"
+#include "support_row_table.h"
 
 #ifdef __x86_64__
 

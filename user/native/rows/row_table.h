@@ -42,7 +42,4 @@ void row_table_put_none(struct row_table *t, __u64 offset);
 int row_table_end(struct row_table *t) __attribute__((warn_unused_result));
 void row_table_free(struct row_table *t);
 
-/* The rule for an offset, or NULL. */
-const struct unwind_rule *row_table_find(const struct row_table *t, __u64 offset);
-
 #endif /* KRAIT_NATIVE_ROWS_ROW_TABLE_H */

@@ -117,11 +117,12 @@ static bool is_of(const struct admitted *p, const struct record_sample *record)
 	       start_order(record->thread_start_ns, p->process.start_ns) >= 0;
 }
 
-void anchoring__process_gone(struct anchoring *a, pid_t pid, __u64 start_ns, __u64 before_ns)
+static void process_gone(struct anchoring *a, const struct record_task *record)
 {
-	struct admitted *p = find_process(a, pid);
+	struct admitted *p = find_process(a, (pid_t)record->pid);
 
-	if (p && same_start(p->process.start_ns, start_ns) && p->process.since_ns < before_ns)
+	if (p && same_start(p->process.start_ns, record->start_ns) &&
+	    p->process.since_ns < record->time_ns)
 		dismiss(a, p);
 }
 
@@ -288,21 +289,22 @@ void anchoring__reset(struct anchoring *a, pid_t tid, __u64 start_ns)
 		anchored_stop(a, t);
 }
 
-void anchoring__thread_gone(struct anchoring *a, pid_t tid, __u64 start_ns)
+static void thread_gone(struct anchoring *a, const struct record_task *record)
 {
+	const pid_t tid = (pid_t)record->tid;
 	struct anchored *t;
 
 	HASH_FIND_INT(a->by_tid, &tid, t);
-	if (t && t->start_ns == start_ns)
+	if (t && t->start_ns == record->start_ns)
 		forget(a, t);
 }
 
 void anchoring__task(struct anchoring *a, const struct record_task *record)
 {
 	if (record->type == RECORD_THREAD_EXIT)
-		anchoring__thread_gone(a, (pid_t)record->tid, record->start_ns);
+		thread_gone(a, record);
 	else if (record->type == RECORD_EXIT || record->type == RECORD_EXEC)
-		anchoring__process_gone(a, (pid_t)record->pid, record->start_ns, record->time_ns);
+		process_gone(a, record);
 }
 
 const struct anchoring_stats *anchoring__stats(const struct anchoring *a)

@@ -81,13 +81,10 @@ void anchoring__reset(struct anchoring *a, pid_t tid, __u64 start_ns);
 /* Sends the writes decided on so far. */
 void anchoring__flush(struct anchoring *a);
 
-void anchoring__thread_gone(struct anchoring *a, pid_t tid, __u64 start_ns);
 /*
- * That process or image is gone. If it was admitted before that time, it is no longer: by now it
- * may have another image.
+ * Forgets a thread, process or image that is gone, as the record of the ring says. A process that was
+ * admitted afterwards stays: it may have another image by now.
  */
-void anchoring__process_gone(struct anchoring *a, pid_t pid, __u64 start_ns, __u64 before_ns);
-/* Calls one of the two if the record of the ring says so. */
 struct record_task;
 void anchoring__task(struct anchoring *a, const struct record_task *record);
 /*

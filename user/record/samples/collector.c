@@ -28,8 +28,6 @@ struct collector {
 	struct sampler *sampler;
 	struct anchor_thread *anchors; /* NULL: none */
 	struct mentions ended; /* threads that the filter left out */
-	int clock; /* counting_clock() */
-	__u64 clock_period_ns;
 };
 
 /* Ticks that a thread must have had before its clock gets an entry without a sample. */
@@ -57,8 +55,7 @@ struct collector *collector__new(const struct collector_config *config, struct n
 	c->config = *config;
 	c->parts.profile = new_profile(config);
 	c->parts.nodes.naming.profile = c->parts.profile;
-	c->parts.counting = (struct counting){ .config = &c->config, .profile = c->parts.profile };
-	c->clock = counting_clock(&c->config, &c->clock_period_ns);
+	c->parts.counting = counting_of(&c->config, c->parts.profile);
 	c->parts.nodes.async = config->async;
 	c->parts.nodes.whole = config->lists;
 	c->parts.stacks = stacks__new();
@@ -231,6 +228,7 @@ static __u32 take_sample(struct collector *c, struct thread *t, const struct rec
 /* Ticks of the thread, whatever becomes of the record. */
 static void note_ticks(struct collector *c, struct thread *t, const struct record_sample *record)
 {
+	const __u64 period_ns = c->parts.counting.clock_period_ns;
 	const struct wait_facts *facts;
 	__u64 ns;
 	__u32 cnt;
@@ -238,9 +236,9 @@ static void note_ticks(struct collector *c, struct thread *t, const struct recor
 	facts = record__section(record, SECTION_WAIT, &cnt);
 	ns = cnt ? counting_unsampled_ns(record) + facts->ticks_ns : 0;
 	if (ns)
-		thread_clock_tick(&t->own->clock, record->time_ns, c->clock_period_ns,
-				  ns / (c->clock_period_ns ? c->clock_period_ns : 1));
-	else if (record->event == c->clock)
+		thread_clock_tick(&t->own->clock, record->time_ns, period_ns,
+				  ns / (period_ns ? period_ns : 1));
+	else if (record->event == c->parts.counting.clock)
 		thread_clock_tick(&t->own->clock, record->time_ns, record->period,
 				  1 + record->missed);
 }
@@ -254,8 +252,9 @@ static struct thread *clocked_thread(struct collector *c, const struct record_cl
 
 	/* A thread whose whole life is sampled needs no entry before its first sample, unless it has none. */
 	if (t || threads__is_full(threads) ||
-	    (record->flags & CLOCK_WHOLE ? record->cpu_ns < CLOCK_WORTH * c->clock_period_ns :
-					   record->flags & CLOCK_LAST))
+	    (record->flags & CLOCK_WHOLE ?
+		     record->cpu_ns < CLOCK_WORTH * c->parts.counting.clock_period_ns :
+		     record->flags & CLOCK_LAST))
 		return t;
 	p = processes__find(c->processes, (pid_t)record->pid);
 	if (!p || !same_start(p->start_ns, record->start_ns) || p->state != PROCESS_TRACKED)
@@ -270,24 +269,24 @@ void collector__clock(struct collector *c, const struct record_clock *record)
 		.owner = record->owner,
 		.time_ns = record->time_ns - record->late_ns,
 		.thread_start_ns = record->thread_start_ns,
-		.period = c->clock_period_ns,
+		.period = c->parts.counting.clock_period_ns,
 		.pid = record->pid,
 		.tid = record->tid,
 	};
 	struct thread *t;
 	__u64 cnt, over_ns;
 
-	t = c->clock < 0 ? NULL : clocked_thread(c, record);
+	t = c->parts.counting.clock < 0 ? NULL : clocked_thread(c, record);
 	if (!t || t->process->state != PROCESS_TRACKED)
 		return;
-	head.event = (__u8)c->clock;
+	head.event = (__u8)c->parts.counting.clock;
 	head.ids = *t->own->comm ? t->own->ids : t->process->own->ids;
 	memcpy(head.comm, *t->own->comm ? t->own->comm : record->comm, sizeof(head.comm));
 	if (!is_wanted_thread(c, t, &head))
 		return;
 	accounts = &profile__counts(c->parts.profile, head.event)->accounts;
 	over_ns = t->own->clock.over_ns;
-	cnt = thread_clock_read(&t->own->clock, record, c->clock_period_ns);
+	cnt = thread_clock_read(&t->own->clock, record, c->parts.counting.clock_period_ns);
 	accounts->over_ns += t->own->clock.over_ns - over_ns;
 	if (!cnt)
 		return;

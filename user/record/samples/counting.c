@@ -205,12 +205,25 @@ static int clock_of(const struct collector_config *config)
 	return -1;
 }
 
+struct counting counting_of(const struct collector_config *config, struct profile *profile)
+{
+	const int clock = clock_of(config);
+	const struct event_spec *e = clock < 0 ? NULL : &config->events[clock];
+
+	return (struct counting){
+		.config = config,
+		.profile = profile,
+		.clock = clock,
+		.clock_period_ns = e ? e->frequency ? NS_PER_SEC / e->frequency : e->period : 0,
+	};
+}
+
 /* Counts CPU time as a sample of the clock, beside the record's own sample. */
 static void put_cpu_time(struct counting *c, const struct thread *t,
 			 const struct record_sample *record, __u32 node, __u64 ns, __u32 state,
 			 enum reason reason)
 {
-	int clock = ns ? clock_of(c->config) : -1;
+	int clock = ns ? c->clock : -1;
 	struct record_sample head = *record;
 
 	if (clock < 0)
@@ -232,13 +245,11 @@ __u64 counting_unsampled_ns(const struct record_sample *record)
 /* Counts a clock sample as missing, and the time that it stood for. */
 static void lose_unsampled(struct counting *c, __u64 ns)
 {
-	int clock = clock_of(c->config);
-
 	c->unsampled_lost_ns += ns;
-	if (clock < 0)
+	if (c->clock < 0)
 		return;
-	profile__counts(c->profile, (unsigned)clock)->accounts.reasons[REASON_NO_ROOM]++;
-	c->parts[clock]++;
+	profile__counts(c->profile, (unsigned)c->clock)->accounts.reasons[REASON_NO_ROOM]++;
+	c->parts[c->clock]++;
 }
 
 void counting_put_unsampled(struct counting *c, const struct thread *t,
@@ -261,16 +272,14 @@ void counting_put_unsampled(struct counting *c, const struct thread *t,
 void counting_lost(struct counting *c, const struct record_sample *record, enum reason reason)
 {
 	const struct wait_facts *facts = wait_of(record);
-	int clock;
 
 	if (!facts)
 		return;
 	c->waits_lost_ns += record->period;
-	clock = facts->ticks_ns ? clock_of(c->config) : -1;
-	if (clock < 0)
+	if (!facts->ticks_ns || c->clock < 0)
 		return;
-	profile__counts(c->profile, (unsigned)clock)->accounts.reasons[reason]++;
-	c->parts[clock]++;
+	profile__counts(c->profile, (unsigned)c->clock)->accounts.reasons[reason]++;
+	c->parts[c->clock]++;
 }
 
 unsigned counting_put(struct counting *c, struct thread *t, const struct record_sample *record,
@@ -291,15 +300,6 @@ unsigned counting_put(struct counting *c, struct thread *t, const struct record_
 			  record->period,
 			  record->cnt[SECTION_INTERP] ? cpu_state(record) | flags : STATE_UNKNOWN,
 			  0);
-}
-
-int counting_clock(const struct collector_config *config, __u64 *ret_period_ns)
-{
-	const int clock = clock_of(config);
-	const struct event_spec *e = clock < 0 ? NULL : &config->events[clock];
-
-	*ret_period_ns = e ? e->frequency ? NS_PER_SEC / e->frequency : e->period : 0;
-	return clock;
 }
 
 /* Each is a sample of its own, as the tick would have been: so all outputs count them alike. */

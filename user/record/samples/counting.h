@@ -22,11 +22,17 @@ struct thread;
 struct counting {
 	const struct collector_config *config; /* borrowed */
 	struct profile *profile; /* borrowed */
+	int clock; /* number of the event that turns every tick into a sample; -1: none does */
+	__u64 clock_period_ns; /* 0: there is none */
 	__u64 first_sample_ns; /* CLOCK_MONOTONIC; 0: none yet */
 	__u64 waits_lost_ns; /* time off the CPU in records without a stack */
 	__u64 unsampled_lost_ns; /* CPU time that no tick found and that there was no room for */
 	__u64 parts[KRAIT_MAX_EVENTS]; /* samples beyond one per record */
 };
+
+/* Nothing is counted yet. Borrows both. */
+struct counting counting_of(const struct collector_config *config, struct profile *profile)
+	__attribute__((nonnull(1)));
 
 /*
  * Counts the record at that node, in the profile and with everyone who receives samples. collects:
@@ -52,9 +58,6 @@ void counting_put_unsampled(struct counting *c, const struct thread *t,
 			    const struct record_sample *record, __u32 thread_node)
 	__attribute__((nonnull(1, 3)));
 
-/* The clock's number and period; -1: no event's every tick becomes a sample. */
-int counting_clock(const struct collector_config *config, __u64 *ret_period_ns)
-	__attribute__((nonnull));
 /*
  * Counts that many samples of the clock (head.event), for CPU time of the thread that no tick found.
  * thread_node 0: there is no room, and they are lost.

@@ -16,12 +16,13 @@ static void copy(struct items *to, const struct items *from, __u32 first, __u32 
 	to->cnt += end - first;
 }
 
-/* ---- greenlets -------------------------------------------------------------------------------- */
-
-static bool is_greenlet(const struct frame *part)
+/* Does it stand for the greenlet or task itself, whose frames follow? */
+static bool is_head(const struct frame *part)
 {
 	return !part->code_addr;
 }
+
+/* ---- greenlets -------------------------------------------------------------------------------- */
 
 int edit_parents(const struct items *from, const struct frame *parts, __u32 part_cnt,
 		 struct items *to, bool *ret_cut)
@@ -31,7 +32,7 @@ int edit_parents(const struct items *from, const struct frame *parts, __u32 part
 	if (items_begin(to, from->cnt + part_cnt + 3))
 		return -ENOMEM;
 	for (__u32 i = 0; i < part_cnt; i++)
-		if (is_greenlet(&parts[i]))
+		if (is_head(&parts[i]))
 			notes |= parts[i].fingerprint;
 	*ret_cut = notes;
 	if (notes & TASK_TORN)
@@ -41,7 +42,7 @@ int edit_parents(const struct items *from, const struct frame *parts, __u32 part
 	if (notes & TASK_FRAMES)
 		items_add_mark(to, ITEM_GREENLETS_FRAMES, 0);
 	for (__u32 i = part_cnt; i-- > 0;)
-		if (!is_greenlet(&parts[i]))
+		if (!is_head(&parts[i]))
 			items_add_frame(to, &parts[i], i | ITEM_PARENT);
 	copy(to, from, 0, from->cnt);
 	return 0;
@@ -49,17 +50,12 @@ int edit_parents(const struct items *from, const struct frame *parts, __u32 part
 
 /* ---- tasks ------------------------------------------------------------------------------------ */
 
-static bool is_task(const struct frame *part)
-{
-	return !part->code_addr;
-}
-
 /* The end of the parts that belong to the task at parts[at] and its frames. */
 static __u32 task_end(const struct tasks *t, __u32 at)
 {
 	__u32 end = at + 1;
 
-	while (end < t->cnt && !is_task(&t->parts[end]))
+	while (end < t->cnt && !is_head(&t->parts[end]))
 		end++;
 	return end;
 }
@@ -78,10 +74,10 @@ static __u32 coroutine_of(const struct tasks *t, __u32 task)
 static __u32 find_cycle(const struct tasks *t)
 {
 	for (__u32 i = 1; i < t->cnt; i++) {
-		if (!is_task(&t->parts[i]))
+		if (!is_head(&t->parts[i]))
 			continue;
 		for (__u32 j = 0; j < i; j++)
-			if (is_task(&t->parts[j]) &&
+			if (is_head(&t->parts[j]) &&
 			    t->parts[j].frame_addr == t->parts[i].frame_addr)
 				return i;
 	}
@@ -100,7 +96,7 @@ static __u32 find_outermost(const struct tasks *t, const struct tasks_loop *loop
 
 static bool has_tasks(const struct tasks *t)
 {
-	return t->cnt && is_task(&t->parts[0]);
+	return t->cnt && is_head(&t->parts[0]);
 }
 
 /* The item of a coroutine that is on the stack, before item below; from->cnt: it is not, or there is none. */
@@ -267,7 +263,7 @@ static void put_chain(const struct plan *p, struct items *to)
 			items_add_mark(to, ITEM_TASKS_CYCLE, 0);
 	}
 	for (__u32 i = p->loop->end; i-- > p->loop->outermost;)
-		if (is_task(&p->t->parts[i]))
+		if (is_head(&p->t->parts[i]))
 			put_task(p, i, to);
 }
 
@@ -312,7 +308,7 @@ static void put_before(const struct plan *p, const struct items *from, __u32 fir
 static bool is_cut(const struct tasks *t)
 {
 	for (__u32 i = 0; i < t->cnt; i++)
-		if (is_task(&t->parts[i]) &&
+		if (is_head(&t->parts[i]) &&
 		    t->parts[i].fingerprint & (TASK_TORN | TASK_LIMIT | TASK_FRAMES))
 			return true;
 	return t->deep;

@@ -86,12 +86,6 @@ void placement_skip(struct placement *p, __u32 samples, __u32 emitted)
 	p->emitted_since_write += emitted;
 }
 
-void placement_pause(struct placement *p, __u64 now_ns, __u64 pause_ns)
-{
-	p->pause_ns = pause_ns;
-	p->pause_until_ns = now_ns + pause_ns;
-}
-
 /* Did records get as short as expected? If not, the top frames come and go too fast. */
 static bool last_write_paid(const struct placement *p)
 {
@@ -104,7 +98,8 @@ void placement_written(struct placement *p, __u64 now_ns)
 
 	if (p->pause_ns && !last_write_paid(p))
 		pause_ns = p->pause_ns * 2 < PAUSE_MAX_NS ? p->pause_ns * 2 : PAUSE_MAX_NS;
-	placement_pause(p, now_ns, pause_ns);
+	p->pause_ns = pause_ns;
+	p->pause_until_ns = now_ns + pause_ns;
 	p->samples_since_write = 0;
 	p->emitted_since_write = 0;
 	p->hoped = p->hoped_next;

@@ -53,6 +53,5 @@ int placement_observe(struct placement *p, const struct placement_sample *sample
 void placement_skip(struct placement *p, __u32 samples, __u32 emitted);
 /* An anchor was written, or refused: then none is tried again for a while. */
 void placement_written(struct placement *p, __u64 now_ns);
-void placement_pause(struct placement *p, __u64 now_ns, __u64 pause_ns);
 
 #endif /* KRAIT_RECORD_STACK_PLACEMENT_H */
