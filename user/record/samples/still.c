@@ -303,13 +303,10 @@ static bool settle_missed(struct still_process *p)
 
 	list = space__mappings(p->process.space, &cnt);
 	for (unsigned i = 0; i < cnt; i++) {
-		__u32 number = unwind_has_file(&list[i]) ?
-				       unwind_files__find(s->files, list[i].module) :
-				       0;
+		__u32 number = unwind_file_of(s->files, &list[i]);
 
-		if (number && unwind_tables__is_wanted(s->tables, number) &&
-		    !unwind_tables__is_settled(s->tables, number))
-			found |= unwind_settle(s->tables, s->files, &p->process, &list[i],
+		if (unwind_is_missed(s->tables, number))
+			found |= unwind_settle(s->tables, number, &p->process, &list[i],
 					       clock_monotonic_ns());
 	}
 	return found;

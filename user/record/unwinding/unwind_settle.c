@@ -87,19 +87,26 @@ static int read_rows(struct unwind_tables *tables, struct process *p, const stru
 	return err ? err : unwind_tables__set_rows(tables, number, &rows, now);
 }
 
-bool unwind_is_settled(const struct unwind_tables *tables, const struct unwind_files *files,
-		       const struct mapping *m)
+__u32 unwind_file_of(const struct unwind_files *files, const struct mapping *m)
 {
-	__u32 number = unwind_has_file(m) ? unwind_files__find(files, m->module) : 0;
+	return unwind_has_file(m) ? unwind_files__find(files, m->module) : 0;
+}
 
+bool unwind_is_settled(const struct unwind_tables *tables, __u32 number)
+{
 	return !number || unwind_tables__is_settled(tables, number) ||
 	       unwind_tables__is_dropped(tables, number);
 }
 
-bool unwind_settle(struct unwind_tables *tables, const struct unwind_files *files,
-		   struct process *p, const struct mapping *m, __u64 now_ns)
+bool unwind_is_missed(struct unwind_tables *tables, __u32 number)
 {
-	__u32 number = unwind_files__find(files, m->module);
+	return number && unwind_tables__is_wanted(tables, number) &&
+	       !unwind_tables__is_settled(tables, number);
+}
+
+bool unwind_settle(struct unwind_tables *tables, __u32 number, struct process *p,
+		   const struct mapping *m, __u64 now_ns)
+{
 	int err = read_rows(tables, p, m, number, now_ns);
 
 	if (err)

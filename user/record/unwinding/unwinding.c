@@ -136,19 +136,22 @@ static struct space *view_of(const struct process *p)
 /* ---- processes that wait for rows --------------------------------------------------------------- */
 
 /* The others keep their order: with the last one in its place, two that wait again and again would pass by a third. */
+static void take_out(struct process **list, unsigned *cnt, const struct process *p)
+{
+	for (unsigned i = 0; i < *cnt; i++) {
+		if (list[i] != p)
+			continue;
+		--*cnt;
+		memmove(&list[i], &list[i + 1], (*cnt - i) * sizeof(*list));
+		return;
+	}
+}
+
 static void stop_waiting(struct unwinding *u, struct process *p)
 {
-	if (!p->unwound->waits)
-		return;
+	if (p->unwound->waits)
+		take_out(u->waiting, &u->waiting_cnt, p);
 	p->unwound->waits = false;
-	for (unsigned i = 0; i < u->waiting_cnt; i++) {
-		if (u->waiting[i] == p) {
-			u->waiting_cnt--;
-			memmove(&u->waiting[i], &u->waiting[i + 1],
-				(u->waiting_cnt - i) * sizeof(u->waiting[0]));
-			return;
-		}
-	}
 }
 
 /* Without memory for this, its rows are read once they are missed. */
@@ -160,9 +163,9 @@ static void wait_for_rows(struct unwinding *u, struct process *p)
 	p->unwound->waits = true;
 }
 
-static bool settle(struct unwinding *u, struct process *p, const struct mapping *m, __u64 now_ns)
+static bool settle(struct unwinding *u, __u32 number, struct process *p, const struct mapping *m,
+		   __u64 now_ns)
 {
-	__u32 number = unwind_files__find(u->files, m->module);
 	bool again = unwind_tables__is_dropped(u->tables, number), settled;
 	unsigned owner = unwind_tables__owner(u->tables, number), payer;
 	__u64 begin_ns = clock_monotonic_ns();
@@ -174,7 +177,7 @@ static bool settle(struct unwinding *u, struct process *p, const struct mapping 
 	payer = owner_find(&sampler__parts(u->sampler)->books->table, uid);
 	if (uid && payer != OWNER_UNKNOWN)
 		unwind_files__set_payer(u->files, number, payer);
-	settled = unwind_settle(u->tables, u->files, p, m, now_ns);
+	settled = unwind_settle(u->tables, number, p, m, now_ns);
 	if (again)
 		unwind_again_note(&u->again, owner, clock_monotonic_ns() - begin_ns);
 	u->read_cnt += settled;
@@ -194,14 +197,18 @@ static bool settle_files(struct unwinding *u, struct process *p, __u64 now_ns, _
 	list = space__mappings(view_of(p), &cnt);
 	for (int turn = 0; turn < UNWIND_TURNS; turn++) {
 		for (unsigned i = 0; i < cnt; i++) {
-			if ((u->late && turn) || unwind_turn(&list[i]) != turn ||
-			    unwind_is_settled(u->tables, u->files, &list[i]))
+			__u32 number;
+
+			if ((u->late && turn) || unwind_turn(&list[i]) != turn)
+				continue;
+			number = unwind_file_of(u->files, &list[i]);
+			if (unwind_is_settled(u->tables, number))
 				continue;
 			if (clock_monotonic_ns() >= until_ns) {
 				wait_for_rows(u, p);
 				return true;
 			}
-			if (settle(u, p, &list[i], now_ns))
+			if (settle(u, number, p, &list[i], now_ns))
 				some = true;
 			else
 				left = true;
@@ -398,13 +405,10 @@ static void read_missed(struct unwinding *u, struct process *p, __u64 now_ns)
 		return;
 	list = space__mappings(view_of(p), &cnt);
 	for (unsigned i = 0; i < cnt; i++) {
-		__u32 number = unwind_has_file(&list[i]) ?
-				       unwind_files__find(u->files, list[i].module) :
-				       0;
+		__u32 number = unwind_file_of(u->files, &list[i]);
 
-		if (number && unwind_tables__is_wanted(u->tables, number) &&
-		    !unwind_tables__is_settled(u->tables, number))
-			found |= settle(u, p, &list[i], now_ns);
+		if (unwind_is_missed(u->tables, number))
+			found |= settle(u, number, p, &list[i], now_ns);
 	}
 	/* Less often, the longer it has no result. */
 	p->unwound->pause_ns = found ? RETRY_NS : 2 * p->unwound->pause_ns;
@@ -432,13 +436,6 @@ void unwinding__post(struct unwinding *u, struct process *p, unsigned posts, __u
 	}
 	p->unwound->posts |= posts | POSTED;
 	p->unwound->posted_ns = time_ns;
-}
-
-static void take_post(struct unwinding *u, unsigned i)
-{
-	u->posted[i]->unwound->posts = 0;
-	u->posted_cnt--;
-	memmove(&u->posted[i], &u->posted[i + 1], (u->posted_cnt - i) * sizeof(u->posted[0]));
 }
 
 /* For a moment at most; the rest is for the next step. */
@@ -534,9 +531,8 @@ void unwinding__forget(struct unwinding *u, struct process *p)
 	if (!p->unwound)
 		return;
 	stop_waiting(u, p);
-	for (unsigned i = 0; p->unwound->posts && i < u->posted_cnt; i++)
-		if (u->posted[i] == p)
-			take_post(u, i);
+	if (p->unwound->posts)
+		take_out(u->posted, &u->posted_cnt, p);
 	if (p->unwound->digest)
 		unwind_spaces__release(u->spaces, p->unwound->digest);
 	made_code__free(p->unwound->made);
