@@ -96,12 +96,12 @@ static __u32 a64_word(const struct stubs *s, size_t offset)
 }
 
 /*
- * "adrp x16, page; ldr x17, [x16, #n]; add x16, x16, #n; br x17": bti c may precede it, autia1716 the jump. The size
+ * "adrp x16, page; ldr x17, [x16, #n]; add x16, x16, #n (or nop); br x17": bti c may precede it, autia1716 the jump. The size
  * of a stub does not tell where one begins: what precedes the first has another size.
  */
 static bool a64_find(const struct stubs *s, size_t offset, size_t *ret_start, GElf_Addr *ret_word)
 {
-	static const __u32 bti_c = 0xd503245f, nop = 0xd503201f;
+	static const __u32 bti_c = 0xd503245f;
 	const size_t at = offset & ~(size_t)3;
 	size_t adrp = at;
 	__u32 insn, load;
@@ -111,7 +111,7 @@ static bool a64_find(const struct stubs *s, size_t offset, size_t *ret_start, GE
 	if (a64_word(s, at) == bti_c)
 		adrp += 4;
 	while ((a64_word(s, adrp) & 0x9f00001f) != 0x90000010) {
-		if (!adrp || at - adrp >= STUB_MAX || a64_word(s, adrp) == nop)
+		if (!adrp || at - adrp >= STUB_MAX)
 			return false;
 		adrp -= 4;
 	}

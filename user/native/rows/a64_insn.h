@@ -16,6 +16,8 @@
 #define CODE_ALIGNMENT 4
 #define CODE_STEP 4
 #define CODE_FUNCTION_MIN 4
+/* Bytes that the header of stubs has pushed when it jumps to the dynamic linker. */
+#define CODE_BINDING_DEPTH 16
 
 #define A64_BASE 19 /* callee-saved; see UNWIND_REG_BASE */
 #define A64_FP 29

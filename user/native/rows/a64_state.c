@@ -36,6 +36,13 @@ bool code_state_is_left(const struct code_state *s, bool is_inner)
 	return !s->depth && !s->by_fp && !s->lr.gone && !s->fp.gone && !s->base.gone;
 }
 
+/* After "stp x16, x30, [sp, #-16]!". */
+bool code_state_is_binding(const struct code_state *s)
+{
+	return s->depth == CODE_BINDING_DEPTH && !s->by_fp && s->lr.place == SAVED &&
+	       s->lr.at == -8 && !s->fp.gone && !s->base.gone;
+}
+
 bool code_state_is_lost(const struct code_state *s)
 {
 	return s->by_fp && !s->has_fp;

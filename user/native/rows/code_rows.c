@@ -166,7 +166,8 @@ static bool step(struct function *f, const struct code_insn *x)
 	case CODE_RET:
 		f->reached = false;
 		f->returns = true;
-		return is_left(f);
+		return is_left(f) ||
+		       (x->kind == CODE_JMP_BY_GOT && code_state_is_binding(&f->state));
 	case CODE_CALL:
 		if (x->value > 0)
 			f->called = f->pos + (__u64)x->value;

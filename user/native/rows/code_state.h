@@ -57,6 +57,8 @@ bool code_state_apply(struct code_state *s, const struct code_insn *insn);
 bool code_state_same(const struct code_state *a, const struct code_state *b);
 /* Is the state as at the call? Then a jump goes to another function. */
 bool code_state_is_left(const struct code_state *s, bool is_inner);
+/* Is the state as the header of stubs leaves it to the dynamic linker, which finds the return address on the stack? */
+bool code_state_is_binding(const struct code_state *s);
 /* The register that gives the CFA has been overwritten. */
 bool code_state_is_lost(const struct code_state *s);
 struct unwind_rule code_state_rule(const struct code_state *s);

@@ -31,11 +31,40 @@ static void sort(struct eh_frame *f)
 	}
 }
 
+/*
+ * glibc's entries for arm64's resolver and its twin for profilers (sysdeps/aarch64/dl-trampoline.S) begin where the
+ * header of stubs ends, and count from sp as it is there: they say that the return address is above the CFA.
+ */
+static bool begins_behind_header(const struct eh_entry *e)
+{
+	static const __u8 ra_above[] = { DW_CFA_offset_extended_sf, UNWIND_REG_RA, 0x7f };
+	/* At the first instruction, or behind one that marks a target of jumps. */
+	const __u64 at = e->code_size && e->code[0] == DW_CFA_advance_loc + 1;
+
+	return CODE_BINDING_DEPTH && e->code_size >= at + sizeof(ra_above) &&
+	       !memcmp(e->code + at, ra_above, sizeof(ra_above));
+}
+
+static void count_from_stub(struct unwind_rule *rule)
+{
+	rule->off += CODE_BINDING_DEPTH;
+	/* The last instruction: what the header has pushed is back in its registers. */
+	if (rule->ra == UNWIND_RA_CFA && rule->reg == UNWIND_REG_SP && !rule->off) {
+		rule->ra = UNWIND_RA_REG;
+		rule->ra_off = UNWIND_REG_RA;
+	}
+	if (rule->ra == UNWIND_RA_CFA)
+		rule->ra_off -= CODE_BINDING_DEPTH;
+	if (rule->fp == UNWIND_FP_CFA)
+		rule->fp_off -= CODE_BINDING_DEPTH;
+}
+
 /* Makes one function's rows, starting at offset from. */
 static void put_function(struct eh_frame *f, const struct eh_entry *e, __u64 from,
 			 struct row_table *t)
 {
 	const struct cfi_common *common = &f->commons[e->common];
+	const bool behind_header = begins_behind_header(e);
 	struct cfi_cursor c = { .pos = e->code, .end = e->code + e->code_size };
 	struct cfi_machine m;
 	struct unwind_rule rule;
@@ -56,6 +85,8 @@ static void put_function(struct eh_frame *f, const struct eh_entry *e, __u64 fro
 		if (step == CFI_ADVANCED && m.pc <= from)
 			continue;
 		rule = cfi_rule(&held, common->signal);
+		if (behind_header)
+			count_from_stub(&rule);
 		row_table_put(t, begin > from ? begin : from, &rule);
 	} while (step == CFI_ADVANCED && m.pc < e->end);
 }

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #define X86_INSN_MAX 15
+#define CODE_BINDING_DEPTH 0
 /* Of functions, and of instructions, in bytes. */
 #define CODE_ALIGNMENT 16
 #define CODE_STEP 1

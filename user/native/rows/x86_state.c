@@ -35,6 +35,12 @@ struct code_state code_state_begin(bool is_inner)
 				    .rbx = { .place = is_inner ? LOST : IN_REGISTER } };
 }
 
+/* The header of .plt has an entry in .eh_frame. */
+bool code_state_is_binding(const struct code_state *s)
+{
+	return false;
+}
+
 bool code_state_is_left(const struct code_state *s, bool is_inner)
 {
 	return s->depth == 8 && s->by == X86_RSP && s->rbp.place != LOST &&
