@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "record/follow/processes.h"
+#include "record/follow/refusals.h"
 #include "record/follow/targets.h"
 #include "process/space/modules.h"
 #include "profile/losses.h"
@@ -287,7 +288,7 @@ void replay_run(struct replay *r)
 
 void replay_print_refused(const struct replay *r, FILE *out)
 {
-	processes__print_refused(r->session.processes, out);
+	refusals_print(processes__refusals(r->session.processes), out);
 }
 
 const struct native_part_stats *replay_natives(const struct replay *r)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/resources.h"
+#include "record/follow/refusals.h"
 #include "record/run/session.h"
 #include "base/text/metrics_text.h"
 
@@ -208,7 +209,7 @@ static void put_processes(const struct metrics *m, FILE *out)
 	metrics_seconds(out, "krait_late_cpu_seconds_total", progress.late_ns, NULL);
 	metrics_number(out, "krait_refused_processes_total", "counter",
 		       "Python processes that are not sampled (krait list says why).",
-		       session__refused_cnt(m->session));
+		       refusals_cnt(session__refusals(m->session)));
 }
 
 void metrics_write(const struct metrics *m, FILE *out)

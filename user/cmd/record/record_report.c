@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "record/follow/refusals.h"
 #include "cmd/common/outputs.h"
 #include "cmd/record/record_options.h"
 #include "cmd/record/record_targets.h"
@@ -175,7 +176,7 @@ static int print_summary(struct record_report *r)
 	if (r->options->event_cnt > 1 && outputs__single(r->outputs, &r->options->events[0]))
 		log_info(NULL, "outputs that hold one event hold %s",
 			 r->options->wall ? EVENT_WALL : r->options->events[0].name);
-	session__print_refused(r->session, stderr);
+	refusals_print(session__refusals(r->session), stderr);
 	return judge_summary(out, err);
 }
 

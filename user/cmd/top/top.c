@@ -33,6 +33,7 @@
 #include "cmd/top/ui.h"
 #include "native/names/kernel_symbols.h"
 #include "output/emitter.h"
+#include "record/follow/refusals.h"
 #include "record/run/session.h"
 #include "record/samples/label.h"
 
@@ -402,7 +403,7 @@ static int finish(struct top_command *t)
 	t->terminal = NULL;
 	session__close(t->session);
 	session__stats(t->session, &stats);
-	session__print_refused(t->session, stderr);
+	refusals_print(session__refusals(t->session), stderr);
 	session__warn_of_shortages(t->session);
 	if (printed(NULL, t->failed))
 		return EXIT_CODE_OUTPUT;

@@ -73,7 +73,7 @@ __u64 processes__look_delay_ns(const struct processes *ps)
 	return ps->sparing ? RETRY_FIRST_NS << looks_spared(ps) : 0;
 }
 
-bool processes_spare_all(const struct processes *ps)
+bool processes__spares(const struct processes *ps)
 {
 	unsigned from = ps->config.native_files ? 2 : 1;
 
@@ -95,7 +95,7 @@ void processes__spare(struct processes *ps, unsigned steps)
 	if (steps == ps->sparing)
 		return;
 	ps->sparing = steps < PROCESSES_SPARING_MAX ? steps : PROCESSES_SPARING_MAX;
-	sampler__hush(ps->config.sampler, processes_spare_all(ps));
+	sampler__hush(ps->config.sampler, processes__spares(ps));
 }
 
 void processes__starve(struct processes *ps, bool on)
@@ -103,18 +103,13 @@ void processes__starve(struct processes *ps, bool on)
 	if (!ps->config.all || on == ps->starving)
 		return;
 	ps->starving = on;
-	sampler__hush(ps->config.sampler, processes_spare_all(ps));
-}
-
-bool processes__spares(const struct processes *ps)
-{
-	return processes_spare_all(ps);
+	sampler__hush(ps->config.sampler, processes__spares(ps));
 }
 
 /* While krait spares looks, a process without samples needs none. */
 static bool is_met(const struct processes *ps, const struct process *p)
 {
-	return !processes_spare_all(ps) || !TAILQ_EMPTY(&p->threads);
+	return !processes__spares(ps) || !TAILQ_EMPTY(&p->threads);
 }
 
 /*

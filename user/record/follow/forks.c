@@ -72,7 +72,7 @@ __u64 forks_open_due(struct processes *ps, __u64 now_ns)
 	struct entry *e, *next;
 
 	/* While looks are spared, a process without samples needs none. */
-	if (processes_spare_all(ps))
+	if (processes__spares(ps))
 		return 0;
 	for (e = TAILQ_FIRST(&ps->forked); e; e = next) {
 		next = TAILQ_NEXT(e, forked);

@@ -153,7 +153,7 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct r
 	log_debug("processes", "%d is known by its file", p->pid);
 	learn_known(sampler, p, record->layout, record->file);
 	printable_into(p->info.comm, sizeof(p->info.comm), record->comm);
-	if (processes_spare_all(ps)) {
+	if (processes__spares(ps)) {
 		forks_put_off(ps, e);
 		return;
 	}

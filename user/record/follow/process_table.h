@@ -100,12 +100,6 @@ void process_note_unread(struct processes *ps, const struct process *p);
 void entry_plan_retry(struct processes *ps, struct process *p, int err);
 /* For a process whose executable is plain, or while krait delays looks: by then most have exited. */
 void entry_look_later(struct processes *ps, struct process *p);
-/*
- * Nothing about new processes is urgent. Never true with a filter. With native frames, which need
- * the mappings before the first sample, only from the second step of sparing on, or while krait may
- * not look at all.
- */
-bool processes_spare_all(const struct processes *ps);
 /* Is every mapping of a tracked process reported, or reported as possibly missed? */
 bool processes_hear_mappings(const struct processes *ps);
 /* Something is due then, which processes__retry() will handle; 0: nothing. */

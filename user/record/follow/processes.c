@@ -177,7 +177,7 @@ struct process *processes__find_mapped(struct processes *ps, pid_t pid)
 {
 	struct entry *e = entry_find(ps, pid);
 
-	if (!e || e->process.state != PROCESS_FORKED || !processes_spare_all(ps))
+	if (!e || e->process.state != PROCESS_FORKED || !processes__spares(ps))
 		return processes__find(ps, pid);
 	e->process.remapped = true;
 	return NULL;
@@ -218,7 +218,7 @@ struct process *processes__of_record(struct processes *ps, const struct record_s
 	if (e)
 		forks_open(ps, e);
 	/* Processes that are looked at only because of a first sample are due now. */
-	if (e && TAILQ_EMPTY(&e->process.threads) && processes_spare_all(ps))
+	if (e && TAILQ_EMPTY(&e->process.threads) && processes__spares(ps))
 		processes_due(ps, clock_monotonic_ns());
 	if (!e)
 		e = adopt(ps, record);
@@ -330,14 +330,9 @@ __u64 processes__late(const struct processes *ps, __u64 *ret_cpu_ns)
 	return ps->late_cnt;
 }
 
-__u64 processes__refused_cnt(const struct processes *ps)
+const struct refusals *processes__refusals(const struct processes *ps)
 {
-	return refusals_cnt(&ps->refusals);
-}
-
-void processes__print_refused(const struct processes *ps, FILE *out)
-{
-	refusals_print(&ps->refusals, out);
+	return &ps->refusals;
 }
 
 __u64 processes__room_refused(const struct processes *ps, unsigned owner)

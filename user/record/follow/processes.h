@@ -36,6 +36,7 @@ struct native_files;
 struct probed;
 struct prober;
 struct processes;
+struct refusals;
 struct sampler;
 struct space;
 struct symbolizer;
@@ -126,7 +127,10 @@ void processes__spare(struct processes *ps, unsigned steps);
  * second, taking owners in turn. New processes wake nobody.
  */
 void processes__starve(struct processes *ps, bool on);
-/* Are new processes not urgent now, for either reason? */
+/*
+ * Is nothing about new processes urgent now, for either reason? Never with a filter. With native
+ * frames, which need the mappings before the first sample, only from the second step of sparing on.
+ */
 bool processes__spares(const struct processes *ps);
 /* Processes that started and ended before their look was due: whether they were Python is unknown. */
 __u64 processes__unseen(const struct processes *ps);
@@ -247,9 +251,7 @@ unsigned processes__unwanted_cnt(const struct processes *ps);
 __u64 processes__late(const struct processes *ps, __u64 *ret_cpu_ns);
 /* How often a process of that owner was not followed because there were too many. */
 __u64 processes__room_refused(const struct processes *ps, unsigned owner);
-/* Python processes not sampled so far. */
-__u64 processes__refused_cnt(const struct processes *ps);
-/* One line per distinct reason why Python processes were not sampled. */
-void processes__print_refused(const struct processes *ps, FILE *out);
+/* Python processes not sampled so far, and why. */
+const struct refusals *processes__refusals(const struct processes *ps);
 
 #endif /* KRAIT_RECORD_FOLLOW_PROCESSES_H */

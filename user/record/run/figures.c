@@ -213,12 +213,7 @@ unsigned session__say_unwanted(const struct session *s, char *buf, size_t size)
 	return u.cnt;
 }
 
-__u64 session__refused_cnt(const struct session *s)
+const struct refusals *session__refusals(const struct session *s)
 {
-	return processes__refused_cnt(s->processes);
-}
-
-void session__print_refused(const struct session *s, FILE *out)
-{
-	processes__print_refused(s->processes, out);
+	return processes__refusals(s->processes);
 }

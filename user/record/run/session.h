@@ -28,6 +28,7 @@
 #include "record/follow/processes.h"
 #include "record/stack/stacks.h"
 
+struct refusals;
 struct session;
 
 struct session_config {
@@ -224,9 +225,7 @@ void session__progress(const struct session *s, struct session_progress *ret);
 void session__stats(const struct session *s, struct session_stats *ret);
 /* Warns where room ran out: whose samples were lost for that, and the remedy. */
 void session__warn_of_shortages(const struct session *s);
-/* Python processes that are not sampled so far. */
-__u64 session__refused_cnt(const struct session *s);
-/* Python processes that existed but were not sampled, one line per reason. */
-void session__print_refused(const struct session *s, FILE *out);
+/* Python processes that are not sampled so far, and why (record/follow/refusals.h). */
+const struct refusals *session__refusals(const struct session *s);
 
 #endif /* KRAIT_RECORD_RUN_SESSION_H */
