@@ -58,28 +58,3 @@ __u32 named_same(const struct named *n, const struct named_under *under, const s
 	}
 	return i;
 }
-
-__u32 named_take(struct named *n, const struct named_under *under, const struct items *now,
-		 __u32 same, __u32 root, name_item_fn name, const void *ctx)
-{
-	__u32 node = same ? n->list[same - 1].node : root;
-	bool final = true;
-
-	n->cnt = same;
-	n->under = *under;
-	if (vec_reserve(n->list, n->cap, now->cnt))
-		return 0;
-	for (__u32 i = same; i < now->cnt; i++) {
-		bool later = false;
-
-		node = name(ctx, node, &now->list[i], &later);
-		if (!node)
-			return 0;
-		n->list[i] = named_of(&now->list[i]);
-		n->list[i].node = node;
-		final = final && !later;
-		if (final)
-			n->cnt = i + 1;
-	}
-	return node;
-}

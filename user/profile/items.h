@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/data/vec.h"
 #include "bpf/abi.h"
 
 enum item_kind {
@@ -178,10 +179,32 @@ typedef __u32 (*name_item_fn)(const void *ctx, __u32 parent, const struct item *
 			      bool *ret_later);
 /*
  * Names the list below root, from item number same on, and keeps it. Returns the leaf's node; 0: no
- * room.
+ * room. Inline, so that name is not called through a pointer for each frame.
  */
-__u32 named_take(struct named *n, const struct named_under *under, const struct items *now,
-		 __u32 same, __u32 root, name_item_fn name, const void *ctx)
-	__attribute__((nonnull(1, 2, 3, 6)));
+static inline __u32 named_take(struct named *n, const struct named_under *under,
+			       const struct items *now, __u32 same, __u32 root, name_item_fn name,
+			       const void *ctx)
+{
+	__u32 node = same ? n->list[same - 1].node : root;
+	bool final = true;
+
+	n->cnt = same;
+	n->under = *under;
+	if (vec_reserve(n->list, n->cap, now->cnt))
+		return 0;
+	for (__u32 i = same; i < now->cnt; i++) {
+		bool later = false;
+
+		node = name(ctx, node, &now->list[i], &later);
+		if (!node)
+			return 0;
+		n->list[i] = named_of(&now->list[i]);
+		n->list[i].node = node;
+		final = final && !later;
+		if (final)
+			n->cnt = i + 1;
+	}
+	return node;
+}
 
 #endif /* KRAIT_PROFILE_ITEMS_H */
