@@ -32,7 +32,8 @@ const void *record__section(const struct record_sample *record, enum record_sect
 			    __u32 *ret_cnt)
 {
 	*ret_cnt = record->cnt[section];
-	return (const char *)record + section_start(record, section);
+	/* Most are empty, and then it does not matter where they are. */
+	return (const char *)record + (*ret_cnt ? section_start(record, section) : 0);
 }
 
 static bool sections_are_sane(const struct record_sample *record)

@@ -60,10 +60,10 @@ static __u32 task_end(const struct tasks *t, __u32 at)
 	return end;
 }
 
-/* The part with the task's own coroutine, after its name; the task's end: it has none. */
-static __u32 coroutine_of(const struct tasks *t, __u32 task)
+/* The part with the task's own coroutine, after its name; end, the task's: it has none. */
+static __u32 coroutine_of(const struct tasks *t, __u32 task, __u32 end)
 {
-	__u32 end = task_end(t, task), at = task + 1;
+	__u32 at = task + 1;
 
 	while (at < end && task_part_is_name(&t->parts[at]))
 		at++;
@@ -73,13 +73,16 @@ static __u32 coroutine_of(const struct tasks *t, __u32 task)
 /* A cyclic chain has the same tasks several times: finds where the first repetition begins. */
 static __u32 find_cycle(const struct tasks *t)
 {
-	for (__u32 i = 1; i < t->cnt; i++) {
+	__u64 addrs[KRAIT_MAX_TASK_PARTS];
+	__u32 cnt = 0;
+
+	for (__u32 i = 0; i < t->cnt && cnt < KRAIT_MAX_TASK_PARTS; i++) {
 		if (!is_head(&t->parts[i]))
 			continue;
-		for (__u32 j = 0; j < i; j++)
-			if (is_head(&t->parts[j]) &&
-			    t->parts[j].frame_addr == t->parts[i].frame_addr)
+		for (__u32 j = 0; j < cnt; j++)
+			if (addrs[j] == t->parts[i].frame_addr)
 				return i;
+		addrs[cnt++] = t->parts[i].frame_addr;
 	}
 	return t->cnt;
 }
@@ -103,9 +106,9 @@ static bool has_tasks(const struct tasks *t)
 static __u32 find_coroutine(const struct items *from, const struct tasks *t, __u32 task,
 			    __u32 below)
 {
-	__u32 own = coroutine_of(t, task);
+	__u32 end = task_end(t, task), own = coroutine_of(t, task, end);
 
-	if (own == task_end(t, task))
+	if (own == end)
 		return from->cnt;
 	for (__u32 i = below; i-- > 0;)
 		if (from->list[i].kind == ITEM_PYTHON &&
@@ -118,11 +121,13 @@ static __u32 find_coroutine(const struct items *from, const struct tasks *t, __u
 static __u32 find_loop(struct tasks *t, __u32 first)
 {
 	struct tasks_loop *loop = &t->loops[t->loop_cnt++];
-	__u32 at = first;
+	__u32 at = first, end = task_end(t, at);
 
-	while (!(t->parts[at].fingerprint & TASK_WITHIN) && task_end(t, at) < t->cycle_at)
-		at = task_end(t, at);
-	*loop = (struct tasks_loop){ .first = first, .end = task_end(t, at) };
+	while (!(t->parts[at].fingerprint & TASK_WITHIN) && end < t->cycle_at) {
+		at = end;
+		end = task_end(t, at);
+	}
+	*loop = (struct tasks_loop){ .first = first, .end = end };
 	loop->outermost = find_outermost(t, loop);
 	t->eager |= loop->outermost > first;
 	return loop->end;
@@ -211,15 +216,15 @@ static struct plan plan_of(const struct items *from, const struct tasks *t,
 	return p;
 }
 
-static void put_name(const struct tasks *t, __u32 at, struct items *to)
+/* own: the task's coroutine_of(). */
+static void put_name(const struct tasks *t, __u32 at, __u32 own, struct items *to)
 {
-	__u32 end = coroutine_of(t, at);
 	struct item *item;
 
-	if (end == at + 1)
+	if (own == at + 1)
 		return;
 	item = items_add(to, ITEM_TASK, at);
-	for (__u32 i = at + 1; i < end && i - at <= TASK_NAME_PARTS; i++) {
+	for (__u32 i = at + 1; i < own && i - at <= TASK_NAME_PARTS; i++) {
 		const struct frame *part = &t->parts[i];
 		__u64 words[3];
 
@@ -229,9 +234,10 @@ static void put_name(const struct tasks *t, __u32 at, struct items *to)
 	}
 }
 
-static void put_task(const struct plan *p, __u32 at, struct items *to)
+static void put_task(const struct plan *p, __u32 at, __u32 end, struct items *to)
 {
 	const struct frame *task = &p->t->parts[at];
+	__u32 own = coroutine_of(p->t, at, end);
 
 	/* Marks before the frames of a task, whose awaiters come before. */
 	if (task->fingerprint & (TASK_TORN | TASK_LIMIT))
@@ -239,12 +245,12 @@ static void put_task(const struct plan *p, __u32 at, struct items *to)
 			to, task->fingerprint & TASK_TORN ? ITEM_TASKS_TORN : ITEM_TASKS_LIMIT, 0);
 	if (task->instr_off > 1)
 		items_add_mark(to, ITEM_TASK_WAITERS, (__u32)task->instr_off);
-	put_name(p->t, at, to);
+	put_name(p->t, at, own, to);
 	if (task->fingerprint & TASK_NO_COROUTINE)
 		items_add_mark(to, ITEM_TASK_FOREIGN, 0);
 	if (at < p->skip)
 		return;
-	for (__u32 i = coroutine_of(p->t, at), end = task_end(p->t, at); i < end; i++)
+	for (__u32 i = own; i < end; i++)
 		items_add_frame(to, &p->t->parts[i], ITEM_NO_FRAME);
 	if (task->fingerprint & TASK_FRAMES)
 		items_add_mark(to, ITEM_TASK_FRAMES, 0);
@@ -262,9 +268,12 @@ static void put_chain(const struct plan *p, struct items *to)
 		else if (p->t->cycle_at < p->t->cnt)
 			items_add_mark(to, ITEM_TASKS_CYCLE, 0);
 	}
-	for (__u32 i = p->loop->end; i-- > p->loop->outermost;)
-		if (is_head(&p->t->parts[i]))
-			put_task(p, i, to);
+	for (__u32 i = p->loop->end, end = i; i-- > p->loop->outermost;) {
+		if (!is_head(&p->t->parts[i]))
+			continue;
+		put_task(p, i, end, to);
+		end = i;
+	}
 }
 
 /* If the frame is the coroutine of a task that another one creates: that task's name. */
@@ -272,11 +281,11 @@ static void put_created(const struct tasks *t, const struct item *item, struct i
 {
 	for (__u32 l = 0; l < t->loop_cnt; l++) {
 		for (__u32 i = t->loops[l].first; i < t->loops[l].outermost; i = task_end(t, i)) {
-			__u32 own = coroutine_of(t, i);
+			__u32 end = task_end(t, i), own = coroutine_of(t, i, end);
 
-			if (own < task_end(t, i) &&
+			if (own < end &&
 			    t->parts[own].frame_addr == item->frame.frame_addr) {
-				put_name(t, i, to);
+				put_name(t, i, own, to);
 				return;
 			}
 		}
@@ -373,7 +382,7 @@ int edit_suspended(const struct frame *parts, __u32 cnt, struct items *to)
 void task_name(const struct frame *parts, __u32 cnt, __u32 at, char *text)
 {
 	const struct tasks t = { .parts = parts, .cnt = cnt };
-	__u32 end = coroutine_of(&t, at);
+	__u32 end = coroutine_of(&t, at, task_end(&t, at));
 
 	memset(text, 0, TASK_TEXT_SIZE);
 	if (end > at + 1 && parts[at + 1].code_addr == TASK_NAME_NUMBER)
