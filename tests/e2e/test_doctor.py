@@ -26,6 +26,7 @@ def check_good(tap, python):
     with h.Target(python.command("-c", WAIT)) as target:
         done, found = examined(str(target.pid))
         tap.equal(done.returncode, 0, "a Python that can be recorded", done.stdout, done.stderr)
+        tap.equal({(f["schema"], f["schema_version"]) for f in found.values()}, {("krait.doctor", 1)}, "each finding says what it is")
         for name in ("capabilities", "namespaces", "type information", "sampling", "process"):
             tap.equal(found.get(name, {}).get("level"), "ok", "it is well: " + name, done.stdout)
         done = h.run_krait("doctor")

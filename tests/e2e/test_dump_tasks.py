@@ -125,6 +125,7 @@ def check(tap, python):
         tap.ok(waits and all(t < h.PATIENCE_SECS for t in waits), name + ": how long, as far as two looks can tell", again.stdout)
         document = json.loads(krait("--tasks", "--json", target.pid).stdout)[0]
         names = {t["name"]: t for t in document["tasks"]}
+        tap.equal((document["schema"], document["schema_version"]), ("krait.dump", 1), name + ": JSON says what it is")
         tap.ok(document["whole"] and {"shared", "orphan", "w0", "w1", "w2"} <= set(names), name + ": JSON", document)
         tap.equal(sum(names["shared"]["id"] in t["awaits"] for t in document["tasks"]), 3, name + ": JSON: three await it")
     with Held(python, "1", "circle") as target:

@@ -32,6 +32,7 @@ def check_each(tap, python):
         done, rows = listed(str(target.pid))
         row = rows[0]
         tap.equal(done.returncode, 0, name + ": exit code", done.stderr)
+        tap.equal((row["schema"], row["schema_version"]), ("krait.list", 1), name + ": each row says what it is")
         tap.equal((row["pid"], row["ns_pid"], row["user"]), (target.pid, target.pid, "root"),
                   name + ": whose it is")
         tap.equal((row["version"], row["build"], row["free_threaded"]),

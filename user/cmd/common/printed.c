@@ -69,12 +69,22 @@ bool printed_is_page(const char *path)
 	return len > 5 && !strcmp(path + len - 5, ".html");
 }
 
-void printed_json_head(struct json *j, const char *what)
+static void put_schema(struct json *j, const char *what, const char *version_key)
 {
 	char schema[32];
 
 	snprintf(schema, sizeof(schema), "krait.%s", what);
 	json_put_string(j, "schema", schema);
-	json_put_number(j, "version", 1);
+	json_put_number(j, version_key, 1);
+}
+
+void printed_json_head(struct json *j, const char *what)
+{
+	put_schema(j, what, "version");
 	json_put_string(j, "krait", KRAIT_VERSION);
+}
+
+void printed_json_row(struct json *j, const char *what)
+{
+	put_schema(j, what, "schema_version");
 }

@@ -42,5 +42,7 @@ bool printed_is_page(const char *path);
  * a member goes or changes its meaning, and "krait", the version of this program.
  */
 void printed_json_head(struct json *j, const char *what);
+/* The same in each object of an array: "schema" and "schema_version". */
+void printed_json_row(struct json *j, const char *what);
 
 #endif /* KRAIT_CMD_COMMON_PRINTED_H */

@@ -125,6 +125,7 @@ static void print(const struct finding *f)
 static void put_json(struct json *j, const struct finding *f)
 {
 	json_open_object(j);
+	printed_json_row(j, "doctor");
 	json_put_string(j, "level", level_names[f->level]);
 	json_put_string(j, "name", f->name);
 	json_put_string(j, "what", f->what);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/dump/dump_print.h"
+#include "cmd/common/printed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -354,6 +355,7 @@ void dump_put_json(struct json *j, const struct look_process *p, struct look_pro
 	char version[24];
 
 	json_open_object(j);
+	printed_json_row(j, "dump");
 	json_put_number(j, "look", look);
 	json_put_number(j, "pid", p->process.pid);
 	json_put_string(j, "command", p->has_info ? p->info.command : p->process.comm);

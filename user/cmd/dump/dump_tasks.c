@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/dump/dump_tasks.h"
+#include "cmd/common/printed.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -315,6 +316,7 @@ static void put_json_task(struct json *j, const struct look_tasks *t, __u32 inde
 void dump_tasks_put_json(struct json *j, const struct look_process *p, unsigned look)
 {
 	json_open_object(j);
+	printed_json_row(j, "dump");
 	json_put_number(j, "look", look);
 	json_put_number(j, "pid", p->process.pid);
 	json_put_string(j, "command", p->process.comm);

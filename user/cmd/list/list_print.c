@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/list/list_print.h"
+#include "cmd/common/printed.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,6 +86,7 @@ void list_put_json(struct list_print *l, const struct py_process *p, const struc
 	struct json *j = &l->writer;
 
 	json_open_object(j);
+	printed_json_row(j, "list");
 	json_put_number(j, "pid", p->pid);
 	json_put_number(j, "ns_pid", i->ns_pid);
 	if (i->has_uid)
