@@ -56,24 +56,9 @@ struct modules *native_files__modules(struct native_files *f)
 	return f->modules;
 }
 
-void native_files__prepare(struct native_files *f)
+struct symbol_reader *native_files__reader(const struct native_files *f)
 {
-	symbol_reader__prepare(f->reader);
-}
-
-void native_files__hurry(struct native_files *f)
-{
-	symbol_reader__hurry(f->reader);
-}
-
-__u64 native_files__late(const struct native_files *f)
-{
-	return symbol_reader__late(f->reader);
-}
-
-void native_files__tap(struct native_files *f, parse_tap_fn fn, void *ctx)
-{
-	symbol_reader__tap(f->reader, fn, ctx);
+	return f->reader;
 }
 
 void native_files__skip_interpreter(struct native_files *f)
@@ -84,11 +69,6 @@ void native_files__skip_interpreter(struct native_files *f)
 void native_files__starve(struct native_files *f, bool on)
 {
 	f->starving = on;
-}
-
-void native_files__rest(struct native_files *f, __u64 idle_ns)
-{
-	symbol_reader__rest(f->reader, idle_ns);
 }
 
 bool native_files__starves(const struct native_files *f, const struct module *module)
@@ -453,11 +433,6 @@ int native_files__rows(struct native_files *f, struct module *module, struct unw
 		return -ENOMEM;
 	file->used = ++f->now;
 	return symbol_reader__rows(f->reader, &file->symbols, ret);
-}
-
-int native_files__made_rows(struct native_files *f, int fd, uid_t owner, struct unwind_rows *ret)
-{
-	return symbol_reader__made_rows(f->reader, fd, owner, ret);
 }
 
 const struct symbol_file *native_files__symbol_file(const struct native_files *f,

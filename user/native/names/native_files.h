@@ -34,6 +34,7 @@ struct module;
 struct modules;
 struct native_files;
 struct symbol_file;
+struct symbol_reader;
 struct unwind_rows;
 
 struct native_symbol {
@@ -47,14 +48,8 @@ struct native_symbol {
 /* modules: borrowed. NULL and errno on failure. */
 struct native_files *native_files__new(struct modules *modules);
 struct modules *native_files__modules(struct native_files *f);
-/* Starts what it takes to start parsers, while krait still has all its rights. */
-void native_files__prepare(struct native_files *f);
-/* A recording asks, which has to end in time: symbol_reader__hurry(). */
-void native_files__hurry(struct native_files *f);
-/* How often we stopped waiting for an answer. */
-__u64 native_files__late(const struct native_files *f);
-/* As parsers__tap(). */
-void native_files__tap(struct native_files *f, parse_tap_fn fn, void *ctx);
+/* The parsers that read them (symbol_reader.h). */
+struct symbol_reader *native_files__reader(const struct native_files *f);
 /* The interpreter's functions are not shown: no server is asked for their names. */
 void native_files__skip_interpreter(struct native_files *f);
 /*
@@ -62,8 +57,6 @@ void native_files__skip_interpreter(struct native_files *f);
  * and get their names when they are met again later.
  */
 void native_files__starve(struct native_files *f, bool on);
-/* As symbol_reader__rest(). */
-void native_files__rest(struct native_files *f, __u64 idle_ns);
 /* Is reading the file postponed for that reason? */
 bool native_files__starves(const struct native_files *f, const struct module *module);
 /* May a server be asked for the names of the file's functions? */
@@ -138,9 +131,6 @@ const struct symbol_file *native_files__symbol_file(const struct native_files *f
 						    const struct module *module);
 /* How to unwind its code: see symbol_reader__rows(). It must be open. */
 int native_files__rows(struct native_files *f, struct module *module, struct unwind_rows *ret);
-
-/* The same for generated code: see symbol_reader__made_rows(). */
-int native_files__made_rows(struct native_files *f, int fd, uid_t owner, struct unwind_rows *ret);
 
 /*
  * "[libfoo.so]", "[vdso]", "[anonymous]" for "": the name of all code in a file without its own

@@ -39,6 +39,7 @@ struct symbol_file {
 
 /* NULL: out of memory. */
 struct symbol_reader *symbol_reader__new(void) __attribute__((warn_unused_result));
+/* Starts what it takes to start parsers, while krait still has all its rights. */
 void symbol_reader__prepare(struct symbol_reader *r) __attribute__((nonnull));
 /*
  * A recording asks, which has to end in time. Parsers then run at its priority, for a short time

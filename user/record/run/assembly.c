@@ -26,6 +26,7 @@
 #include "record/stack/placement.h"
 #include "native/names/kernel_symbols.h"
 #include "native/names/native_files.h"
+#include "native/names/symbol_reader.h"
 #include "python/code/symbolizer.h"
 #include "process/probe/prober.h"
 #include "base/system/clock.h"
@@ -151,7 +152,7 @@ static void start_workers(struct session *s)
 	if (!s->config->prober)
 		processes__prepare(s->processes);
 	if (s->native_files)
-		native_files__prepare(s->native_files);
+		symbol_reader__prepare(native_files__reader(s->native_files));
 	if (s->places)
 		native_places__prepare(s->places);
 }
@@ -238,7 +239,8 @@ static void log_the_rest(struct session *s)
 
 	input_writer__session(s->inputs, &session);
 	if (s->native_files)
-		native_files__tap(s->native_files, input_writer_parsed, s->inputs);
+		symbol_reader__tap(native_files__reader(s->native_files), input_writer_parsed,
+				   s->inputs);
 	if (natives->kernel_symbols)
 		kernel_symbols__tap(natives->kernel_symbols, input_writer_kernel, s->inputs);
 }
@@ -320,7 +322,7 @@ static int make_natives(struct session *s)
 	s->native_files = s->modules ? native_files__new(s->modules) : NULL;
 	if (!s->native_files)
 		return -ENOMEM;
-	native_files__hurry(s->native_files);
+	symbol_reader__hurry(native_files__reader(s->native_files));
 	if (!natives->sources)
 		return 0;
 	s->places = native_places__new(s->native_files, natives->inlined);

@@ -23,6 +23,7 @@
 #include "record/samples/late_names.h"
 #include "python/code/name_share.h"
 #include "native/names/native_files.h"
+#include "native/names/symbol_reader.h"
 #include "process/proc/context.h"
 #include "process/probe/prober.h"
 #include "native/rows/tables.h"
@@ -284,7 +285,7 @@ void session__bound_owner(struct session *s, unsigned owner, bool closed, __u32 
 void session__rest(struct session *s, __u64 idle_ns)
 {
 	if (s->native_files)
-		native_files__rest(s->native_files, idle_ns);
+		symbol_reader__rest(native_files__reader(s->native_files), idle_ns);
 }
 
 __u64 session__look_delay_ns(const struct session *s)

@@ -12,6 +12,7 @@
 #include "process/space/modules.h"
 #include "process/space/space_room.h"
 #include "native/names/native_files.h"
+#include "native/names/symbol_reader.h"
 #include "base/text/log.h"
 #include "base/share/quota.h"
 
@@ -157,7 +158,8 @@ void shortages_warn_of_late_names(const struct collector *collector,
 {
 	const struct late_names *names =
 		native_part__late_names(collector__parts(collector)->nodes.natives);
-	__u64 late = native_files__late(files), unnamed = late_names__unnamed(names);
+	__u64 late = symbol_reader__late(native_files__reader(files)),
+	      unnamed = late_names__unnamed(names);
 	bool asked_again = names;
 
 	if (unnamed)

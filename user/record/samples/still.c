@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "record/follow/processes.h"
+#include "native/names/symbol_reader.h"
 #include "process/space/modules.h"
 #include "process/space/space.h"
 #include "profile/frames.h"
@@ -113,7 +114,7 @@ bool still__has_natives(const struct still *s)
 void still__prepare(struct still *s)
 {
 	if (s->native_files)
-		native_files__prepare(s->native_files);
+		symbol_reader__prepare(native_files__reader(s->native_files));
 }
 
 void still__free(struct still *s)

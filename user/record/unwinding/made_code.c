@@ -220,7 +220,8 @@ static bool read_rows(struct made_code *m, struct process *p, struct group *g,
 	fd = image_fd(image);
 	if (fd < 0)
 		return false;
-	err = native_files__made_rows(m->tools.native_files, fd, parser_owner(p), &rows);
+	err = symbol_reader__made_rows(native_files__reader(m->tools.native_files), fd,
+				       parser_owner(p), &rows);
 	if (!err)
 		err = set_rows(m, p, g, now_ns, &rows);
 	if (err == -EAGAIN)
