@@ -4,6 +4,7 @@
 afterwards."""
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -119,18 +120,27 @@ def check_without(tap, b):
 
 
 def check_activated(tap, python):
-    """systemd's protocol: a socket as descriptor 3."""
+    """As systemd starts it: a socket as descriptor 3, the unit's capabilities, and a file system in which only /var/tmp can be
+    written to."""
+    with open(os.path.join(h.ROOT, "deploy", "krait-broker.service"), encoding="utf-8") as f:
+        caps = re.search(r"(?m)^CapabilityBoundingSet=(.*)", f.read())[1].split()
+    if not shutil.which("setpriv"):
+        tap.skip("the unit", "no setpriv")
+        return
     with service.Broker() as b:
         b.stop()
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         s.bind(b.socket)
         os.chmod(b.socket, 0o666)
         s.listen(8)
-        line = 'exec 3<&%d; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$1" broker' % s.fileno()
-        broker = subprocess.Popen(["sh", "-c", line, "sh", os.path.abspath(h.KRAIT)], pass_fds=[s.fileno()],
-                                  stderr=subprocess.PIPE, encoding="utf-8")
+        line = "exec 3<&%d; export LISTEN_PID=$$ LISTEN_FDS=1; mount --make-rprivate / && mount --bind /var/tmp /var/tmp && " \
+               'mount -o remount,bind,ro / && exec "$@"' % s.fileno()
+        broker = subprocess.Popen(["unshare", "-m", "sh", "-c", line, "sh", "setpriv", "--no-new-privs", "--inh-caps=-all",
+                                   "--bounding-set=-all," + ",".join("+" + c[4:].lower() for c in caps),
+                                   os.path.abspath(h.KRAIT), "broker"],
+                                  pass_fds=[s.fileno()], stderr=subprocess.PIPE, encoding="utf-8")
         done = b.run("record", "-q", "-o", "a.folded", "--", *python.command("-c", WORK % ("0.2", 0)))
-        tap.ok(done.returncode == 0 and b.stacks("a.folded"), "with a socket of systemd's", done.stderr)
+        tap.ok(done.returncode == 0 and b.stacks("a.folded"), "with a socket and the rights that systemd gives it", done.stderr)
         broker.terminate()
         words = broker.communicate(timeout=10)[1]
         tap.ok("user %d" % service.CLIENT in words and os.path.exists(b.socket), "whose it stays", words)

@@ -86,6 +86,23 @@ def check_unit(tap, unit, folder):
     tap.ok(done.returncode == 0, "unit: exposure of %d at most" % EXPOSURE_MOST, done.stdout[-100:], done.stderr)
 
 
+def check_broker(tap, folder):
+    """The two units of krait broker (test_broker.py runs it with the rights of one)."""
+    if not shutil.which("systemd-analyze"):
+        tap.skip("broker", "no systemd-analyze")
+        return
+    paths = []
+    for name in "krait-broker.socket", "krait-broker.service":
+        paths.append(os.path.join(folder, name))
+        with open(paths[-1], "w", encoding="utf-8") as f:
+            f.write(read(name).replace("/usr/local/bin/krait", os.path.abspath(h.KRAIT)))
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", *paths], capture_output=True, encoding="utf-8", check=False)
+    said = [line for line in done.stderr.splitlines() if "krait-broker" in line]
+    tap.ok(done.returncode == 0 and not said, "broker: systemd has nothing to say", done.stderr)
+    listens = settings(read("krait-broker.socket"))["ListenSequentialPacket"]
+    tap.ok(listens in h.run_krait("broker", "--help").stdout.replace("\n", ""), "broker: the socket is where krait looks", listens)
+
+
 def check_rights(tap, unit, folder):
     """Runs with the unit's capabilities and a file system in which only its own folder is writable."""
     caps = [c[len("CAP_"):].lower() for c in settings(unit)["CapabilityBoundingSet"].split()]
@@ -216,6 +233,7 @@ def main():
     check_config(tap, "agent.conf", read("agent.conf"), options, folder)
     check_files(tap, folder)
     check_unit(tap, unit, folder)
+    check_broker(tap, folder)
     check_kubernetes(tap, unit, options, folder)
     check_container(tap)
     check_collector(tap)
