@@ -115,8 +115,15 @@ def check_without(tap, b):
     env = {k: v for k, v in b.env.items() if k != "KRAIT_SOCKET"}
     done = subprocess.run([*service.as_user(service.CLIENT), os.path.abspath(h.KRAIT), "record", "-p", "1", "-o", "n.folded"],
                           env=env, cwd=b.home, capture_output=True, encoding="utf-8")
-    return tap.ok(done.returncode == 4 and "krait broker" in done.stderr, "without a service, it says how to get one",
-                  done.stderr)
+    tap.ok(done.returncode == 4 and "krait setup" in done.stderr, "without a service, it says how to get one", done.stderr)
+    done = subprocess.run([os.path.abspath(h.KRAIT), "setup"], capture_output=True, encoding="utf-8")
+    tap.ok(done.returncode == 0 and ("krait broker" in done.stdout or "systemctl" in done.stdout), "setup says it, too",
+           done.stdout)
+    done = subprocess.run([*service.as_user(service.CLIENT), os.path.abspath(h.KRAIT), "setup", "--check"], env=env,
+                          capture_output=True, encoding="utf-8")
+    tap.ok(done.returncode == 4 and "no service" in done.stderr, "setup --check: there is none", done.stderr)
+    done = b.run("setup", "--check")
+    return tap.ok(done.returncode == 0 and "without sudo" in done.stdout, "setup --check: it works", done.stdout, done.stderr)
 
 
 def check_activated(tap, python):

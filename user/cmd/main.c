@@ -53,6 +53,7 @@ static const struct command {
 	  cmd_agent, true },
 	{ "broker", "krait broker", "record for ordinary users, each its own processes", cmd_broker,
 	  true },
+	{ "setup", "krait setup", "how to record without sudo, and whether it works", cmd_setup },
 	{ "doctor", "krait doctor", "check whether krait works here, and what to fix if not",
 	  cmd_doctor, true },
 	{ "annotate", "krait annotate", "print source lines with their samples", cmd_annotate },

@@ -20,6 +20,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_agent(int argc, char **argv);
 int cmd_broker(int argc, char **argv);
+int cmd_setup(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_perf(int argc, char **argv);
 int cmd_attach(int argc, char **argv);

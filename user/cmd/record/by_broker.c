@@ -9,10 +9,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "cmd/broker/protocol.h"
+#include "cmd/broker/dial.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/input.h"
 #include "cmd/record/record_options.h"
@@ -28,8 +27,6 @@
 #include "base/worker/channel.h"
 #include "base/worker/rights.h"
 
-/* systemd may have to start it. */
-#define HELLO_MS 10000
 /* A launched command gets this long to end, as without the broker (record/run/ending.c). */
 #define GRACE_MS 2000
 #define LINES_BESIDE 12
@@ -56,26 +53,14 @@ static bool lacks_rights(void)
 	return geteuid() && (has & sampling) != sampling && !(has & RIGHTS_BIT(CAP_SYS_ADMIN));
 }
 
-static const char *socket_path(void)
-{
-	const char *path = secure_getenv("KRAIT_SOCKET");
-
-	return path && *path ? path : BROKER_SOCKET;
-}
-
-static bool is_there(void)
-{
-	return secure_getenv("KRAIT_SOCKET") || !access(BROKER_SOCKET, F_OK);
-}
-
 bool by_broker_is_possible(void)
 {
-	return lacks_rights() && is_there();
+	return lacks_rights() && dial_is_possible();
 }
 
 bool by_broker_would_help(void)
 {
-	return lacks_rights() && !is_there();
+	return lacks_rights() && !dial_is_possible();
 }
 
 /* ---- the request ------------------------------------------------------------------------------ */
@@ -151,43 +136,15 @@ static int make_request(const struct by_broker *b, struct broker_request *ret, s
 
 /* ---- the connection --------------------------------------------------------------------------- */
 
-static int connect_to(struct by_broker *b, struct error *err)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	const char *path = socket_path();
-
-	if (strlen(path) >= sizeof(addr.sun_path))
-		return error_set(err, ENAMETOOLONG, EXIT_CODE_USAGE, "KRAIT_SOCKET is too long");
-	memcpy(addr.sun_path, path, strlen(path));
-	b->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (b->fd < 0 || connect(b->fd, (struct sockaddr *)&addr, sizeof(addr)))
-		return error_set(err, errno, EXIT_CODE_PERMISSION, "krait's service at %s: %s%s",
-				 path, strerror(errno), error_sudo());
-	return 0;
-}
-
 /* Takes one answer. Returns 0, or a negative result with *err filled. */
-static int take_answer(struct by_broker *b, struct broker_answer *ret, int timeout_ms,
-		       struct error *err)
+static int take_answer(struct by_broker *b, struct broker_answer *ret, struct error *err)
 {
 	cleanup_close int fd = -1;
-	int result = channel_take(b->fd, ret, sizeof(*ret), &fd, timeout_ms);
+	int result = dial_take(b->fd, ret, &fd, -1, err);
 
-	if (result == -EPIPE)
-		return error_set(err, EPIPE, EXIT_CODE_KERNEL, "krait's service has ended");
-	if (result || ret->version != BROKER_VERSION)
-		return error_set(
-			err, EPROTO, EXIT_CODE_KERNEL,
-			"krait's service does not answer as this krait expects: another version?");
-	ret->text[sizeof(ret->text) - 1] = '\0';
-	if (ret->kind == BROKER_REFUSED)
-		return error_set(err, EPERM,
-				 ret->code > 0 && ret->code < 10 ? (enum exit_code)ret->code :
-								   EXIT_CODE_PERMISSION,
-				 "krait's service refuses: %s%s", ret->text, error_sudo());
-	if (ret->kind == BROKER_FOLDER && b->folder < 0)
+	if (!result && ret->kind == BROKER_FOLDER && b->folder < 0)
 		b->folder = take_fd(&fd);
-	return 0;
+	return result;
 }
 
 static int ask(struct by_broker *b, struct error *err)
@@ -197,10 +154,8 @@ static int ask(struct by_broker *b, struct error *err)
 	int result = make_request(b, &request, err);
 
 	if (!result)
-		result = connect_to(b, err);
-	if (!result)
-		result = take_answer(b, &hello, HELLO_MS, err);
-	if (result)
+		result = b->fd = dial(&hello, err);
+	if (result < 0)
 		return result;
 	request.nonce = hello.nonce;
 	result = channel_send(b->fd, &request, sizeof(request), NULL, 0);
@@ -214,7 +169,7 @@ static int ask(struct by_broker *b, struct error *err)
 static int on_answer(struct by_broker *b, struct error *err)
 {
 	struct broker_answer a;
-	int result = take_answer(b, &a, -1, err);
+	int result = take_answer(b, &a, err);
 
 	if (result)
 		return result;

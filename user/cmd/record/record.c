@@ -397,7 +397,7 @@ static int record(struct record_command *r)
 		log_info(
 			NULL,
 			"without sudo: an administrator can start krait's service for everybody's own "
-			"processes (krait broker --help)");
+			"processes (krait setup)");
 	return err.code;
 }
 
