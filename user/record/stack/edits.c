@@ -283,8 +283,7 @@ static void put_created(const struct tasks *t, const struct item *item, struct i
 		for (__u32 i = t->loops[l].first; i < t->loops[l].outermost; i = task_end(t, i)) {
 			__u32 end = task_end(t, i), own = coroutine_of(t, i, end);
 
-			if (own < end &&
-			    t->parts[own].frame_addr == item->frame.frame_addr) {
+			if (own < end && t->parts[own].frame_addr == item->frame.frame_addr) {
 				put_name(t, i, own, to);
 				return;
 			}
