@@ -39,10 +39,17 @@ void look__free(struct look_process *p)
 	free(p);
 }
 
-static bool has_interrupted(const struct look_process *p)
+/* It moved when its variables were to be read: its stack is of a later moment. */
+static bool lacks_locals(const struct look_thread *t)
+{
+	return t->how == LOOK_INTERRUPTED ||
+	       (t->how == LOOK_AT_REST && !(t->os.flags & PROBE_THREAD_HELD));
+}
+
+static bool any_lacks_locals(const struct look_process *p)
 {
 	for (__u32 i = 0; i < p->thread_cnt; i++)
-		if (p->threads[i].how == LOOK_INTERRUPTED)
+		if (lacks_locals(&p->threads[i]))
 			return true;
 	return false;
 }
@@ -163,7 +170,7 @@ static void take_moving(struct look_process *p, const struct probe_threads *l,
 	struct look_thread now = { .os = *os };
 	__u32 next = 0;
 
-	if (!t || t->how != LOOK_INTERRUPTED || !os->frame_cnt)
+	if (!t || !lacks_locals(t) || !os->frame_cnt)
 		return;
 	now.os.flags |= PROBE_THREAD_HELD;
 	if (!look_list_stack(p, &now, l, &next))
@@ -181,7 +188,7 @@ void look__take_moving(struct look_process *p)
 	};
 	struct probe_threads l;
 
-	if (!p->locals || !p->probed || !has_interrupted(p) ||
+	if (!p->locals || !p->probed || !any_lacks_locals(p) ||
 	    still__begin(p->named, probed__memory(p->probed)))
 		return;
 	do {

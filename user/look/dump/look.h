@@ -81,7 +81,7 @@ int look__take_core(struct look_process *p, struct core *core, const int *fds)
  * variables may be of another moment, and are marked so.
  */
 void look__check_locals(struct look_process *p) __attribute__((nonnull));
-/* Takes variables of running threads: of those frames of their stacks that still exist. */
+/* Takes variables of threads that moved when they were to be read: of those frames of their stacks that still exist. */
 void look__take_moving(struct look_process *p) __attribute__((nonnull));
 /* Looks at the same program image again, for threads that have no stack yet. */
 int look__again(struct look_process *p) __attribute__((warn_unused_result, nonnull));
