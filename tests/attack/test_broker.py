@@ -84,6 +84,44 @@ def check_foreign(tap, b, python):
     tap.ok(done.returncode in (3, 4) and not os.path.exists(b.path("f.data")), "so is init", done.returncode, done.stderr)
 
 
+def check_becoming(tap, b, python):
+    """A client says that others' processes will execute what it wants recorded. They do, and run an interpreter that krait
+    knows from the client's own process: the kernel side follows them, and takes no sample."""
+    code = """
+s = dial()
+a = hello(s)
+s.send(request(a[2], [int(p) for p in args], flags=1 << 9, ms=int(900)))
+folder, kinds = -1, []
+while 4 not in kinds and 5 not in kinds:
+    data, fds, _, _ = socket.recv_fds(s, 256, 1)
+    kinds.append(ANSWER.unpack(data)[1])
+    folder = fds[0] if fds else folder
+    if kinds[-1] == 3: print("BEGAN", flush=True)
+os.fchdir(folder)
+found = b"".join(open(os.path.join(d, f), "rb").read() for d, _, fs in os.walk(".") for f in fs)
+print("own", b"own_work" in found, "secret", b"secret_work" in found or b"secret.py" in found, kinds)
+"""
+    folder = attack.Folder()
+    for name in "own", "secret":
+        with open(folder.outside(name + ".py"), "w", encoding="ascii") as f:
+            f.write(OWN % (name + "_work", name + "_work"))
+    runs = []
+    for name, uid in ("own", CLIENT), ("secret", OTHER), ("secret", 0):
+        runs.append(subprocess.Popen([*service.as_user(uid), "sh", "-c", 'read go; exec "$@"', "sh",
+                                      *python.command(folder.inside(name + ".py"))], stdin=subprocess.PIPE))
+    time.sleep(0.3)
+    client = run_as(CLIENT, code, b.socket, *(p.pid for p in runs))
+    began = client.stdout.readline()
+    for p in runs:
+        p.stdin.write(b"\n")
+        p.stdin.flush()
+    text = said(client)
+    for p in runs:
+        p.kill()
+        p.wait()
+    tap.ok(began == "BEGAN\n" and "own True secret False" in text, "others' commands are not recorded, one's own is", began, text)
+
+
 def check_rights(tap, b, python):
     """exec of a set-uid program, and a process that is not dumpable: own() in samples, hidden() nowhere."""
     folder = attack.Folder()
@@ -318,7 +356,7 @@ def main():
     python = attack.python_of(tap, "broker", "3.11", "3.13", "3.12")
     if python and python.root == "/":
         with service.Broker() as b:
-            for check in (check_foreign, check_rights, check_peers, check_protocol, check_floods, check_frozen,
+            for check in (check_foreign, check_becoming, check_rights, check_peers, check_protocol, check_floods, check_frozen,
                           check_pid_reuse):
                 check(tap, b, python)
             tap.ok(b.process.poll() is None, "the broker still runs", b.log)

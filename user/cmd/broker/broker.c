@@ -556,7 +556,8 @@ static bool take_passed(struct broker *b)
 		return false;
 	b->fd = fcntl(LISTEN_FD, F_DUPFD_CLOEXEC, LISTEN_FD + 1);
 	close(LISTEN_FD);
-	b->activated = b->fd >= 0;
+	/* Whoever has left before it is accepted must not make the broker wait for the next one. */
+	b->activated = b->fd >= 0 && !fcntl(b->fd, F_SETFL, O_NONBLOCK);
 	return b->activated;
 }
 

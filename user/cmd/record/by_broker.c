@@ -318,6 +318,13 @@ static int finish(struct by_broker *b, int result, const struct error *err,
 
 	if (b->folder >= 0)
 		say_messages(b);
+	/* Before it has a folder, a recorder cannot say anything. */
+	if (!result && b->folder < 0) {
+		log_error(
+			NULL,
+			"krait's service could not start a recording: is there room in /var/tmp?");
+		return EXIT_CODE_KERNEL;
+	}
 	if (result)
 		log_error(NULL, "%s", err->text);
 	/* If the service ended, what it had saved is there. */
