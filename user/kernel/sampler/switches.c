@@ -49,6 +49,9 @@ bool switches_wanted(const struct sampler_config *config)
 	return wanted(config, &index);
 }
 
+/* include/linux/errno.h: no C library has a text for it. arm64 has had no direct calls for ftrace before 6.4. */
+#define KERNEL_ENOTSUPP 524
+
 /* Places where a program can run when a thread comes back, best first: bpf/switch.bpf.c. */
 enum arrival {
 	ARRIVAL_TRACEPOINT,
@@ -182,6 +185,11 @@ int switches__cost(const struct switches *s, struct switches_cost *ret)
 int switches__start(struct switches *s, struct error *err)
 {
 	s->arriving = bpf_program__attach(s->arrival);
+	if (!s->arriving && errno == KERNEL_ENOTSUPP)
+		return error_set(
+			err, ENOTSUP, EXIT_CODE_KERNEL,
+			"this kernel cannot run a program where a function of its own is "
+			"called, which --off-cpu needs before 6.14: arm64's can from 6.4 on");
 	if (s->arriving && s->needs_event)
 		s->event_fd = open_event();
 	if (s->arriving && (!s->needs_event || s->event_fd >= 0))
