@@ -52,7 +52,8 @@ def check_command(tap, b, python):
     tap.equal(done.returncode, 7, "a command's own exit code", done.stderr)
     tap.ok(cnt > 100 and not done.stdout, "its samples", cnt, done.stderr, done.stdout)
     done = b.run("record", "-d", "500ms", "-o", "d.folded", "--", *python.command("-c", WORK % ("60", 0)))
-    tap.equal(done.returncode, 128 + signal.SIGTERM, "a command that outlives -d is ended", done.stderr)
+    tap.ok(done.returncode == 0 and "warning: warning" not in done.stderr, "a command that outlives -d is ended, which is no failure",
+           done.returncode, done.stderr)
     done = b.run("record", "-o", "e.folded", "--", "/no/such/program")
     tap.equal(done.returncode, 127, "a command that does not exist", done.stderr)
 

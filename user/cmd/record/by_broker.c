@@ -40,6 +40,7 @@ struct by_broker {
 	struct child *child; /* NULL: no command */
 	int signal; /* that ended the recording; 0: none */
 	bool from_terminal, began, done;
+	bool ended; /* the command did, by itself */
 	int code; /* what record or the broker says; valid if done */
 };
 
@@ -193,14 +194,14 @@ static void end(struct by_broker *b)
 
 static int record(struct by_broker *b, struct error *err)
 {
-	bool ended = false;
 	int result = 0;
 
 	while (!b->done && !result) {
 		struct pollfd fds[] = {
 			{ .fd = b->fd, .events = POLLIN },
 			{ .fd = b->signal ? -1 : b->signals.fd, .events = POLLIN },
-			{ .fd = b->child && !ended ? child__fd(b->child) : -1, .events = POLLIN },
+			{ .fd = b->child && !b->ended ? child__fd(b->child) : -1,
+			  .events = POLLIN },
 		};
 
 		if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0 && errno != EINTR)
@@ -211,7 +212,7 @@ static int record(struct by_broker *b, struct error *err)
 			end(b);
 		}
 		if (fds[2].revents && child__ended(b->child, 0)) {
-			ended = true;
+			b->ended = true;
 			end(b);
 		}
 		if (fds[0].revents)
@@ -223,10 +224,10 @@ static int record(struct by_broker *b, struct error *err)
 /* As record does at its end. */
 static void end_command(struct by_broker *b)
 {
-	if (!b->child || !b->began || (b->from_terminal && child__ended(b->child, GRACE_MS)))
+	if (!b->child || !b->began || b->ended)
 		return;
-	if (!child__ended(b->child, 0) &&
-	    !child__stop(b->child, b->signal ? b->signal : SIGTERM, GRACE_MS))
+	b->ended = child__ended(b->child, b->from_terminal ? GRACE_MS : 0);
+	if (!b->ended && !child__stop(b->child, b->signal ? b->signal : SIGTERM, GRACE_MS))
 		log_warn(NULL, "%s goes on as process %d", b->options->command[0],
 			 child__pid(b->child));
 }
@@ -246,11 +247,11 @@ static void say_messages(const struct by_broker *b)
 	while ((line = strsep(&rest, "\n"))) {
 		if (strncmp(line, "krait: ", strlen("krait: ")))
 			continue;
-		/* What kept it from recording at all is no warning. */
-		if (b->began)
-			log_warn(NULL, "%s", line + strlen("krait: "));
+		line += strlen("krait: ");
+		if (!strncmp(line, "warning: ", strlen("warning: ")))
+			log_warn(NULL, "%s", line + strlen("warning: "));
 		else
-			log_error(NULL, "%s", line + strlen("krait: "));
+			log_error(NULL, "%s", line);
 	}
 }
 
@@ -331,9 +332,7 @@ static int finish(struct by_broker *b, int result, const struct error *err,
 	written = result && !b->began ? EXIT_CODE_OK : write_outputs(b, command_line);
 	if (result || written)
 		return written ? written : (int)err->code;
-	if (b->child && b->began && child__ended(b->child, 0))
-		return child__exit_code(b->child);
-	return b->code;
+	return b->ended ? child__exit_code(b->child) : b->code;
 }
 
 int by_broker_record(const struct record_options *o, const char *command_line)
