@@ -76,7 +76,9 @@ static bool on_signal(void *ctx, int signal, bool from_terminal)
 
 	if (signal == SIGHUP && a->config->reload)
 		a->config->reload(a->config->reload_ctx);
-	return signal == SIGHUP;
+	if (signal == SIGUSR2 && a->config->on_user_signal)
+		a->config->on_user_signal(a->config->on_user_signal_ctx);
+	return signal == SIGHUP || (signal == SIGUSR2 && a->config->on_user_signal);
 }
 
 /* ---- windows ---------------------------------------------------------------------------------- */

@@ -38,6 +38,9 @@ struct agent_config {
 	/* NULL, or called on SIGHUP. */
 	void (*reload)(void *ctx);
 	void *reload_ctx;
+	/* NULL, or called on SIGUSR2, which otherwise ends the run. */
+	void (*on_user_signal)(void *ctx);
+	void *on_user_signal_ctx;
 };
 
 void agent_config_add(struct agent_config *config, struct agent_sink sink);

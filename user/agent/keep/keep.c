@@ -255,6 +255,12 @@ void keep__forget(void *keep)
 	end_file(keep);
 }
 
+void keep__cut(struct keep *k)
+{
+	end_file(k);
+	make_room(k, 0);
+}
+
 /* The requester wants what there is by now: the open window's accounts come with the next capture. */
 static void answer_request(struct keep *k)
 {
@@ -262,8 +268,7 @@ static void answer_request(struct keep *k)
 
 	if (!is_requested(k))
 		return;
-	end_file(k);
-	make_room(k, 0);
+	keep__cut(k);
 	err = forget_request(k);
 	if (err)
 		log_warn("memory", "%s/" SLICES_REQUEST " cannot be removed: %s", k->config.folder,

@@ -61,6 +61,8 @@ void keep__window(void *keep, const struct window *w);
 void keep__step(void *keep, __u64 now_ns);
 /* The dictionary is about to forget: nothing may keep its ids. */
 void keep__forget(void *keep);
+/* Ends the capture that is being written: all in the folder are finished then. */
+void keep__cut(struct keep *k);
 
 void keep__stats(const struct keep *k, struct keep_stats *ret);
 /* The same as Prometheus text, metrics krait_memory_*. */

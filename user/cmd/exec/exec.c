@@ -430,7 +430,7 @@ static int run(struct exec *e)
 	if (err)
 		return refused(e->options.pid, err, why);
 	e->pidfd = (int)syscall(SYS_pidfd_open, e->options.pid, 0);
-	if (signals_catch(&e->signals)) {
+	if (signals_catch(&e->signals, false)) {
 		log_error("exec", "krait cannot catch signals");
 		return EXIT_CODE_KERNEL;
 	}

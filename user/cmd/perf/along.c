@@ -425,7 +425,7 @@ int along_put(const char *path, FILE *in, const char *in_name, const char *out_n
 	if (!result)
 		result = look_at(in, name, stacks, &level, err);
 	if (!result) {
-		result = output_file__open(&file, out_name ? out_name : "-", false);
+		result = output_file__open(&file, out_name ? out_name : "-", OUTPUT_FILE_REPLACE);
 		if (result)
 			error_set(err, -result, EXIT_CODE_OUTPUT, "%s: %s", shown,
 				  output_file_strerror(result));

@@ -18,6 +18,7 @@
 #include "cmd/record/progress.h"
 #include "cmd/record/record_options.h"
 #include "cmd/record/record_report.h"
+#include "cmd/record/record_ring.h"
 #include "record/run/session.h"
 #include "native/names/kernel_symbols.h"
 #include "process/parser/fetcher.h"
@@ -373,12 +374,39 @@ static int report(struct record_command *r)
 	return code;
 }
 
+/* Captures in a ring have their names from the start: they end at any time. */
+static int record_ring(struct record_command *r, struct error *err)
+{
+	const struct recording recording = { .host = r->host.nodename,
+					     .kernel = r->host.release,
+					     .command_line = r->command_line };
+	struct native_part_options *natives;
+	int code, result;
+
+	r->outputs = outputs__new(true);
+	if (!r->outputs)
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	r->config = config_of(r);
+	natives = &r->config.collector.natives;
+	natives->addresses = true;
+	natives->late_names = natives->fetches = natives->sources = natives->inlined = false;
+	result = record_ring_run(&r->options, &r->config, &recording, find_kernel, r, &code, err);
+	return result ? result : code;
+}
+
 static int record(struct record_command *r)
 {
 	struct error err = { .code = EXIT_CODE_KERNEL };
 	int result;
 
 	r->kernel_symbols = kernel_symbols__new(KALLSYMS);
+	if (r->kernel_symbols && r->options.ring.on) {
+		result = record_ring(r, &err);
+		if (result >= 0)
+			return result;
+		log_error(NULL, "%s%s", err.text, error_doctor(err.code));
+		return err.code;
+	}
 	result = r->kernel_symbols ? open_outputs(r, &err) :
 				     error_set(&err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	if (!result)

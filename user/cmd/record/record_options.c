@@ -11,6 +11,7 @@
 #include "cmd/record/live_options.h"
 #include "cmd/record/record_events.h"
 #include "cmd/record/record_output_options.h"
+#include "cmd/record/record_ring.h"
 #include "cmd/record/record_targets.h"
 #include "profile/states.h"
 #include "base/system/error.h"
@@ -233,6 +234,7 @@ static void settle(struct record_options *o, struct argp_state *state)
 {
 	record_targets_settle(o, state);
 	record_events_settle(o, state);
+	record_ring_settle(o, state);
 	if (o->own)
 		settle_own(o, state);
 }
@@ -297,7 +299,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = o;
+		state->child_inputs[0] = state->child_inputs[1] = o;
 		break;
 	case 'g':
 	case KEY_CALL_GRAPH:
@@ -373,7 +375,9 @@ void record_options_defaults(struct record_options *ret)
 
 void record_options_parse(struct record_options *ret, int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &record_output_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp_child children[] = { { &record_output_argp, 0, NULL, 0 },
+						      { &record_ring_argp, 0, NULL, 0 },
+						      { 0 } };
 	static const struct argp argp = { .options = options,
 					  .parser = parse_option,
 					  .args_doc = "[-- COMMAND...]",

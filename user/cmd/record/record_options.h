@@ -22,6 +22,18 @@
 
 struct argp_state;
 
+/* A recording that writes several captures, or only what was last (record_ring.h). */
+struct ring_options {
+	bool on;
+	bool overwrites; /* keeps what was last until something asks for it */
+	__u64 keep_ns; /* how much of it */
+	__u64 switch_ns, switch_bytes; /* a file for each; 0: none */
+	unsigned max_files; /* 0: any number */
+	__u64 wait_ns; /* a wait that long asks for it; 0: none does */
+	double cpus; /* so much CPU time a second does; 0: none */
+	bool failure; /* a command that fails does */
+};
+
 struct record_options {
 	bool all;
 	struct filter filter;
@@ -57,6 +69,7 @@ struct record_options {
 	bool jitter; /* vary the rate all the time */
 	bool lines, threads, no_process, no_source, quiet, stats, perf_map;
 	int compression; /* of perf.data: zstd's level; 0: none */
+	struct ring_options ring;
 	bool native, kernel, interpreter_frames;
 	const char *editor; /* of links in pages; NULL: none */
 	bool open; /* show the page in a browser */

@@ -296,7 +296,7 @@ static unsigned timer_cnt(const struct sampler_config *config)
  */
 static int open_outside(struct session *s, struct error *err)
 {
-	if (signals_catch(&s->signals))
+	if (signals_catch(&s->signals, s->config->on_signal))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "signalfd: %s", strerror(errno));
 	s->descriptors = descriptors__new(timer_cnt(&s->config->sampler), &s->old_files, err);
 	if (!s->descriptors)

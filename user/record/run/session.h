@@ -62,8 +62,8 @@ struct session_config {
 	const struct priority *priority; /* for a launched command */
 	bool knows_starts; /* somebody calls session__start_ticks() */
 	/*
-	 * NULL, or called from a step for each signal that would end the recording; true: it does not. from_terminal: every
-	 * process of the terminal got it, as for Ctrl-C.
+	 * NULL, or called from a step for SIGUSR2 and for each signal that would end the recording; true: it does not.
+	 * from_terminal: every process of the terminal got it, as for Ctrl-C.
 	 */
 	bool (*on_signal)(void *ctx, int signal, bool from_terminal);
 	void *on_signal_ctx;

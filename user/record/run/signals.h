@@ -14,8 +14,8 @@ struct signals {
 	int fd; /* readable when a signal has come; -1: not caught */
 };
 
-/* Returns 0 or -errno. */
-int signals_catch(struct signals *s);
+/* more: SIGUSR2, too. Returns 0 or -errno. */
+int signals_catch(struct signals *s, bool more);
 /*
  * The first signal since the last call; 0: none. *ret_from_terminal: the kernel sent it to every
  * process of the terminal, as for Ctrl-C, not just to krait.
