@@ -27,7 +27,9 @@
 #include "capture/import/inject.h"
 #include "capture/import/taken_stacks.h"
 #include "capture/perfdata/format.h"
+#include "cmd/common/input.h"
 #include "cmd/common/outputs.h"
+#include "cmd/keeper_serve.h"
 #include "cmd/record/record_options.h"
 #include "kernel/sampler/ride.h"
 #include "profile/profile.h"
@@ -146,22 +148,32 @@ enum order { ORDER_COPY = 'c', ORDER_PUT = 'p' };
 static _Noreturn void writer_main(const struct along *a, int orders)
 {
 	const struct along_config *c = &a->config;
-	struct error err = { .code = EXIT_CODE_OK };
+	char level[16], *argv[10] = { (char *)"krait inject" };
 	char order;
+	int argc = 1;
 
 	/* Ctrl-C ends perf. */
 	signal(SIGINT, SIG_IGN);
 	if (read(orders, &order, 1) != 1)
 		_exit(EXIT_CODE_OK);
-	if (sudo_user_become())
-		error_set(&err, EPERM, EXIT_CODE_PERMISSION,
-			  "cannot switch to the user behind sudo");
-	else if (!along_put(order == ORDER_PUT ? a->stacks : NULL, c->data, c->name, c->out,
-			    c->level, &err))
-		err.code = EXIT_CODE_OK;
-	if (err.code != EXIT_CODE_OK)
-		log_error(NULL, "%s", err.text);
-	_exit(err.code);
+	if (sudo_user_become() || lseek(fileno(c->data), 0, SEEK_SET) ||
+	    dup2(fileno(c->data), STDIN_FILENO) < 0) {
+		log_error(NULL, "cannot switch to the user behind sudo");
+		_exit(EXIT_CODE_PERMISSION);
+	}
+	if (c->quiet)
+		argv[argc++] = (char *)"-q";
+	if (c->level) {
+		snprintf(level, sizeof(level), "-z%d", c->level);
+		argv[argc++] = level;
+	}
+	if (order == ORDER_PUT) {
+		argv[argc++] = (char *)"--stacks";
+		argv[argc++] = (char *)a->stacks;
+	}
+	argv[argc++] = (char *)"-o";
+	argv[argc++] = (char *)(c->out ? c->out : "-");
+	_exit(keeper_run(c->inject, argc, argv));
 }
 
 static int start_writer(struct along *a, struct error *err)
@@ -400,7 +412,7 @@ static int look_at(FILE *in, const char *name, const struct taken_stacks *stacks
 
 static int read_stacks(struct taken_stacks **ret, const char *path, struct error *err)
 {
-	cleanup_fclose FILE *in = path ? fopen(path, "re") : NULL;
+	cleanup_fclose FILE *in = path ? input_open(path) : NULL;
 
 	*ret = NULL;
 	if (!path)

@@ -5,8 +5,7 @@
  *
  * Life: open -> run, until perf or the session has ended -> close -> put, if that is wanted -> free.
  *
- * perf's data is a foreign file: a process that was forked before krait samples reads and writes it, with the caller's
- * rights.
+ * perf's data is a foreign file: a process that was forked before krait samples reads and writes it, as krait inject does.
  */
 #ifndef KRAIT_CMD_PERF_ALONG_H
 #define KRAIT_CMD_PERF_ALONG_H
@@ -23,9 +22,11 @@ struct along_config {
 	pid_t perf;
 	const char *stacks; /* where they go; NULL: a temporary file */
 	FILE *data; /* perf's data, complete when perf has ended; NULL: krait keeps the stacks */
-	const char *name; /* of its file; NULL: it has none */
 	const char *out; /* the file that gets it with the stacks; NULL: the standard output */
 	int level; /* of zstd's compression, 0: as it was */
+	bool quiet;
+	int (*inject)(int argc,
+		      char **argv); /* krait inject, with perf's data as its standard input */
 	/* As session_config's. */
 	bool (*on_signal)(void *ctx, int signal, bool from_terminal);
 	/* NULL, or called when along_config.watched is readable; false: it will be no more. */

@@ -21,10 +21,14 @@
 #include "base/text/log.h"
 #include "cmd/common/arguments.h"
 #include "cmd/common/commands.h"
+#include "cmd/common/input.h"
+#include "cmd/keeper_serve.h"
 #include "cmd/perf/along.h"
 #include "cmd/perf/perf_child.h"
 #include "cmd/perf/perf_line.h"
 #include "kernel/sampler/ride.h"
+
+static int inject_files(int argc, char **argv);
 
 static void set_log(bool quiet, int verbose)
 {
@@ -179,7 +183,9 @@ static int ride(struct perf_command *p, struct error *err)
 	if (!p->spool && !(p->data = along_data(p->child.pid, &p->name, err)))
 		return -1;
 	config.data = p->spool ? p->spool : p->data;
-	config.name = config.out = p->name;
+	config.out = p->name;
+	config.quiet = p->quiet;
+	config.inject = inject_files;
 	p->along = along__open(&config, err);
 	if (!p->along)
 		return -1;
@@ -321,7 +327,9 @@ static int attach(const struct attach_command *c)
 	int code;
 
 	config.data = data;
-	config.name = config.out = name;
+	config.out = name;
+	config.quiet = c->quiet;
+	config.inject = inject_files;
 	a = c->stacks || data ? along__open(&config, &err) : NULL;
 	if (!a)
 		return fail(&err);
@@ -521,11 +529,27 @@ static int inject_stream(struct inject_command *c)
 	return code;
 }
 
-int cmd_inject(int argc, char **argv)
+/* With files: parses what others have written. */
+static int inject_files(int argc, char **argv)
 {
 	struct inject_command c = { .level = 0 };
 	cleanup_fclose FILE *in = NULL;
 	struct error err;
+
+	if (arguments_parse(&inject_argp, argc, argv, 0, &c))
+		return EXIT_CODE_USAGE;
+	set_log(c.quiet, c.verbose);
+	if (c.in && !(in = input_open(c.in))) {
+		log_error(NULL, "cannot open %s: %s", c.in, strerror(errno));
+		return EXIT_CODE_OUTPUT;
+	}
+	return along_put(c.stacks, in ? in : stdin, c.in, c.out, c.level, &err) ? fail(&err) :
+										  EXIT_CODE_OK;
+}
+
+int cmd_inject(int argc, char **argv)
+{
+	struct inject_command c = { .level = 0 };
 
 	if (arguments_parse(&inject_argp, argc, argv, 0, &c))
 		return EXIT_CODE_USAGE;
@@ -536,10 +560,5 @@ int cmd_inject(int argc, char **argv)
 		log_error(NULL, "cannot switch to the user behind sudo");
 		return EXIT_CODE_PERMISSION;
 	}
-	if (c.in && !(in = fopen(c.in, "re"))) {
-		log_error(NULL, "cannot open %s: %s", c.in, strerror(errno));
-		return EXIT_CODE_OUTPUT;
-	}
-	return along_put(c.stacks, in ? in : stdin, c.in, c.out, c.level, &err) ? fail(&err) :
-										  EXIT_CODE_OK;
+	return keeper_run(inject_files, argc, argv);
 }
