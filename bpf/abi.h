@@ -402,7 +402,8 @@ _Static_assert(sizeof(struct event_counts) == 64, "a line of memory, shared with
 /* Contexts in which one sampling program can interrupt another (scratch.h). */
 enum sample_context {
 	CONTEXT_EVENT, /* perf events */
-	CONTEXT_TRACE, /* a tracepoint */
+	CONTEXT_TRACE, /* the end of a scheduler's switch */
+	CONTEXT_PROBE, /* a tracepoint or function that is an event; a function may be preempted */
 	CONTEXT_CNT
 };
 

@@ -181,7 +181,7 @@ def check_refusals(tap, python):
            "rffffffffffffffff" in lacks.stderr, "an event that the machine lacks is one line",
            lacks.returncode, lacks.stderr)
     for event, says in (("nosuch/event=1/", 'no PMU "nosuch"; it has '), ("software/faults/", 'no event or field "faults"'),
-                        ("software/config=2", "ends with a slash"), ("sched:sched_switch", "not tracepoints")):
+                        ("software/config=2", "ends with a slash"), ("sched:no_such_place", "no tracepoint")):
         refused = h.run_krait("record", "-e", event, "-o", path, "--", *command)
         tap.ok(refused.returncode == 2 and says in refused.stderr, event + " is refused by name", refused.stderr)
     if os.path.exists("/sys/bus/event_source/devices/msr/events/tsc"):
@@ -201,6 +201,48 @@ def check_pmu(tap, python):
     tap.ok(set(totals) == {"page-faults", "faults-of-pmu"} and totals["page-faults"] > 1000 and
            near(totals["faults-of-pmu"], totals["page-faults"]), "an event of a PMU counts what it counts by name", totals, report,
            r.err)
+
+
+PLACES = '''
+import os, subprocess
+def starter(n):
+    for _ in range(n):
+        os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
+def writer(n):
+    fd = os.open("/dev/null", os.O_WRONLY)
+    for _ in range(n):
+        os.write(fd, b"x")
+def filler():
+    return [bytearray(4096) for _ in range(500)]
+starter(20)
+writer(500)
+kept = filler()
+'''
+
+
+def check_tracepoints(tap, python):
+    """Each time that a thread comes by is a sample, with its Python stack."""
+    if not os.path.isdir("/sys/kernel/tracing/events/syscalls/sys_enter_write"):
+        tap.skip("tracepoints", "none of system calls in this kernel")
+        return
+    r = h.record("-e", "sched:sched_process_fork,syscalls:sys_enter_writ?,page-faults", "-c", "1", "--off-cpu", lines=False,
+                 outputs=("x.data",), command=python.command("-c", PLACES))
+    counts = {}
+    for event in "sched:sched_process_fork", "syscalls:sys_enter_writ?", "page-faults":
+        check_accounts(tap, "tracepoints", r, event)
+        h.run_krait("convert", "-q", "--event", event, "-i", r.path("x.data"), "-o", r.path("e.folded"))
+        counts[event] = collections.Counter()
+        for frames, count in h.parse_folded(r.path("e.folded")):
+            for name in "starter", "writer", "filler":
+                counts[event][name] += count if any(f.split(" ")[0] == name for f in frames) else 0
+    tap.equal((counts["sched:sched_process_fork"]["starter"], counts["syscalls:sys_enter_writ?"]["writer"]), (20, 500),
+              "a tracepoint, and those that match a glob: every time, in the function that it was", counts, r.err)
+    tap.ok(counts["page-faults"]["filler"] > 300, "beside other events", counts)
+    events = perf_events(r.path("x.data"))
+    tap.ok(events is None or len(events) >= 3, "perf reads them", events)
+    r = h.record("-e", "syscalls:sys_enter_write", "-c", "10", lines=False, command=python.command("-c", PLACES))
+    stack = [(frames, count) for frames, count in r.stacks if any(f.split(" ")[0] == "writer" for f in frames)]
+    tap.ok(45 <= sum(count for _, count in stack) <= 51, "-c 10: every tenth time", stack, r.err)
 
 
 def main():
@@ -225,6 +267,7 @@ def main():
     check_frequency(tap, newest)
     check_refusals(tap, newest)
     check_pmu(tap, newest)
+    check_tracepoints(tap, newest)
     for python in pythons:
         if python.minor == "3.15" and python.kind == "exe":
             check_leaf(tap, python)

@@ -95,7 +95,6 @@ static void what_is_no_event_is_refused(void **state)
 		{ "r-1", -EINVAL },
 		{ "r0x", -EINVAL },
 		{ "r12345678123456789", -EINVAL },
-		{ "sched:sched_switch", -EOPNOTSUPP },
 		{ "tracepoint/config=1/", -EOPNOTSUPP },
 		{ "uprobe//", -EOPNOTSUPP },
 		{ "nosuch/event=0x3c/", -ENODEV },
@@ -116,6 +115,10 @@ static void what_is_no_event_is_refused(void **state)
 		    cases[i].err)
 			fail_msg("\"%s\"", cases[i].name);
 	}
+	/* Whether it is not there, or cannot be seen. */
+	assert_true(event_parse(&e, "nosuch:tracepoint", 17, why, sizeof(why)) < 0);
+	assert_non_null(strstr(why, "\"nosuch:tracepoint\""));
+	assert_true(event_parse(&e, "nosuch:*", 8, why, sizeof(why)) < 0);
 	memset(longest, 'r', sizeof(longest));
 	assert_int_equal(event_parse(&e, longest, sizeof(longest), why, sizeof(why)), -EINVAL);
 	assert_int_equal(e.type, 77);

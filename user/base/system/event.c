@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/system/event_pmu.h"
+#include "base/system/event_tracepoint.h"
 
 static const struct {
 	const char *name;
@@ -178,12 +179,15 @@ int event_parse(struct event_spec *ret, const char *text, size_t len, char *why,
 	if (modifiers)
 		*modifiers++ = '\0';
 	err = find(&e, name);
+	/* The longest modifiers are "ukppp"; longer text means a tracepoint like "sched:sched_switch". */
+	if (err && modifiers && (strlen(modifiers) > 5 || strpbrk(e.name, "*?["))) {
+		err = event_tracepoint_parse(&e, why, why_size);
+		if (!err)
+			*ret = e;
+		return err;
+	}
 	if (err)
-		/*
-		 * The longest modifiers are "ukppp"; longer text means a tracepoint like
-		 * "sched:sched_switch".
-		 */
-		return modifiers && strlen(modifiers) > 5 ? -EOPNOTSUPP : err;
+		return err;
 	if (modifiers && !*modifiers)
 		return -EINVAL;
 	err = modifiers ? parse_modifiers(&e, modifiers) : 0;
@@ -191,6 +195,11 @@ int event_parse(struct event_spec *ret, const char *text, size_t len, char *why,
 		return err;
 	*ret = e;
 	return 0;
+}
+
+bool event_is_probe(const struct event_spec *event)
+{
+	return event->type == PERF_TYPE_TRACEPOINT || event->file;
 }
 
 bool event_is_clock(const struct event_spec *event)

@@ -3,7 +3,7 @@
  * event.h - what can be counted: the kernel's perf events, by perf's names.
  *
  * Supports the hardware, hardware cache and software events of linux/perf_event.h, raw ones, and those of named PMUs
- * (event_pmu.h). Tracepoints are missing: they need another kind of BPF program.
+ * (event_pmu.h); and places in code: tracepoints (event_tracepoint.h) and functions of programs.
  */
 #ifndef KRAIT_BASE_SYSTEM_EVENT_H
 #define KRAIT_BASE_SYSTEM_EVENT_H
@@ -23,6 +23,9 @@ struct event_spec {
 	bool exclude_user, exclude_kernel;
 	__u8 precise; /* precise_ip */
 	bool joined; /* time off the CPU: shown together with the clock's (record --wall) */
+	/* Of an event that is a function: the file, which the caller keeps, and the function's offset there. */
+	const char *file;
+	__u64 offset;
 };
 
 /* The name of each that has one; NULL: there are no more. Valid until the next call. */
@@ -30,11 +33,14 @@ const char *event_listed(unsigned i);
 
 /*
  * Parses a name of len bytes such as "faults", "cycles:u", "L1-dcache-load-misses", "r01c0" or "cpu/event=0x3c/u". Sets
- * rate and period to 0. Returns 0, -EINVAL (unknown), -EOPNOTSUPP (a tracepoint), or an error of event_pmu_parse()'s
+ * rate and period to 0. Returns 0, -EINVAL (unknown), or an error of event_pmu_parse()'s or event_tracepoint_parse()'s
  * with why, else "", filled.
  */
 int event_parse(struct event_spec *ret, const char *text, size_t len, char *why, size_t why_size)
 	__attribute__((warn_unused_result));
+
+/* It is a place in code: a sample is a thread that comes by. */
+bool event_is_probe(const struct event_spec *event);
 
 /* Its periods are nanoseconds, and all samples have equal weight. */
 bool event_is_clock(const struct event_spec *event);

@@ -5,10 +5,13 @@
 
 void perf_layout_attr(struct perf_event_attr *a, const struct event_spec *e)
 {
+	/* Readers ask for a tracepoint's fields, which samples do not have, and know no file of a function. */
+	const bool probe = event_is_probe(e);
+
 	*a = (struct perf_event_attr){
-		.type = e->type,
+		.type = probe ? PERF_TYPE_SOFTWARE : e->type,
 		.size = PERF_ATTR_SIZE,
-		.config = e->config,
+		.config = probe ? PERF_COUNT_SW_DUMMY : e->config,
 		.sample_period = e->frequency ? e->frequency : e->period,
 		.sample_type = PERF_LAYOUT_SAMPLE_TYPE |
 			       (event_is_off_cpu(e) ? PERF_SAMPLE_ADDR : 0),

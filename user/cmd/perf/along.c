@@ -29,7 +29,6 @@
 #include "capture/perfdata/format.h"
 #include "cmd/common/input.h"
 #include "cmd/common/outputs.h"
-#include "cmd/keeper_serve.h"
 #include "cmd/record/record_options.h"
 #include "kernel/sampler/ride.h"
 #include "profile/profile.h"
@@ -173,7 +172,7 @@ static _Noreturn void writer_main(const struct along *a, int orders)
 	}
 	argv[argc++] = (char *)"-o";
 	argv[argc++] = (char *)(c->out ? c->out : "-");
-	_exit(keeper_run(c->inject, argc, argv));
+	exit(c->inject(argc, argv));
 }
 
 static int start_writer(struct along *a, struct error *err)

@@ -22,7 +22,7 @@
 #include "cmd/common/arguments.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/input.h"
-#include "cmd/keeper_serve.h"
+#include "cmd/common/keeper_serve.h"
 #include "cmd/perf/along.h"
 #include "cmd/perf/perf_child.h"
 #include "cmd/perf/perf_line.h"
@@ -467,14 +467,20 @@ static pid_t find_writer(void)
 
 /* perf opens its events when it has written the first bytes; it may wait for a password before. */
 #define WRITER_STEP_MS 10
+#define WRITER_STEPS 500
 
 static pid_t await_writer(void)
 {
 	struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLIN };
 	pid_t pid = 0;
 
-	while (poll(&fd, 1, -1) > 0 && fd.revents & POLLIN && !(pid = find_writer()))
-		poll(NULL, 0, WRITER_STEP_MS);
+	for (int i = 0; i < WRITER_STEPS && !pid; i++) {
+		/* When it has ended, data may still be there. */
+		if (poll(&fd, 1, -1) <= 0 || fd.revents & POLLHUP || !(fd.revents & POLLIN))
+			break;
+		pid = find_writer();
+		poll(NULL, 0, pid ? 0 : WRITER_STEP_MS);
+	}
 	return pid;
 }
 
@@ -498,21 +504,32 @@ static bool outlive(void *ctx, int signal, bool from_terminal)
 	return from_terminal;
 }
 
-static int inject_stream(struct inject_command *c)
+static int inject_stream(struct inject_command *c, int argc, char **argv)
 {
-	struct along_config config = {
-		.watched = STDIN_FILENO, .on_readable = on_data, .on_signal = outlive, .ctx = c
-	};
+	struct along_config config = { .out = c->out,
+				       .level = c->level,
+				       .quiet = c->quiet,
+				       .inject = inject_files,
+				       .watched = STDIN_FILENO,
+				       .on_readable = on_data,
+				       .on_signal = outlive,
+				       .ctx = c };
 	struct error err = { .code = EXIT_CODE_USAGE };
 	struct along *a;
 	int code;
 
 	config.perf = await_writer();
-	if (!config.perf) {
+	if (!config.perf && isatty(STDIN_FILENO)) {
 		log_error(
 			NULL,
 			"the standard input is no pipe from a perf that records: name files with -i and --stacks");
 		return EXIT_CODE_USAGE;
+	}
+	if (!config.perf) {
+		log_warn(
+			NULL,
+			"no perf that records writes into the standard input: its data is passed on as it is");
+		return inject_files(argc, argv);
 	}
 	config.data = c->spool = tmpfile();
 	fcntl(STDIN_FILENO, F_SETFL, fcntl(STDIN_FILENO, F_GETFL) | O_NONBLOCK);
@@ -539,6 +556,7 @@ static int inject_files(int argc, char **argv)
 	if (arguments_parse(&inject_argp, argc, argv, 0, &c))
 		return EXIT_CODE_USAGE;
 	set_log(c.quiet, c.verbose);
+	keeper_split(argv);
 	if (c.in && !(in = input_open(c.in))) {
 		log_error(NULL, "cannot open %s: %s", c.in, strerror(errno));
 		return EXIT_CODE_OUTPUT;
@@ -555,10 +573,10 @@ int cmd_inject(int argc, char **argv)
 		return EXIT_CODE_USAGE;
 	set_log(c.quiet, c.verbose);
 	if (!c.stacks)
-		return inject_stream(&c);
+		return inject_stream(&c, argc, argv);
 	if (sudo_user_become()) {
 		log_error(NULL, "cannot switch to the user behind sudo");
 		return EXIT_CODE_PERMISSION;
 	}
-	return keeper_run(inject_files, argc, argv);
+	return inject_files(argc, argv);
 }

@@ -344,7 +344,7 @@ int by_broker_record(const struct record_options *o, const char *command_line)
 	int result, code;
 
 	getrlimit(RLIMIT_NOFILE, &files);
-	result = signals_catch(&b.signals);
+	result = signals_catch(&b.signals, false);
 	if (result)
 		error_set(&err, -result, EXIT_CODE_KERNEL, "signalfd: %s", strerror(-result));
 	if (!result && o->command) {

@@ -449,7 +449,9 @@ int cmd_record(int argc, char **argv)
 					   LOG_LEVEL_INFO);
 	r->command_line = join(argc, argv);
 	uname(&r->host);
-	code = by_broker_is_possible() ? by_broker_record(&r->options, r->command_line) : record(r);
+	code = !r->options.ring.on && by_broker_is_possible() ?
+		       by_broker_record(&r->options, r->command_line) :
+		       record(r);
 	if (r->session)
 		dict__release(session__profile(r->session)->dict, &r->holder);
 	session__free(r->session);

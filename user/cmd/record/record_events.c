@@ -55,13 +55,6 @@ void record_events_add(struct record_options *o, const char *text, struct argp_s
 		if (o->event_cnt == KRAIT_MAX_EVENTS)
 			arguments_refuse(state, "too many events: at most %d", KRAIT_MAX_EVENTS);
 		err = event_parse(&o->events[o->event_cnt++], text, len, why, sizeof(why));
-		if (err == -EOPNOTSUPP)
-			arguments_refuse(
-				state,
-				"\"%.*s\": krait samples events of the hardware, the kernel's "
-				"software events and those of PMUs, not tracepoints and probes; "
-				"perf record -g -e does",
-				(int)len, text);
 		if (err && *why)
 			arguments_refuse(state, "%s", why);
 		if (err)
@@ -156,7 +149,9 @@ void record_events_settle(struct record_options *o, struct argp_state *state)
 	for (unsigned i = 0; i < o->event_cnt; i++) {
 		struct event_spec *e = &o->events[i];
 
-		if (o->period && (!event_is_clock(e) || !others))
+		if (event_is_probe(e))
+			e->period = o->period ? o->period : 1;
+		else if (o->period && (!event_is_clock(e) || !others))
 			e->period = o->period;
 		else
 			e->frequency = o->frequency;

@@ -68,7 +68,8 @@ static const struct argp_option options[] = {
 	{ "event", 'e', "EVENT[,EVENT...]", 0,
 	  "what to count (default cpu-clock): any hardware or software event of perf list, such as "
 	  "page-faults, minor-faults, major-faults, context-switches (cs), cpu-migrations, cycles, "
-	  "instructions, cache-misses, LLC-load-misses, raw rNNN, of a PMU cpu/event=0x3c,umask=0x1/; :u or :k behind it for user or "
+	  "instructions, cache-misses, LLC-load-misses, raw rNNN, of a PMU cpu/event=0x3c,umask=0x1/, a tracepoint "
+	  "sched:sched_process_fork or those that match 'syscalls:sys_enter_*'; :u or :k behind it for user or "
 	  "kernel mode only. May be given several times. perf.data, pprof and script have all events, "
 	  "each apart; other outputs the first" },
 	{ "count", 'c', "PERIOD", 0,

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/perf_event.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
@@ -16,6 +17,7 @@
 #include "base/data/cleanup.h"
 #include "base/system/clock.h"
 #include "base/system/error.h"
+#include "base/system/event_tracepoint.h"
 #include "base/system/grids.h"
 #include "base/text/log.h"
 #include "kernel/sampler/cpus.h"
@@ -32,7 +34,7 @@ struct cpu_event {
 
 struct perf_events {
 	struct sampler_config config;
-	const struct bpf_program *program;
+	struct perf_event_programs programs;
 	int cnt;
 	struct cpu_event *list;
 	char online[CPU_LIST_MAX]; /* the list last acted on */
@@ -176,7 +178,7 @@ static int attach_one(struct perf_events *events, unsigned index, unsigned grid,
 	new->index = index;
 	new->grid = grid;
 	new->grids = grids_of(event);
-	new->link = bpf_program__attach_perf_event(events->program, fd);
+	new->link = bpf_program__attach_perf_event(events->programs.event, fd);
 	if (!new->link)
 		return error_set(err, errno, EXIT_CODE_KERNEL,
 				 "cannot attach the BPF program to %s on CPU %d: %s", event->name,
@@ -189,6 +191,96 @@ static int attach_one(struct perf_events *events, unsigned index, unsigned grid,
 	new->timer.period_ns = new->timer.mean_ns;
 	events->cnt++;
 	return 0;
+}
+
+/* ---- places in code --------------------------------------------------------------------------- */
+
+/* Of one event: a glob may match hundreds of system calls. */
+#define PLACES_MAX 1024
+
+struct place_adder {
+	struct perf_events *events;
+	unsigned index;
+	int cpu;
+	struct error *err;
+};
+
+/* The kernel's number of the kind of event that is a function. */
+static int function_type(__u32 *ret)
+{
+	cleanup_fclose FILE *f = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+
+	return f && fscanf(f, "%u", ret) == 1 ? 0 : -EOPNOTSUPP;
+}
+
+/* Whatever its CPU is, the program runs on all of them. */
+static int open_place(const struct event_spec *event, __u64 id, int cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .type = event->type, .config = id, .sample_period = 1
+	};
+	cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_SYS_ADMIN);
+	int fd = event->file ? function_type(&attr.type) : 0;
+
+	if (fd)
+		return fd;
+	if (event->file) {
+		attr.uprobe_path = (uintptr_t)event->file;
+		attr.probe_offset = event->offset;
+	}
+	fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int add_place(void *ctx, __u64 id)
+{
+	const struct place_adder *a = ctx;
+	struct perf_events *events = a->events;
+	const struct event_spec *event = &events->config.events[a->index];
+	DECLARE_LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = a->index);
+	cleanup_close int fd = open_place(event, id, a->cpu);
+	struct cpu_event *new;
+
+	if (fd < 0)
+		return explain_open(a->err, event, -fd);
+	if (events->cnt > PLACES_MAX)
+		return error_set(a->err, E2BIG, EXIT_CODE_USAGE,
+				 "%s: more than %d tracepoints match; choose fewer", event->name,
+				 PLACES_MAX);
+	new = realloc(events->list, (events->cnt + 1) * sizeof(*new));
+	if (!new)
+		return error_set(a->err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	events->list = new;
+	new += events->cnt;
+	*new = (struct cpu_event){ .cpu = a->cpu, .index = a->index };
+	new->link = bpf_program__attach_perf_event_opts(
+		event->file ? events->programs.function : events->programs.tracepoint, fd, &opts);
+	if (!new->link)
+		return error_set(
+			a->err, errno, EXIT_CODE_KERNEL,
+			"cannot attach the BPF program to %s: %s (tracepoints and functions need Linux 5.17)",
+			event->name, strerror(errno));
+	new->fd = take_fd(&fd);
+	events->cnt++;
+	return 0;
+}
+
+static int attach_places(struct perf_events *events, unsigned index, int cpu, struct error *err)
+{
+	const struct event_spec *event = &events->config.events[index];
+	struct place_adder adder = { events, index, cpu, err };
+	int result;
+
+	for (int i = 0; i < events->cnt; i++)
+		if (events->list[i].index == index)
+			return 0;
+	*err = (struct error){ .text = "" };
+	result = event->file ? add_place(&adder, 0) :
+			       event_tracepoints(event->name, add_place, &adder);
+	if (result < 0 && !*err->text)
+		return error_set(err, -result, EXIT_CODE_KERNEL, "%s: %s", event->name,
+				 strerror(-result));
+	return result < 0 ? result : 0;
 }
 
 static bool has_event(const struct perf_events *events, unsigned index, unsigned grid, int cpu)
@@ -241,6 +333,8 @@ static int attach_on(struct perf_events *events, unsigned index, int cpu, struct
 
 	if (event_is_off_cpu(event) || event_is_tasks(event))
 		return 0;
+	if (event_is_probe(event))
+		return attach_places(events, index, cpu, err);
 	for (unsigned grid = 0; grid < grids_of(event); grid++) {
 		if (!has_event(events, index, grid, cpu) &&
 		    attach_one(events, index, grid, cpu, err))
@@ -261,7 +355,7 @@ static int attach_all(struct perf_events *events, const int *cpus, int cnt, stru
 }
 
 struct perf_events *perf_events__new(const struct sampler_config *config,
-				     const struct bpf_program *program, struct error *err)
+				     const struct perf_event_programs *programs, struct error *err)
 {
 	cleanup_free int *cpus = calloc(CPUS_MAX, sizeof(*cpus));
 	struct perf_events *events = calloc(1, sizeof(*events));
@@ -274,7 +368,7 @@ struct perf_events *perf_events__new(const struct sampler_config *config,
 		return NULL;
 	}
 	events->config = *config;
-	events->program = program;
+	events->programs = *programs;
 	events->random = clock_monotonic_ns() | 1;
 	if (attach_all(events, cpus, cnt, err)) {
 		perf_events__free(events);

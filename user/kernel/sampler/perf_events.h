@@ -25,9 +25,14 @@ struct error;
 struct perf_events;
 struct sampler_config;
 
+/* tracepoint, function: for those events that are places in code; borrowed. */
+struct perf_event_programs {
+	const struct bpf_program *event, *tracepoint, *function;
+};
+
 /* Opens and enables them. NULL with *err filled. */
 struct perf_events *perf_events__new(const struct sampler_config *config,
-				     const struct bpf_program *program, struct error *err);
+				     const struct perf_event_programs *programs, struct error *err);
 void perf_events__free(struct perf_events *events);
 /* Call from time to time: reads one line of sysfs and acts if it has changed. */
 void perf_events__follow_cpus(struct perf_events *events);

@@ -173,6 +173,14 @@ static __u64 clock_period_ns(const struct sampler_config *config)
 	return e->frequency ? NS_PER_SEC / e->frequency : e->period;
 }
 
+static bool has_probes(const struct sampler_config *config)
+{
+	for (unsigned i = 0; i < config->event_cnt; i++)
+		if (event_is_probe(&config->events[i]))
+			return true;
+	return false;
+}
+
 bool programs_want_clocks(const struct sampler_config *config)
 {
 	return clock_events(config) && !config->only_looks;
@@ -185,6 +193,7 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 							   skel->progs.sample_bounded;
 	int cpus = libbpf_num_possible_cpus(), err = 0;
 	size_t bytes = ring_bytes(config);
+	const bool probes = has_probes(config) && features->bpf_loop;
 
 	err |= bpf_program__set_autoload(skel->progs.sample_loop,
 					 features->bpf_loop && !config->only_looks);
@@ -193,8 +202,11 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 	err |= bpf_program__set_autoload(skel->progs.runtime_begin, features->cookies);
 	err |= bpf_program__set_autoload(skel->progs.process_mmap,
 					 config->native || config->tasks || config->greenlets);
-	err |= bpf_map__set_max_entries(skel->maps.scratch,
-					has_switches ? cpus * CONTEXT_CNT : cpus);
+	err |= bpf_program__set_autoload(skel->progs.probe_tracepoint, probes);
+	err |= bpf_program__set_autoload(skel->progs.probe_function, probes);
+	err |= bpf_map__set_max_entries(skel->maps.scratch, cpus * (probes	 ? CONTEXT_CNT :
+								    has_switches ? CONTEXT_PROBE :
+										   CONTEXT_TRACE));
 	err |= bpf_map__set_max_entries(skel->maps.unwind_cache, cpus * UNWIND_CACHE_SIZE);
 	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
 	err |= bpf_map__set_max_entries(skel->maps.task_layouts,
@@ -210,6 +222,7 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 		const struct event_spec *e = &config->events[i];
 
 		skel->rodata->grids_period_ns[i] = grids_of(e) > 1 ? NS_PER_SEC / e->frequency : 0;
+		skel->rodata->probe_periods[i] = event_is_probe(e) ? e->period : 0;
 	}
 	skel->rodata->want_clocks = programs_want_clocks(config);
 	skel->rodata->make_up_ticks = config->whole_time;

@@ -278,7 +278,13 @@ int sampler__start(struct sampler *s, struct error *err)
 		return 0;
 	if (s->config.ride.cnt)
 		return ride_attach(&s->config.ride, s->program, err);
-	s->events = perf_events__new(&s->config, s->program, err);
+	s->events = perf_events__new(&s->config,
+				     &(struct perf_event_programs){
+					     .event = s->program,
+					     .tracepoint = s->skel->progs.probe_tracepoint,
+					     .function = s->skel->progs.probe_function,
+				     },
+				     err);
 	if (!s->events)
 		return -1;
 	if (programs_want_clocks(&s->config))

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * event_tracepoint.h - the kernel's tracepoints, by perf's names: "sched:sched_process_exec", "syscalls:sys_enter_*". What
+ * there is, tracefs says, which is mounted for root.
+ */
+#ifndef KRAIT_BASE_SYSTEM_EVENT_TRACEPOINT_H
+#define KRAIT_BASE_SYSTEM_EVENT_TRACEPOINT_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/system/event.h"
+
+/* Calls fn with the kernel's number of each that matches, until it returns other than 0, which is the result. Returns their number or -errno. */
+int event_tracepoints(const char *name, int (*fn)(void *ctx, __u64 id), void *ctx)
+	__attribute__((warn_unused_result, nonnull(1, 2)));
+/* Makes *e an event of those that match its name. Returns 0 or -errno with why filled. */
+int event_tracepoint_parse(struct event_spec *e, char *why, size_t why_size)
+	__attribute__((warn_unused_result));
+
+#endif /* KRAIT_BASE_SYSTEM_EVENT_TRACEPOINT_H */
