@@ -227,7 +227,10 @@ static void settle_own(const struct record_options *o, struct argp_state *state)
 	    !uids[0] || uids[1] != uids[0] || uids[2] != uids[0] || gids[1] != gids[0] ||
 	    gids[2] != gids[0])
 		arguments_refuse(state, "--own is for an ordinary user with one id");
-	if (!o->pid_cnt || o->off_cpu || o->kernel || o->inputs)
+	for (unsigned i = 0; i < o->event_cnt; i++)
+		if (event_is_probe(&o->events[i]))
+			arguments_refuse(state, "--own takes no tracepoints, which are root's");
+	if (!o->pid_cnt || o->off_cpu || o->kernel || o->inputs || o->ring.on)
 		arguments_refuse(state, "--own takes -p and --no-kernel, and no time off the CPU");
 }
 
