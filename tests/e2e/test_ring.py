@@ -116,9 +116,9 @@ def test_signal(tap, folder):
     tap.ok(counts and counts[0]["before"] > 0.1 * HZ and counts[-1]["after"] > 0.3 * HZ, "with what was last", counts)
     tap.ok(sum(c["after"] for c in counts) < 1.3 * 0.5 * HZ + 20, "and no sample is in both", counts)
 
-    run = Run(folder, ["--overwrite=1s"], ["before=2.4", "after=0.4"])
+    run = Run(folder, ["--overwrite=1s"], ["before=4", "after=0.4"])
     counts = [folded(path) for path in run.captures()]
-    tap.ok(len(counts) == 1 and 0 < counts[0]["all"] < 0.95 * 2.8 * HZ and counts[0]["after"] > 0.5 * 0.4 * HZ,
+    tap.ok(len(counts) == 1 and 0 < counts[0]["all"] < 0.85 * 4.4 * HZ and counts[0]["after"] > 0.5 * 0.4 * HZ,
            "--overwrite=1s: what is older is forgotten", counts, run.err)
 
 
