@@ -23,6 +23,7 @@
 #include "base/text/log.h"
 #include "base/files/output_file.h"
 #include "base/text/json.h"
+#include "base/text/units.h"
 
 #define DEFAULT_ROWS 20
 #define DEFAULT_MIN_POINTS 0.05
@@ -327,11 +328,14 @@ static int judge(const struct diff_command *c, const struct compared *x)
 	if (err)
 		return explain_gate(c, err);
 	if (!c->json) {
-		for (int side = 0; side < 2; side++)
-			printf("%c: %s, %u capture%s, %llu samples\n", "AB"[side],
+		for (int side = 0; side < 2; side++) {
+			char samples[32];
+
+			format_count(samples, sizeof(samples), x->sides[side]->samples);
+			printf("%c: %s, %u capture%s, %s samples\n", "AB"[side],
 			       side ? c->diff.name_b : c->diff.name_a, c->cnt[side],
-			       c->cnt[side] == 1 ? "" : "s",
-			       (unsigned long long)x->sides[side]->samples);
+			       c->cnt[side] == 1 ? "" : "s", samples);
+		}
 		code = printed(NULL, gate__print(gate, stdout));
 	}
 	if (code == EXIT_CODE_OK && (c->json || c->output))

@@ -20,7 +20,7 @@
 #define TOTAL_CAPTURES 3
 /* The normal distribution's quantile for four of five. */
 #define FOUR_OF_FIVE 0.8416
-/* JUnit leaves out what has less of everything and does not fail, in percent. */
+/* Text and JUnit leave out what has less of everything and does not fail, in percent. */
 #define SMALL 0.5
 
 struct gate {
@@ -418,32 +418,44 @@ static void put_verdict(const struct gate *g, FILE *out)
 		g->sums.cnt > 2 ? "" : "; one capture a side does not say how much runs differ");
 }
 
+/* Of what has hardly anything nobody wants to know what would have been found. */
+static bool is_shown(const struct gate *g, const struct gate_row *row)
+{
+	const double *value = row->value;
+
+	return row->fails || g->options.function || g->options.whole ||
+	       100 * (value[0] * g->exposure[0] + value[1] * g->exposure[1]) >=
+		       SMALL * (g->all[0] + g->all[1]);
+}
+
 int gate__print(const struct gate *g, FILE *out)
 {
-	const __u32 limit = g->options.limit,
-		    most = limit && limit < g->row_cnt ? limit : g->row_cnt;
-	/* What fails is never left out. */
-	const __u32 cnt = g->failures > most ? g->failures : most;
+	const __u32 limit = g->options.limit ? g->options.limit : g->row_cnt;
+	__u32 printed = 0;
 
 	fprintf(out, "      %8s %10s %10s %12s  %s\n", "Change", "A", "B", "detects from",
 		g->options.whole    ? "" :
 		g->options.by_total ? "Function, with what it calls" :
 				      "Function");
-	for (__u32 i = 0; i < cnt; i++) {
+	for (__u32 i = 0; i < g->row_cnt; i++) {
 		const struct gate_row *row = &g->rows[i];
 		cleanup_free char *name = name_of(g, row);
 		char change[24], a[24], b[24];
 
+		/* What fails comes first, and is never left out. */
+		if (!row->fails && (printed >= limit || !is_shown(g, row)))
+			continue;
 		if (!name)
 			return -ENOMEM;
+		printed++;
 		put_change(row->change, change);
 		put_value(g, row->value[0], a);
 		put_value(g, row->value[1], b);
 		fprintf(out, "%-5s %8s %10s %10s %+11.1f%%  %s\n", row->fails ? "FAIL" : "", change,
 			a, b, row->detects, name);
 	}
-	if (cnt < g->row_cnt)
-		fprintf(out, "%s %u more\n", g->options.ascii ? "..." : "…", g->row_cnt - cnt);
+	if (printed < g->row_cnt)
+		fprintf(out, "%s %u more\n", g->options.ascii ? "..." : "…", g->row_cnt - printed);
 	put_verdict(g, out);
 	return stream_finish(out);
 }
@@ -488,21 +500,12 @@ void gate__json(const struct gate *g, struct json *j)
 	json_close_object(j);
 }
 
-static bool is_tested(const struct gate *g, const struct gate_row *row)
-{
-	const double *value = row->value;
-
-	return row->fails || g->options.function || g->options.whole ||
-	       100 * (value[0] * g->exposure[0] + value[1] * g->exposure[1]) >=
-		       SMALL * (g->all[0] + g->all[1]);
-}
-
 int gate__junit(const struct gate *g, FILE *out)
 {
 	__u32 cnt = 0;
 
 	for (__u32 i = 0; i < g->row_cnt; i++)
-		cnt += is_tested(g, &g->rows[i]);
+		cnt += is_shown(g, &g->rows[i]);
 	fprintf(out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<testsuites><testsuite name=\"krait diff\" tests=\"%u\" failures=\"%u\">\n",
@@ -512,7 +515,7 @@ int gate__junit(const struct gate *g, FILE *out)
 		cleanup_free char *name = name_of(g, row);
 		char change[24], a[24], b[24];
 
-		if (!is_tested(g, row))
+		if (!is_shown(g, row))
 			continue;
 		if (!name)
 			return -ENOMEM;
