@@ -175,6 +175,24 @@ def children(pid):
         return [int(word) for word in f.read().split()]
 
 
+def test_sudo(tap, folder, python):
+    """perf's file is root's, and krait's are the user's."""
+    home = os.path.join(folder, "home")
+    os.mkdir(home)
+    os.chmod(folder, 0o755)
+    os.chown(home, 65534, 65534)
+    data = os.path.join(home, "s.data")
+    env = {**os.environ, "SUDO_UID": "65534", "SUDO_GID": "65534", "SUDO_USER": "nobody", "TMPDIR": home}
+    done = krait("perf", "--", "record", *EVENTS, "-o", data, "--", *command(python, 0.2), env=env)
+    tap.ok(done.returncode == 0 and said(done.stderr)[0] > 100, "under sudo", done.returncode, done.stderr)
+    tap.equal([os.stat(path).st_uid for path in (data, data + ".krait")], [65534, 65534], "the files are the user's", os.listdir(home))
+    # A folder of root's: the file stays his, and says so.
+    data = os.path.join(folder, "root.data")
+    done = krait("perf", "--", "record", *EVENTS, "-o", data, "--", *command(python, 0.1), env=env)
+    tap.ok(done.returncode == 7 and os.stat(data).st_uid == 0 and "is as perf wrote it" in done.stderr, "in a folder of root's nothing is given away",
+           done.returncode, done.stderr)
+
+
 def test_perf_is_itself(tap, folder):
     data = os.path.join(folder, "s.data")
     done = krait("perf", "--", "record", "-o", data, "--", "sh", "-c", "echo out; exit 7")
@@ -205,6 +223,9 @@ def main():
     pythons = harness.interpreters(tap)
     with tempfile.TemporaryDirectory(prefix="krait-along-") as folder:
         own = perfs[0][1]
+        temporary = os.path.join(folder, "tmp")
+        os.mkdir(temporary)
+        os.environ["TMPDIR"] = temporary
         for python in pythons:
             test_command(tap, folder, python, "perf", own, [])
         test_command(tap, folder, pythons[0], "perf", own, ["--call-graph", "dwarf"])
@@ -214,6 +235,8 @@ def main():
         test_pipe(tap, folder, pythons[0], own)
         test_late(tap, folder, pythons[0], own)
         test_perf_is_itself(tap, folder)
+        tap.equal(os.listdir(temporary), [], "nothing is left in $TMPDIR")
+        test_sudo(tap, folder, pythons[0])
         for label, perf in perfs[1:]:
             # krait starts what is called perf.
             bin_ = os.path.join(folder, "bin")

@@ -142,6 +142,30 @@ static void configure(struct along *a)
 
 /* ---- the process that writes perf's data ------------------------------------------------------ */
 
+/*
+ * Under sudo perf's file is root's; krait's files are the user's, and this one becomes krait's, in a folder of his. The
+ * descriptor is perf's own file, whatever its name leads to by now.
+ */
+static void give_to_caller(const struct along_config *c)
+{
+	const uid_t uid = sudo_user_uid();
+	char folder[PATH_MAX];
+	struct stat st, parent;
+	char *slash;
+
+	if (!c->out || geteuid() || !uid || fstat(fileno(c->data), &st) || st.st_uid ||
+	    st.st_nlink != 1)
+		return;
+	snprintf(folder, sizeof(folder), "%s", c->out);
+	slash = strrchr(folder, '/');
+	if (!slash)
+		return;
+	*slash = '\0';
+	if (!lstat(folder, &parent) && S_ISDIR(parent.st_mode) && parent.st_uid == uid &&
+	    fchown(fileno(c->data), uid, (gid_t)-1))
+		log_debug("perf", "%s stays root's: %s", c->out, strerror(errno));
+}
+
 enum order { ORDER_COPY = 'c', ORDER_PUT = 'p' };
 
 static _Noreturn void writer_main(const struct along *a, int orders)
@@ -155,6 +179,7 @@ static _Noreturn void writer_main(const struct along *a, int orders)
 	signal(SIGINT, SIG_IGN);
 	if (read(orders, &order, 1) != 1)
 		_exit(EXIT_CODE_OK);
+	give_to_caller(c);
 	if (sudo_user_become() || lseek(fileno(c->data), 0, SEEK_SET) ||
 	    dup2(fileno(c->data), STDIN_FILENO) < 0) {
 		log_error(NULL, "cannot switch to the user behind sudo");
@@ -311,11 +336,14 @@ static void remove_folder(const struct along *a)
 {
 	cleanup_sudo_user struct sudo_user_scope scope = { .entered = false };
 	struct dso_cleaned cleaned = { 0 };
+	int err = sudo_user_enter(&scope);
 
-	if (sudo_user_enter(&scope))
+	if (err)
 		return;
 	unlink(a->stacks);
-	if (dso_clean_capture(&cleaned, a->stacks) || rmdir(a->folder))
+	/* Without a sample there are no names. */
+	err = dso_clean_capture(&cleaned, a->stacks);
+	if ((err && err != -ENOENT) || rmdir(a->folder))
 		log_debug("perf", "%s stays: %s", a->folder, strerror(errno));
 }
 
