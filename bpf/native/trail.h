@@ -103,12 +103,16 @@ static __always_inline bool unwind_is_word(struct native_walk *w, __u64 addr, __
 static __always_inline int unwind_follow(struct native_walk *w, struct native_frame *out)
 {
 	const struct trail_step *s = UNWIND_TRAIL_STEP(w, w->trail_at), *next;
+	/* Where each call puts it on the stack, that is known. */
+	const __u32 below = UNWIND_RA_IN_REGISTER ? s->again : 8;
 	__u32 at = w->trail_at + 1;
+	__u64 ra;
 
 	if (!w->follows)
 		return -1;
 	next = UNWIND_TRAIL_STEP(w, at);
-	if (!s->again || at >= w->trail.cnt || !unwind_is_word(w, next->sp - 8, next->ip) ||
+	if (!s->again || at >= w->trail.cnt || unwind_read(w, &ra, next->sp - below) ||
+	    UNWIND_CODE_ADDR(ra) != next->ip ||
 	    (s->fp_addr && !unwind_is_word(w, s->fp_addr, next->fp))) {
 		w->follows = 0;
 		return -1;

@@ -127,14 +127,20 @@ static __always_inline void unwind_base(struct native_walk *w, __u64 cfa)
 	w->base_addr = ((w->rule.ra & UNWIND_RA_KIND) == UNWIND_RA_SP ? w->sp : cfa) + off;
 }
 
-/* Does the step depend only on its state and the words at CFA - 8 and w->fp_addr? */
-static __always_inline bool unwind_is_plain(const struct native_walk *w)
+/*
+ * If the step depends only on its state, the return address and the word at w->fp_addr: how far the return address is
+ * below the CFA; else 0.
+ */
+static __always_inline __u32 unwind_again(const struct native_walk *w)
 {
 	const struct unwind_rule *r = &w->rule;
 
-	return (r->reg == UNWIND_REG_SP || r->reg == UNWIND_REG_FP) &&
-	       (r->cfa == UNWIND_CFA_REG || r->cfa == UNWIND_CFA_PLT) && r->ra == UNWIND_RA_CFA &&
-	       r->ra_off == -8;
+	if ((r->reg != UNWIND_REG_SP && r->reg != UNWIND_REG_FP) ||
+	    (r->cfa != UNWIND_CFA_REG && r->cfa != UNWIND_CFA_PLT) || r->ra != UNWIND_RA_CFA)
+		return 0;
+	if (UNWIND_RA_IN_REGISTER)
+		return r->ra_off < 0 ? (__u32) - (__s32)r->ra_off : 0;
+	return r->ra_off == -8 ? 8 : 0;
 }
 
 /* Is there no caller? */
@@ -183,7 +189,7 @@ static __always_inline __u32 unwind_by_rule(struct native_walk *w, struct native
 	if (reason != NATIVE_NONE)
 		return reason;
 	unwind_base(w, cfa);
-	w->again = unwind_is_plain(w);
+	w->again = unwind_again(w);
 	out->frame_addr = cfa;
 	if (r->ra & UNWIND_RA_SIGNAL)
 		kept = UNWIND_EXACT;

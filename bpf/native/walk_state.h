@@ -37,7 +37,10 @@ struct trail_step {
 	__u64 ip, sp, fp, base_addr; /* the state before the step */
 	__u64 fp_addr; /* where the caller's frame pointer was read; 0: it was not */
 	__u32 flags;
-	/* the step read nothing but the word below the next step's sp and the one at fp_addr */
+	/*
+	 * the step read nothing but the return address, so many bytes below the next step's sp, and the
+	 * word at fp_addr; 0: it read something else
+	 */
 	__u32 again;
 };
 
