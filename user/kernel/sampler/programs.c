@@ -199,7 +199,9 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 					 features->bpf_loop && !config->only_looks);
 	err |= bpf_program__set_autoload(skel->progs.sample_bounded,
 					 !features->bpf_loop && !config->only_looks);
-	err |= bpf_program__set_autoload(skel->progs.runtime_begin, features->cookies);
+	/* A probe in a library is in all processes that map it, other users' too. */
+	err |= bpf_program__set_autoload(skel->progs.runtime_begin,
+					 features->cookies && !config->own_only);
 	err |= bpf_program__set_autoload(skel->progs.process_mmap,
 					 config->native || config->tasks || config->greenlets);
 	err |= bpf_program__set_autoload(skel->progs.probe_tracepoint, probes);
