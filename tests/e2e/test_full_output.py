@@ -4,6 +4,7 @@
 standard output; a reader that has left is no failure. Covers every command that krait --help lists."""
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 
@@ -71,7 +72,7 @@ def check_live(tap, seen, python, folder):
         pid = str(target.pid)
         for arguments, codes in ((["list"], (0,)), (["list", "--json"], (0,)), (["dump", pid], (0, 1)),
                                  (["dump", "--json", pid], (0, 1)), (["dump", "-n", "2", "-i", "50ms", pid], (0, 1)),
-                                 (["doctor"], (0, 5)), (["doctor", "--json"], (0, 5)),
+                                 (["setup"], (0,)), (["doctor"], (0, 5)), (["doctor", "--json"], (0, 5)),
                                  (["top", "--batch", "-n", "1", "-i", "300ms", "-p", pid], (0,)),
                                  (["record", "-q", "-p", pid, "-d", h.moment(0.25), "-f", "folded", "-o", "-"], (0,))):
             seen.add(arguments[0])
@@ -82,6 +83,19 @@ def check_live(tap, seen, python, folder):
         with h.start(python, "pairs.py") as target:
             arguments = ["exec", "--capture", str(target.pid), "-c", "print('there')"]
             judge(tap, arguments, "exec --capture")
+
+
+def check_stream(tap, seen):
+    """perf into inject into a full disk."""
+    seen.add("inject")
+    if not shutil.which("perf"):
+        tap.skip("inject", "no perf (Debian package linux-perf)")
+        return
+    done = subprocess.run(["sh", "-c", 'perf record -q -F 99 -o - -- sleep 0.3 | "$1" inject >/dev/full', "sh", h.KRAIT],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
+                          timeout=h.PATIENCE_SECS, check=False)
+    tap.ok(done.returncode == OUTPUT and "cannot write what is made of standard input: " + FULL in done.stderr,
+           "inject: code 7, and why", done.returncode, done.stderr)
 
 
 def check_summary(tap, pid, folder):
@@ -100,7 +114,7 @@ def main():
         tap.skip("all", "no /dev/full")
         tap.done()
         return
-    names, seen = commands(), {"version", "agent"}  # agent prints nothing there
+    names, seen = commands(), {"version", "agent", "broker", "perf", "attach"}  # they print nothing there
     tap.ok({"record", "report", "agent", "version"} <= set(names), "krait --help names the commands", names)
     check_texts(tap, names)
     with tempfile.TemporaryDirectory(prefix="krait-e2e-") as folder:
@@ -108,6 +122,7 @@ def main():
         python = os.environ.get("KRAIT_CAN_BPF", "1") == "1" and h.newest(h.interpreters(tap))
         if python:
             check_live(tap, seen, python, folder)
+            check_stream(tap, seen)
             tap.equal(sorted(set(names) - seen), [], "no command is left out")
         else:
             tap.skip("recordings", "need root and BPF, and an interpreter")

@@ -494,8 +494,9 @@ static int copy_all(struct copy *c, const char *name, struct error *err)
 		return error_set(err, EINVAL, EXIT_CODE_OUTPUT,
 				 "%s: its header is malformed (damaged?)", name);
 	result = header ? copy_file(c, header) : copy_pipe(c);
-	return result ? error_set(err, -result, EXIT_CODE_OUTPUT, "%s: %s", name,
-				  strerror(-result)) :
+	return result ? error_set(err, -result, EXIT_CODE_OUTPUT,
+				  ferror(c->out) ? "cannot write what is made of %s: %s" : "%s: %s",
+				  name, strerror(-result)) :
 			0;
 }
 
