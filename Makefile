@@ -263,7 +263,7 @@ RUN := O=$(O) V=$(V) T='$(T)' scripts/run-tests
 # A build within make check takes all CPUs, unless make was given a number of jobs.
 BUILD = $(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 # Sources that no unit test needs: builds for unit tests only omit them. If a test comes to need one, linking fails.
-NO_UNIT = $(wildcard user/cmd/doctor/*.c user/look/dump/*.c $(patsubst %,user/cmd/%.c,agent/agent agent/agent_endpoint agent/agent_outputs agent/agent_snapshot report/annotate clean \
+NO_UNIT = $(wildcard user/cmd/doctor/*.c $(filter-out %/look_thread.c,$(wildcard user/look/dump/*.c)) $(patsubst %,user/cmd/%.c,agent/agent agent/agent_endpoint agent/agent_outputs agent/agent_snapshot report/annotate clean \
 	report/convert dump/dump dump/dump_core dump/dump_options dump/dump_print dump/dump_tasks \
 	broker/broker broker/dial broker/peer broker/recorder broker/setup exec/exec exec/exec_options exec/exec_print list/list list/list_print \
 	record/by_broker record/record_report \
