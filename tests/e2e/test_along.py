@@ -9,6 +9,7 @@ is here, and the three ways of riding along: krait perf, krait attach, krait inj
 import collections
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -117,8 +118,8 @@ def test_machine(tap, folder, python, perf):
     data = os.path.join(folder, "a.data")
     done = krait("perf", "--", "record", "-a", "-g", *EVENTS, "-o", data, "--", *command(python, 0.3))
     script = Script(perf, data)
-    # perf -a also samples a process that tears down its memory.
-    check_stacks(tap, "-a", script, done, share=0.9)
+    # perf -a also samples processes that tear down their memory, and other tests may start many.
+    check_stacks(tap, "-a", script, done, share=0.8)
     tap.equal(script.text.count(" cpu-clock: "), captured(done.stderr), "-a: and all other samples are there")
 
 
@@ -166,7 +167,7 @@ def test_late(tap, folder, python, perf):
         os.unlink(data)
     line = "%s record -q %s -g -p %d -o - | %s inject | %s report --stdio -g none --no-children -i -"
     with harness.Target([*command(python, 0.4), "wait"]) as target:
-        with subprocess.Popen(["sh", "-c", line % ("perf", " ".join(EVENTS), target.pid, harness.KRAIT, perf[0])],
+        with subprocess.Popen(["sh", "-c", line % ("perf", " ".join(EVENTS), target.pid, shlex.quote(harness.KRAIT), perf[0])],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as pipe:
             harness.wait_until(lambda: any(harness.has_programs_at_events(pid) for pid in children(pipe.pid)), None)
             target.process.stdin.write(b"\n")

@@ -58,8 +58,9 @@ def check_install(tap):
     helps = {c: h.run_krait(*c.split(), "--help").stdout for c in commands}
     with Folder() as folder:
         def make(target):
-            built = os.path.join(h.BUILD, "krait")
-            return subprocess.run(["make", "-s", "-C", h.ROOT, "-o", "all", "-o", built, "O=" + h.BUILD, "PREFIX=/usr",
+            # make knows no names with blanks, which the path of the repository may have.
+            build = os.path.relpath(h.BUILD, h.ROOT)
+            return subprocess.run(["make", "-s", "-C", h.ROOT, "-o", "all", "-o", build + "/krait", "O=" + build, "PREFIX=/usr",
                                    "DESTDIR=" + folder.path, target], capture_output=True, text=True, check=False)
 
         def page(name):

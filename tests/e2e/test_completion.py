@@ -3,6 +3,7 @@
 """Completion: what krait says may come, and that bash, zsh and fish make of it what their users expect."""
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -161,20 +162,20 @@ def main():
         done = h.run_krait("record", "-q", "-o", os.path.join(folder, "perf.data"), "--", *python.command(script))
         tap.equal(done.returncode, 0, "a capture", done.stderr)
         check_functions(tap, folder)
-        start = "cd %s; PS1='$ '; source %s/" % (folder, COMPLETION)
+        start = "cd %s; PS1='$ '; source %s/" % (folder, shlex.quote(COMPLETION))
         rc = os.path.join(folder, "rc")
         with open(rc, "w", encoding="utf-8") as f:
             f.write(start + "krait.bash\nbind 'set bell-style none'\nbind 'set enable-bracketed-paste off'\n"
                     "[ ! -e /usr/share/bash-completion/bash_completion ] || . /usr/share/bash-completion/bash_completion\n")
         check_shell(tap, "bash", "bash --noprofile --rcfile %s -i" % rc, folder)
         with open(os.path.join(folder, ".zshrc"), "w", encoding="utf-8") as f:
-            f.write("PS1='$ '\nfpath=(%s $fpath)\nautoload -Uz compinit\ncompinit -u -D\nunsetopt beep prompt_sp\n" % COMPLETION)
+            f.write("PS1='$ '\nfpath=(%s $fpath)\nautoload -Uz compinit\ncompinit -u -D\nunsetopt beep prompt_sp\n" % shlex.quote(COMPLETION))
         check_shell(tap, "zsh", "env ZDOTDIR=%s zsh -d -i" % folder, folder)
         config = os.path.join(folder, "fish")
         os.makedirs(config)
         with open(os.path.join(config, "config.fish"), "w", encoding="utf-8") as f:
             f.write("function fish_prompt; echo -n '$ '; end\nset fish_greeting\nset -g fish_autosuggestion_enabled 0\n"
-                    "source %s/krait.fish\n" % COMPLETION)
+                    "source %s/krait.fish\n" % shlex.quote(COMPLETION))
         check_shell(tap, "fish", "env XDG_CONFIG_HOME=%s HOME=%s fish -i" % (folder, folder), folder)
     else:
         tap.skip("shells", "need root and BPF")

@@ -61,7 +61,7 @@ print("RAN")
 def check_static(tap, folder):
     """Only compiled: linking needs libraries of make static."""
     objects = [os.path.join(folder, "user", name + ".o") for name in STATIC]
-    done = subprocess.run(["make", "-s", "-C", h.ROOT, "STATIC=1", "WERROR=1", "O=" + folder, "BPF_O=" + os.path.abspath(h.BUILD)] +
+    done = subprocess.run(["make", "-s", "-C", h.ROOT, "STATIC=1", "WERROR=1", "O=" + folder, "BPF_O=" + os.path.relpath(h.BUILD, h.ROOT)] +
                           objects, capture_output=True, encoding="utf-8", check=False)
     tap.ok(done.returncode == 0 and all(map(os.path.exists, objects)), "static: compiles", done.stderr[-1500:])
 

@@ -44,8 +44,8 @@ def check_names(tap, python):
                           check=True).stdout
     starts, wrong, seen = [e[0] for e in entries], set(), 0
     for offset, symbol in re.findall(r"^\s+([0-9a-f]+) (py::.*)$", text, re.M):
-        # perf script prints it as it is in the DSO.
-        address = DSO_BASE + int(offset, 16)
+        # perf 6.1 prints it as it is in the DSO, 6.12 as it is in the process.
+        address = int(offset, 16) if int(offset, 16) >= DSO_BASE else DSO_BASE + int(offset, 16)
         entry = entries[bisect.bisect(starts, address) - 1]
         seen += 1
         if not (entry[0] <= address < entry[1] and entry[2] == symbol):

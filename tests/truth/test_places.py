@@ -12,6 +12,10 @@ import stats
 import truth as t
 
 
+# perf 6.1 prints an address as it is in the DSO, 6.12 as it is in the process.
+DSO_BASE = 0x100000000000
+
+
 def leaves(path):
     """Returns [(seconds, dso, address)] of a capture's samples, from perf script."""
     done = subprocess.run(["perf", "script", "-i", path, "--ns", "-F", "time,ip,dso"],
@@ -21,7 +25,7 @@ def leaves(path):
     for block in done.stdout.split("\n\n"):
         match = re.match(r"\s*([\d.]+):[^\n]*\n\s*([0-9a-f]+) \(([^\n]*)\)", block)
         if match:
-            found.append((float(match[1]), match[3], int(match[2], 16)))
+            found.append((float(match[1]), match[3], int(match[2], 16) % DSO_BASE))
     return found
 
 
