@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * probe.bpf.c - events that are places in code, in the kernel (tracepoints) or in a program (uprobes): the thread that
- * comes by gets a sample. The kernel runs these programs for every thread of the machine, on whatever CPU, so there is one
- * link for each place, whose cookie is the event's index.
+ * probe.bpf.c - events that are tracepoints: the thread that comes by gets a sample. The kernel runs this program for every
+ * thread of the machine, on whatever CPU, so there is one link for each tracepoint, whose cookie is the event's index.
  *
  * Needs bpf_loop() (5.17); loaded only if such an event is wanted.
  */
@@ -60,32 +59,6 @@ int probe_tracepoint(void *ctx)
 					       .in_kernel = true,
 					       .has_loop = true,
 					       .has_kernel_stack = true },
-			    proc);
-	own_end(began_ns);
-	return 0;
-}
-
-SEC("?kprobe")
-int probe_function(struct pt_regs *ctx)
-{
-	const __u32 event = masked(bpf_get_attach_cookie(ctx), KRAIT_MAX_EVENTS - 1);
-	const __u64 began_ns = own_begin(), now_ns = bpf_ktime_get_ns();
-	struct proc_info *proc;
-	__u64 period;
-
-	proc = probed_process(event, now_ns, &period);
-	if (proc)
-		take_sample(&(struct trigger){ .ctx = ctx,
-					       .now_ns = now_ns,
-					       .time_ns = now_ns,
-					       .period = period,
-					       .event = event,
-					       .context = CONTEXT_PROBE,
-					       .regs = { context_reg(ctx, UNWIND_WORD_IP),
-							 context_reg(ctx, UNWIND_WORD_SP),
-							 context_reg(ctx, UNWIND_WORD_FP) },
-					       .pt_regs = ctx,
-					       .has_loop = true },
 			    proc);
 	own_end(began_ns);
 	return 0;

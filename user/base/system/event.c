@@ -199,7 +199,7 @@ int event_parse(struct event_spec *ret, const char *text, size_t len, char *why,
 
 bool event_is_probe(const struct event_spec *event)
 {
-	return event->type == PERF_TYPE_TRACEPOINT || event->file;
+	return event->type == PERF_TYPE_TRACEPOINT;
 }
 
 bool event_is_clock(const struct event_spec *event)

@@ -23,9 +23,6 @@ struct event_spec {
 	bool exclude_user, exclude_kernel;
 	__u8 precise; /* precise_ip */
 	bool joined; /* time off the CPU: shown together with the clock's (record --wall) */
-	/* Of an event that is a function: the file, which the caller keeps, and the function's offset there. */
-	const char *file;
-	__u64 offset;
 };
 
 /* The name of each that has one; NULL: there are no more. Valid until the next call. */

@@ -205,14 +205,6 @@ struct place_adder {
 	struct error *err;
 };
 
-/* The kernel's number of the kind of event that is a function. */
-static int function_type(__u32 *ret)
-{
-	cleanup_fclose FILE *f = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
-
-	return f && fscanf(f, "%u", ret) == 1 ? 0 : -EOPNOTSUPP;
-}
-
 /* Whatever its CPU is, the program runs on all of them. */
 static int open_place(const struct event_spec *event, __u64 id, int cpu)
 {
@@ -220,15 +212,8 @@ static int open_place(const struct event_spec *event, __u64 id, int cpu)
 		.size = sizeof(attr), .type = event->type, .config = id, .sample_period = 1
 	};
 	cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_SYS_ADMIN);
-	int fd = event->file ? function_type(&attr.type) : 0;
+	int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
-	if (fd)
-		return fd;
-	if (event->file) {
-		attr.uprobe_path = (uintptr_t)event->file;
-		attr.probe_offset = event->offset;
-	}
-	fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -253,12 +238,11 @@ static int add_place(void *ctx, __u64 id)
 	events->list = new;
 	new += events->cnt;
 	*new = (struct cpu_event){ .cpu = a->cpu, .index = a->index };
-	new->link = bpf_program__attach_perf_event_opts(
-		event->file ? events->programs.function : events->programs.tracepoint, fd, &opts);
+	new->link = bpf_program__attach_perf_event_opts(events->programs.tracepoint, fd, &opts);
 	if (!new->link)
 		return error_set(
 			a->err, errno, EXIT_CODE_KERNEL,
-			"cannot attach the BPF program to %s: %s (tracepoints and functions need Linux 5.17)",
+			"cannot attach the BPF program to %s: %s (tracepoints need Linux 5.17)",
 			event->name, strerror(errno));
 	new->fd = take_fd(&fd);
 	events->cnt++;
@@ -275,8 +259,7 @@ static int attach_places(struct perf_events *events, unsigned index, int cpu, st
 		if (events->list[i].index == index)
 			return 0;
 	*err = (struct error){ .text = "" };
-	result = event->file ? add_place(&adder, 0) :
-			       event_tracepoints(event->name, add_place, &adder);
+	result = event_tracepoints(event->name, add_place, &adder);
 	if (result < 0 && !*err->text)
 		return error_set(err, -result, EXIT_CODE_KERNEL, "%s: %s", event->name,
 				 strerror(-result));

@@ -25,9 +25,9 @@ struct error;
 struct perf_events;
 struct sampler_config;
 
-/* tracepoint, function: for those events that are places in code; borrowed. */
+/* Borrowed. */
 struct perf_event_programs {
-	const struct bpf_program *event, *tracepoint, *function;
+	const struct bpf_program *event, *tracepoint;
 };
 
 /* Opens and enables them. NULL with *err filled. */

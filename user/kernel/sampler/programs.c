@@ -205,7 +205,6 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 	err |= bpf_program__set_autoload(skel->progs.process_mmap,
 					 config->native || config->tasks || config->greenlets);
 	err |= bpf_program__set_autoload(skel->progs.probe_tracepoint, probes);
-	err |= bpf_program__set_autoload(skel->progs.probe_function, probes);
 	err |= bpf_map__set_max_entries(skel->maps.scratch, cpus * (probes	 ? CONTEXT_CNT :
 								    has_switches ? CONTEXT_PROBE :
 										   CONTEXT_TRACE));

@@ -282,7 +282,6 @@ int sampler__start(struct sampler *s, struct error *err)
 				     &(struct perf_event_programs){
 					     .event = s->program,
 					     .tracepoint = s->skel->progs.probe_tracepoint,
-					     .function = s->skel->progs.probe_function,
 				     },
 				     err);
 	if (!s->events)
