@@ -91,7 +91,7 @@ static struct exporter_stats wait_for(struct exporter *e, __u64 settled)
 	return s;
 }
 
-static struct exporter_stats stop(struct exporter *e)
+static struct exporter_stats stop_exporter(struct exporter *e)
 {
 	struct exporter_stats s;
 
@@ -118,7 +118,7 @@ static void what_is_pushed_arrives_in_order(void **state)
 	assert_int_equal(s.destinations[0].pending, 0);
 	assert_int_equal(s.queue_dropped, 0);
 	assert_false(s.spool_on_disk);
-	s = stop(e);
+	s = stop_exporter(e);
 	http_server_stop();
 	assert_int_equal(http_server.body_cnt, 50);
 	for (__u32 n = 1; n <= 50; n++)
@@ -161,7 +161,7 @@ static void trouble_is_tried_again_and_refusals_are_not(void **state)
 		text,
 		"\nkrait_export_partial_rejected_profiles_total{destination=\"http://127.0.0.1:"));
 	assert_null(strstr(text, TOKEN));
-	stop(e);
+	stop_exporter(e);
 	http_server_stop();
 	assert_non_null(strstr(http_server.heads[0], "Authorization: Bearer " TOKEN "\r\n"));
 	assert_null(strstr(http_server.heads[0], "Content-Encoding"));
@@ -194,7 +194,7 @@ static void an_outage_is_survived_on_disk(void **state)
 	s = wait_for(e, 20);
 	assert_int_equal(s.destinations[0].delivered, 20);
 	assert_int_equal(s.destinations[0].pending, 0);
-	stop(e);
+	stop_exporter(e);
 	http_server_stop();
 	assert_int_equal(http_server.body_cnt, 20);
 	for (__u32 n = 0; n < 20; n++)
@@ -253,7 +253,7 @@ static void a_worker_that_is_killed_is_replaced_and_nothing_is_lost(void **state
 		s = stats_of(e);
 		usleep(5000);
 	} while (s.worker_starts < 2 || s.destinations[0].pending || s.queued);
-	stop(e);
+	stop_exporter(e);
 	http_server_stop();
 	assert_int_equal(s.destinations[0].dropped + s.queue_dropped, 0);
 	assert_int_equal(http_server.body_cnt, 15);
@@ -280,7 +280,7 @@ static void a_token_that_changes_is_used(void **state)
 	exporter__reload(e);
 	push(e, 2, 100);
 	wait_for(e, 2);
-	stop(e);
+	stop_exporter(e);
 	http_server_stop();
 	assert_non_null(
 		strstr(http_server.heads[http_server.requests - 1], "Bearer another-one\r\n"));
@@ -327,7 +327,7 @@ static void two_agents_cannot_share_a_spool(void **state)
 
 	assert_null(exporter__start(&config, &err));
 	assert_non_null(strstr(err.text, "another krait agent"));
-	stop(e);
+	stop_exporter(e);
 }
 
 static void what_has_no_batch_in_it_is_refused(void **state)
@@ -343,7 +343,7 @@ static void what_has_no_batch_in_it_is_refused(void **state)
 	s = stats_of(e);
 	assert_int_equal(s.refused, 2);
 	assert_int_equal(s.refused_samples, 10);
-	stop(e);
+	stop_exporter(e);
 }
 
 /* ---- around ------------------------------------------------------------------------------------ */

@@ -64,7 +64,7 @@ static struct sleeper start(struct prober *p, uid_t uid)
 	return s;
 }
 
-static void stop(struct sleeper *s)
+static void stop_process(struct sleeper *s)
 {
 	probed__free(s->probed);
 	kill(s->pid, SIGKILL);
@@ -160,8 +160,8 @@ static void who_comes_after_many_that_hang_does_not_wait_for_them(void **state)
 	}
 	assert_true(prober__hung_cnt(p) < MANY);
 	for (int i = 0; i < MANY; i++)
-		stop(&hostile[i]);
-	stop(&other);
+		stop_process(&hostile[i]);
+	stop_process(&other);
 	prober__free(p);
 }
 
@@ -196,8 +196,8 @@ static void all_that_share_a_bound_keep_it(void **state)
 		assert_true(alive <= PROBERS_ALIVE_MAX);
 	}
 	for (int i = 0; i < 3; i++)
-		stop(&hostile[i]);
-	stop(&fine);
+		stop_process(&hostile[i]);
+	stop_process(&fine);
 	for (int k = 0; k < 2; k++)
 		prober__free(p[k]);
 	assert_int_equal(alive, 0);
@@ -253,8 +253,8 @@ static void a_write_never_comes_late(void **state)
 	assert_int_equal(pread(mem, &lpf, sizeof(lpf), (off_t)(uintptr_t)&window.lpf), 8);
 	assert_int_equal(lpf, 0);
 	await(p, &hung);
-	stop(&hostile);
-	stop(&fine);
+	stop_process(&hostile);
+	stop_process(&fine);
 	prober__free(p);
 }
 

@@ -93,7 +93,7 @@ static void go_on(void)
 	assert_int_equal(write(pipes[0][1], "g", 1), 1);
 }
 
-static void stop(pid_t child)
+static void stop_process(pid_t child)
 {
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
@@ -223,7 +223,7 @@ static void scene_end(struct scene *s)
 	still__close(s->p);
 	still__free(s->still);
 	free(s->kept);
-	stop(s->child);
+	stop_process(s->child);
 }
 
 static void it_is_read_when_the_child_has_gone_on(void **state)
