@@ -7,6 +7,7 @@
 #include "profile/marks.h"
 #include "profile/profile.h"
 #include "record/run/session.h"
+#include "record/samples/stack_nodes.h"
 #include "base/system/clock.h"
 
 /* A thread on a CPU is interrupted within a millisecond. */
@@ -95,13 +96,22 @@ static bool has_rows(struct interrupts *i, const struct dict *dict,
 	       (sample->time_ns > i->rows_ns || (i->looking && !is_cut(dict, sample->node)));
 }
 
+/* Time that no tick found is a sample, too, which has a node but no list: the last list is another thread's. */
+static bool is_of_list(const struct stack_nodes *list, __u32 node)
+{
+	const __u32 cnt = list->items.cnt;
+
+	return list->named && cnt && list->named->list[cnt - 1].node == node;
+}
+
 static void on_sample(void *ctx, const struct profile *profile, const struct profile_sample *sample)
 {
 	struct interrupts *i = ctx;
 	struct look_process *p = find_process(i, sample->pid);
 	struct look_thread *t = p ? look__thread(p, sample->tid) : NULL;
 
-	if (!t || (i->natives ? t->joined : t->how != LOOK_NONE) || t->how == LOOK_ENDED)
+	if (!t || (i->natives ? t->joined : t->how != LOOK_NONE) || t->how == LOOK_ENDED ||
+	    !is_of_list(session__list(i->session), sample->node))
 		return;
 	if (i->natives) {
 		if (!has_rows(i, profile->dict, sample))

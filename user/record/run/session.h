@@ -212,7 +212,10 @@ void session__free(struct session *s);
 
 const struct losses *session__losses(const struct session *s);
 struct profile *session__profile(struct session *s);
-/* From collector.on_sample, with collector.lists: that sample's list. */
+/*
+ * From collector.on_sample, with collector.lists: the list of the last sample that has one. Time that no
+ * tick found has none.
+ */
 const struct stack_nodes *session__list(const struct session *s);
 /* When the first interrupt was enabled, CLOCK_MONOTONIC. */
 __u64 session__began_ns(const struct session *s);
