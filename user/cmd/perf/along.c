@@ -31,6 +31,7 @@
 #include "cmd/common/outputs.h"
 #include "cmd/record/record_options.h"
 #include "kernel/sampler/ride.h"
+#include "process/proc/open_file.h"
 #include "profile/profile.h"
 #include "record/run/session.h"
 
@@ -69,15 +70,17 @@ static void on_sample(void *ctx, const struct profile *profile, const struct pro
 /* In memory there may be room for little, so where files may be large. */
 static int make_folder(struct along *a)
 {
-	const char *base = getenv("TMPDIR");
+	const char *base = secure_getenv("TMPDIR");
 	cleanup_sudo_user struct sudo_user_scope scope = { .entered = false };
 	int err = sudo_user_enter(&scope);
 
 	if (err)
 		return err;
 	if (snprintf(a->folder, sizeof(a->folder), "%s/krait-perf-XXXXXX",
-		     base && *base == '/' ? base : "/var/tmp") >= (int)sizeof(a->folder) - 32)
+		     base && *base == '/' ? base : "/var/tmp") >= (int)sizeof(a->folder) - 32) {
+		*a->folder = '\0';
 		return -ENAMETOOLONG;
+	}
 	if (!mkdtemp(a->folder)) {
 		*a->folder = '\0';
 		return -errno;
@@ -318,7 +321,10 @@ int along__close(struct along *a, struct error *err)
 	session__close(a->session);
 	session__stats(a->session, &stats);
 	a->emit.recording.seconds = stats.seconds;
-	return a->cnt ? outputs__finish(a->outputs, session__profile(a->session), 0, true, err) : 0;
+	if (!a->cnt || !outputs__finish(a->outputs, session__profile(a->session), 0, true, err))
+		return 0;
+	a->cnt = 0; /* perf's data goes on as it is */
+	return -1;
 }
 
 __u64 along__cnt(const struct along *a)
@@ -366,7 +372,7 @@ void along__free(struct along *a)
 
 /* ---- putting them into perf's data ------------------------------------------------------------ */
 
-/* "; 12 came before krait was attached" */
+/* "; 12 came before krait's first of their processes" */
 static void put_rest(FILE *out, const struct inject_stats *s)
 {
 	const __u64 rest = s->samples - s->matched;
@@ -379,7 +385,7 @@ static void put_rest(FILE *out, const struct inject_stats *s)
 		fprintf(out, "; of %llu krait has no stack", rest - s->before - s->unclear);
 	if (s->too_large)
 		fprintf(out, "; %llu are too deep for a record", s->too_large);
-	if (s->samples > s->python + (s->matched - s->python - s->too_large))
+	if (s->samples > s->matched - s->too_large)
 		fputs(" (these stay as they were)", out);
 }
 
@@ -490,14 +496,12 @@ int along_put(const char *path, FILE *in, const char *in_name, const char *out_n
 /* A capture in the layout of files, opened anew: the position of perf's own descriptor is perf's. */
 static FILE *open_capture(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open_file_named(path);
 	__u64 start[2];
-	struct stat st;
 
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) &&
-	    pread(fd, start, sizeof(start), 0) == sizeof(start) && start[0] == PERF_MAGIC &&
+	if (pread(fd, start, sizeof(start), 0) == sizeof(start) && start[0] == PERF_MAGIC &&
 	    start[1] != PERF_PIPE_HEADER_SIZE)
 		return fdopen(fd, "r");
 	close(fd);

@@ -30,9 +30,32 @@
 
 static int inject_files(int argc, char **argv);
 
-static void set_log(bool quiet, int verbose)
+/* How much it says: options that all three have. */
+struct loudness {
+	bool quiet;
+	int verbose;
+};
+
+#define LOUDNESS_OPTIONS                                                                           \
+	{ "quiet", 'q', NULL, 0, "print only errors", 0 },                                         \
+	{                                                                                          \
+		"verbose", 'v', NULL, 0, "print more on stderr", 0                                 \
+	}
+
+static error_t set_loudness(struct loudness *l, int key)
 {
-	log_set_level(quiet ? LOG_LEVEL_ERROR : verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
+	if (key == 'q')
+		l->quiet = true;
+	else if (key == 'v')
+		l->verbose++;
+	else
+		return ARGP_ERR_UNKNOWN;
+	return 0;
+}
+
+static void set_log(const struct loudness *l)
+{
+	log_set_level(l->quiet ? LOG_LEVEL_ERROR : l->verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
 }
 
 static int fail(const struct error *err)
@@ -47,8 +70,13 @@ static int finish(struct along *a, const char *name)
 	struct error err;
 	int code;
 
-	if (along__close(a, &err))
-		return fail(&err);
+	if (along__close(a, &err)) {
+		code = fail(&err);
+		/* Whoever reads the pipe gets what perf has written. */
+		if (!name)
+			along__put(a);
+		return code;
+	}
 	if (!along__cnt(a) && name) {
 		log_info(NULL, "%s is as perf wrote it: no sample hit a Python process", name);
 		return EXIT_CODE_OK;
@@ -69,8 +97,7 @@ static int finish(struct along *a, const char *name)
 
 struct perf_command {
 	char **args; /* perf's */
-	bool quiet;
-	int verbose;
+	struct loudness loudness;
 	char *help;
 	struct perf_line line;
 	struct perf_child child;
@@ -81,8 +108,7 @@ struct perf_command {
 };
 
 static const struct argp_option perf_options[] = {
-	{ "quiet", 'q', NULL, 0, "print only errors", 0 },
-	{ "verbose", 'v', NULL, 0, "print more on stderr", 0 },
+	LOUDNESS_OPTIONS,
 	{ 0 },
 };
 
@@ -91,12 +117,6 @@ static error_t parse_perf(int key, char *arg, struct argp_state *state)
 	struct perf_command *p = state->input;
 
 	switch (key) {
-	case 'q':
-		p->quiet = true;
-		return 0;
-	case 'v':
-		p->verbose++;
-		return 0;
 	case ARGP_KEY_ARG:
 		p->args = state->argv + state->next - 1;
 		state->next = state->argc;
@@ -111,7 +131,7 @@ static error_t parse_perf(int key, char *arg, struct argp_state *state)
 				p->args[0]);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return set_loudness(&p->loudness, key);
 	}
 }
 
@@ -184,7 +204,7 @@ static int ride(struct perf_command *p, struct error *err)
 		return -1;
 	config.data = p->spool ? p->spool : p->data;
 	config.out = p->name;
-	config.quiet = p->quiet;
+	config.quiet = p->loudness.quiet;
 	config.inject = inject_files;
 	p->along = along__open(&config, err);
 	if (!p->along)
@@ -210,6 +230,9 @@ static int run_perf(struct perf_command *p)
 		perf_child_wait(&p->child);
 		return err.code;
 	}
+	/* If it is only late, it records without krait. */
+	if (result)
+		perf_child_go(&p->child);
 	code = perf_child_wait(&p->child);
 	if (!result) {
 		result = finish(p->along, p->name);
@@ -220,12 +243,12 @@ static int run_perf(struct perf_command *p)
 
 int cmd_perf(int argc, char **argv)
 {
-	struct perf_command p = { .quiet = false };
+	struct perf_command p = { .args = NULL };
 	int code;
 
 	if (arguments_parse(&perf_argp, argc, argv, ARGP_IN_ORDER, &p))
 		return EXIT_CODE_USAGE;
-	set_log(p.quiet, p.verbose);
+	set_log(&p.loudness);
 	code = run_perf(&p);
 	along__free(p.along);
 	perf_child_close(&p.child);
@@ -243,8 +266,7 @@ int cmd_perf(int argc, char **argv)
 struct attach_command {
 	pid_t perf;
 	const char *stacks;
-	bool quiet;
-	int verbose;
+	struct loudness loudness;
 };
 
 enum { KEY_PERF = 256, KEY_STACKS };
@@ -254,8 +276,7 @@ static const struct argp_option attach_options[] = {
 	{ "output", 'o', "FILE", 0,
 	  "leave perf's file alone and keep the stacks in FILE, for krait inject --stacks FILE",
 	  0 },
-	{ "quiet", 'q', NULL, 0, "print only errors", 0 },
-	{ "verbose", 'v', NULL, 0, "print more on stderr", 0 },
+	LOUDNESS_OPTIONS,
 	{ 0 },
 };
 
@@ -270,12 +291,6 @@ static error_t parse_attach(int key, char *arg, struct argp_state *state)
 	case 'o':
 		c->stacks = arg;
 		return 0;
-	case 'q':
-		c->quiet = true;
-		return 0;
-	case 'v':
-		c->verbose++;
-		return 0;
 	case ARGP_KEY_ARG:
 	case ARGP_KEY_NO_ARGS:
 		if (arg || !c->perf)
@@ -285,7 +300,7 @@ static error_t parse_attach(int key, char *arg, struct argp_state *state)
 				"recorded with krait record -p PID)");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return set_loudness(&c->loudness, key);
 	}
 }
 
@@ -307,12 +322,12 @@ static int keep(struct along *a)
 
 	if (along__close(a, &err))
 		return fail(&err);
-	kept = along__keep(a);
-	if (along__cnt(a))
-		log_info(NULL, "wrote %s: krait inject -i perf.data --stacks %s -o FILE", kept,
-			 kept);
-	else
+	if (!along__cnt(a)) {
 		log_info(NULL, "no sample hit a Python process");
+		return EXIT_CODE_OK;
+	}
+	kept = along__keep(a);
+	log_info(NULL, "wrote %s: krait inject -i perf.data --stacks %s -o FILE", kept, kept);
 	return EXIT_CODE_OK;
 }
 
@@ -328,7 +343,7 @@ static int attach(const struct attach_command *c)
 
 	config.data = data;
 	config.out = name;
-	config.quiet = c->quiet;
+	config.quiet = c->loudness.quiet;
 	config.inject = inject_files;
 	a = c->stacks || data ? along__open(&config, &err) : NULL;
 	if (!a)
@@ -347,7 +362,7 @@ int cmd_attach(int argc, char **argv)
 
 	if (arguments_parse(&attach_argp, argc, argv, 0, &c))
 		return EXIT_CODE_USAGE;
-	set_log(c.quiet, c.verbose);
+	set_log(&c.loudness);
 	return attach(&c);
 }
 
@@ -356,9 +371,9 @@ int cmd_attach(int argc, char **argv)
 struct inject_command {
 	const char *in, *out, *stacks; /* NULL: standard input, standard output, none */
 	int level;
-	bool quiet;
-	int verbose;
+	struct loudness loudness;
 	FILE *spool;
+	int err; /* in writing that */
 };
 
 static const struct argp_option inject_options[] = {
@@ -368,8 +383,7 @@ static const struct argp_option inject_options[] = {
 	  0 },
 	{ "compression-level", 'z', "LEVEL", OPTION_ARG_OPTIONAL,
 	  "compress it, as perf record -z does", 0 },
-	{ "quiet", 'q', NULL, 0, "print only errors", 0 },
-	{ "verbose", 'v', NULL, 0, "print more on stderr", 0 },
+	LOUDNESS_OPTIONS,
 	{ 0 },
 };
 
@@ -390,12 +404,6 @@ static error_t parse_inject(int key, char *arg, struct argp_state *state)
 	case 'z':
 		c->level = arguments_level(arg, state);
 		return 0;
-	case 'q':
-		c->quiet = true;
-		return 0;
-	case 'v':
-		c->verbose++;
-		return 0;
 	case ARGP_KEY_END:
 		if (c->in && !c->stacks)
 			arguments_refuse(
@@ -404,7 +412,7 @@ static error_t parse_inject(int key, char *arg, struct argp_state *state)
 				"--perf PID -o STACKS and then --stacks STACKS");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return set_loudness(&c->loudness, key);
 	}
 }
 
@@ -419,21 +427,28 @@ static const struct argp inject_argp = {
 	       "  perf record -g -o - -p 1234 | krait inject | perf report -i -\n",
 };
 
-/* Of the process: does it have the pipe open for writing? */
-static bool writes_pipe(const char *pid, ino_t pipe)
+static bool leads_to(int dir, const char *name, const char *what)
+{
+	char to[PATH_MAX];
+	ssize_t n = readlinkat(dir, name, to, sizeof(to) - 1);
+
+	to[n > 0 ? n : 0] = '\0';
+	return n > 0 && !strcmp(to, what);
+}
+
+/* Of the process: does it have the pipe open for writing? Links are read, files are not touched. */
+static bool writes_pipe(const char *pid, const char *pipe)
 {
 	char path[PATH_MAX], flags[512] = "", *line;
 	cleanup_closedir DIR *dir = NULL;
 	struct dirent *entry;
-	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
 		cleanup_close int fd = -1;
 
-		if (fstatat(dirfd(dir), entry->d_name, &st, 0) || !S_ISFIFO(st.st_mode) ||
-		    st.st_ino != pipe)
+		if (!leads_to(dirfd(dir), entry->d_name, pipe))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%.16s/fdinfo/%.16s", pid, entry->d_name);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -451,14 +466,17 @@ static pid_t find_writer(void)
 {
 	cleanup_closedir DIR *dir = opendir("/proc");
 	struct dirent *entry;
+	char pipe[PATH_MAX];
 	struct stat st;
+	ssize_t n = readlink("/proc/self/fd/0", pipe, sizeof(pipe) - 1);
 
-	if (!dir || fstat(STDIN_FILENO, &st) || !S_ISFIFO(st.st_mode))
+	if (!dir || n <= 0 || fstat(STDIN_FILENO, &st) || !S_ISFIFO(st.st_mode))
 		return 0;
+	pipe[n] = '\0';
 	while ((entry = readdir(dir))) {
 		int pid = atoi(entry->d_name);
 
-		if (pid > 0 && pid != getpid() && writes_pipe(entry->d_name, st.st_ino) &&
+		if (pid > 0 && pid != getpid() && writes_pipe(entry->d_name, pipe) &&
 		    ride_is_possible(pid))
 			return pid;
 	}
@@ -484,7 +502,7 @@ static pid_t await_writer(void)
 	return pid;
 }
 
-/* Takes what perf has written, so that it need not wait. False: that was all. */
+/* Takes what perf has written, so that it need not wait. False: that was all, or there is no room (err). */
 static bool on_data(void *ctx)
 {
 	struct inject_command *c = ctx;
@@ -492,8 +510,10 @@ static bool on_data(void *ctx)
 	ssize_t n;
 
 	while ((n = read(STDIN_FILENO, buf, sizeof(buf))) > 0) {
-		if (fwrite(buf, 1, (size_t)n, c->spool) != (size_t)n)
-			return false;
+		if (fwrite(buf, 1, (size_t)n, c->spool) == (size_t)n)
+			continue;
+		c->err = errno;
+		return false;
 	}
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
@@ -508,7 +528,7 @@ static int inject_stream(struct inject_command *c, int argc, char **argv)
 {
 	struct along_config config = { .out = c->out,
 				       .level = c->level,
-				       .quiet = c->quiet,
+				       .quiet = c->loudness.quiet,
 				       .inject = inject_files,
 				       .watched = STDIN_FILENO,
 				       .on_readable = on_data,
@@ -532,15 +552,27 @@ static int inject_stream(struct inject_command *c, int argc, char **argv)
 		return inject_files(argc, argv);
 	}
 	config.data = c->spool = tmpfile();
+	if (!c->spool) {
+		error_set(&err, errno, EXIT_CODE_OUTPUT, "no temporary file: %s", strerror(errno));
+		return fail(&err);
+	}
 	fcntl(STDIN_FILENO, F_SETFL, fcntl(STDIN_FILENO, F_GETFL) | O_NONBLOCK);
-	a = c->spool ? along__open(&config, &err) : NULL;
+	a = along__open(&config, &err);
 	if (!a)
 		return fail(&err);
 	along__run(a);
-	while (on_data(c))
+	while (!c->err && on_data(c))
 		poll(&(struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN }, 1, -1);
-	fflush(c->spool);
+	if (fflush(c->spool) && !c->err)
+		c->err = errno;
 	code = finish(a, NULL);
+	if (c->err) {
+		log_error(
+			NULL,
+			"cannot keep what perf writes until it ends: %s (a temporary file; the rest is lost)",
+			strerror(c->err));
+		code = EXIT_CODE_OUTPUT;
+	}
 	along__free(a);
 	fclose(c->spool);
 	return code;
@@ -555,7 +587,7 @@ static int inject_files(int argc, char **argv)
 
 	if (arguments_parse(&inject_argp, argc, argv, 0, &c))
 		return EXIT_CODE_USAGE;
-	set_log(c.quiet, c.verbose);
+	set_log(&c.loudness);
 	keeper_split(argv);
 	if (c.in && !(in = input_open(c.in))) {
 		log_error(NULL, "cannot open %s: %s", c.in, strerror(errno));
@@ -571,7 +603,7 @@ int cmd_inject(int argc, char **argv)
 
 	if (arguments_parse(&inject_argp, argc, argv, 0, &c))
 		return EXIT_CODE_USAGE;
-	set_log(c.quiet, c.verbose);
+	set_log(&c.loudness);
 	if (!c.stacks)
 		return inject_stream(&c, argc, argv);
 	if (sudo_user_become()) {

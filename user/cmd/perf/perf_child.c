@@ -41,7 +41,7 @@ static _Noreturn void help_main(int out)
 
 char *perf_child_help(struct error *err)
 {
-	char *text = NULL;
+	cleanup_free char *text = NULL;
 	size_t size;
 	cleanup_fclose FILE *to = open_memstream(&text, &size);
 	int ends[2], status = 0;

@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +123,10 @@ static int attach(int program_fd, int event_fd)
 
 	if (link != -EINVAL)
 		return link;
-	return ioctl(event_fd, PERF_EVENT_IOC_SET_BPF, program_fd) ? -errno : dup(event_fd);
+	if (ioctl(event_fd, PERF_EVENT_IOC_SET_BPF, program_fd))
+		return -errno;
+	link = fcntl(event_fd, F_DUPFD_CLOEXEC, 0);
+	return link < 0 ? -errno : link;
 }
 
 int ride_attach(struct ride *r, const struct bpf_program *program, struct error *err)
@@ -140,7 +144,6 @@ int ride_attach(struct ride *r, const struct bpf_program *program, struct error 
 		else
 			last = link;
 	}
-	r->refused = r->cnt - cnt;
 	r->cnt = cnt;
 	if (cnt)
 		return 0;
@@ -155,5 +158,5 @@ void ride_detach(struct ride *r)
 	for (unsigned i = 0; i < r->cnt; i++)
 		close(r->fds[i]);
 	free(r->fds);
-	*r = (struct ride){ .refused = r->refused };
+	*r = (struct ride){ 0 };
 }

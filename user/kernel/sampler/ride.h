@@ -22,7 +22,6 @@ struct error;
 struct ride {
 	int *fds; /* of the events; once attached, those of the links to them */
 	unsigned cnt;
-	unsigned refused; /* events that take no such program: tracepoints, and those that have one */
 };
 
 /* Does the process have perf events open that this one may see? */
