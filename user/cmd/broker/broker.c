@@ -530,9 +530,10 @@ static void serve(struct broker *b)
 
 			if (c->state == CLIENT_NONE)
 				continue;
+			/* First: what the recorder says changes what the client's events mean. */
+			on_client(b, c, f[0].revents);
 			if (f[1].revents || f[2].revents)
 				look_at_recorder(b, c);
-			on_client(b, c, f[0].revents);
 			if (c->state != CLIENT_NONE && now_ns >= c->limit_ns)
 				expire(b, c);
 		}

@@ -233,7 +233,7 @@ int recorder_start(struct recorder *ret, const struct peer *peer,
 	err = name_folder(ret);
 	if (err)
 		return err;
-	if (pipe2(fds, O_CLOEXEC))
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK))
 		return -errno;
 	ret->began_fd = fds[0];
 	/* Above the number that the child gives it. */

@@ -85,6 +85,8 @@ static const char *unserved(const struct record_options *o)
 		return "--gil and --thread";
 	if (o->inputs)
 		return "--log-inputs";
+	if (o->label_given)
+		return "--label";
 	return NULL;
 }
 
@@ -332,7 +334,15 @@ static int finish(struct by_broker *b, int result, const struct error *err,
 	written = result && !b->began ? EXIT_CODE_OK : write_outputs(b, command_line);
 	if (result || written)
 		return written ? written : (int)err->code;
-	return b->ended ? child__exit_code(b->child) : b->code;
+	if (b->code > 128)
+		log_error(NULL,
+			  "krait's service could not finish the recording: signal %d ended it",
+			  b->code - 128);
+	/* As without the service: the command's code, unless the recording failed. */
+	return b->ended && (b->code == EXIT_CODE_OK || b->code == EXIT_CODE_EMPTY ||
+			    b->code == EXIT_CODE_LOSSY) ?
+		       child__exit_code(b->child) :
+		       b->code;
 }
 
 int by_broker_record(const struct record_options *o, const char *command_line)
