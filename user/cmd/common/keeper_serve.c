@@ -164,8 +164,9 @@ static int start_worker(struct keeper *k, const struct keeper_request *r, struct
 
 	if (strcmp(r->path, "parser"))
 		return -EPERM;
-	if (k->worker_cnt++ == WORKERS_MAX)
+	if (k->worker_cnt == WORKERS_MAX)
 		return -EAGAIN;
+	k->worker_cnt++;
 	w = worker__start(r->path, &err);
 	if (!w)
 		return -EAGAIN;
@@ -449,6 +450,9 @@ static int keep(char **argv, int channel, pid_t reader)
 	struct keeper k = { .argv = argv };
 	int status = 0;
 
+	/* The reader has it without asking. */
+	if (is_named(&k, "-") && !isatty(STDIN_FILENO))
+		import_is_believed(&k.claims, STDIN_FILENO);
 	while (!serve_one(&k, channel))
 		;
 	close(channel);

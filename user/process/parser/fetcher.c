@@ -123,7 +123,7 @@ static int ask_keeper(enum keeper_job job, const __u8 *build_id, __u32 build_id_
 		      char *why, size_t why_size)
 {
 	struct keeper_request request = { .job = job, .more_size = build_id_len };
-	struct keeper_answer answer;
+	struct keeper_answer answer = { 0 };
 	int err;
 
 	if (build_id_len)
