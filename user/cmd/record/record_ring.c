@@ -19,6 +19,7 @@
 #include "base/files/sudo_user.h"
 #include "base/system/clock.h"
 #include "base/system/error.h"
+#include "base/system/priority.h"
 #include "base/text/log.h"
 #include "base/text/units.h"
 #include "capture/dso/dso_clean.h"
@@ -187,11 +188,13 @@ static void remove_capture(const char *path)
 {
 	cleanup_sudo_user struct sudo_user_scope scope = { .entered = false };
 	struct dso_cleaned cleaned = { 0 };
+	int err;
 
 	if (sudo_user_enter(&scope))
 		return;
-	if (unlink(path) || dso_clean_capture(&cleaned, path))
-		log_warn(NULL, "%s cannot be removed: %s", path, strerror(errno));
+	err = unlink(path) && errno != ENOENT ? -errno : dso_clean_capture(&cleaned, path);
+	if (err && err != -ENOENT)
+		log_warn(NULL, "%s cannot be removed: %s", path, strerror(-err));
 }
 
 static void note_capture(struct ring *r)
@@ -261,8 +264,12 @@ static void write_capture(struct ring *r)
 	name_capture(r);
 	fflush(NULL);
 	r->writer = fork();
-	if (!r->writer)
-		_exit(snapshot_make(r->folder, folder, &r->slices, r->path));
+	if (!r->writer) {
+		/* It reads what others may have written, and nothing waits for it. */
+		priority_bound(0);
+		_exit(sudo_user_become() ? EXIT_CODE_KERNEL :
+					   snapshot_make(r->folder, folder, &r->slices, r->path));
+	}
 	if (r->writer < 0) {
 		log_warn(NULL, "cannot start a process: %s", strerror(errno));
 		r->writer = 0;
@@ -300,14 +307,14 @@ static void ring_sample(void *ctx, const struct profile *p, const struct profile
 	trigger(r, text);
 }
 
-static double cpus_of(const struct ring *r, const struct window *w)
+static double cpus_of(const struct window *w)
 {
 	__u64 ns = 0;
 
 	for (unsigned i = 0; i < w->samples.cnt; i++) {
 		const struct stored_sample *s = &w->samples.list[i];
 
-		if (event_is_clock(&r->session->sampler.events[s->event]))
+		if (window__is_clock(w, s))
 			ns += s->weight;
 	}
 	return w->to_ns > w->from_ns ? (double)ns / (double)(w->to_ns - w->from_ns) : 0;
@@ -321,7 +328,7 @@ static void ring_window(void *ctx, const struct window *w)
 
 	if (r->options->cpus <= 0)
 		return;
-	cpus = cpus_of(r, w);
+	cpus = cpus_of(w);
 	if (cpus <= r->options->cpus)
 		return;
 	snprintf(text, sizeof(text), "the processes used %.0f%% of a CPU", cpus * 100);
@@ -356,6 +363,17 @@ static void ring_step(void *ctx, __u64 now_ns)
 
 /* ---- the whole -------------------------------------------------------------------------------- */
 
+/* Whatever is in the ring's folder. */
+static void forget_all(struct ring *r)
+{
+	cleanup_close int folder = slices_open_folder(r->folder, false);
+
+	slices_free(&r->slices);
+	r->slices = (struct slices){ 0 };
+	if (folder >= 0 && !slices_read(&r->slices, folder))
+		forget_slices(r);
+}
+
 static int open_ring(struct ring *r, const struct record_options *o,
 		     const struct recording *recording,
 		     int (*find_kernel)(void *ctx, __u64 *ret_start, __u64 *ret_size),
@@ -373,16 +391,13 @@ static int open_ring(struct ring *r, const struct record_options *o,
 		.find_kernel = find_kernel,
 		.find_kernel_ctx = find_kernel_ctx,
 	};
-	cleanup_close int folder = -1;
 
 	snprintf(r->folder, sizeof(r->folder), "%s.ring", r->output);
 	r->keep = keep__new(&config, err);
 	if (!r->keep)
 		return -1;
 	/* What another recording has left there is none of this one's. */
-	folder = slices_open_folder(r->folder, false);
-	if (folder >= 0 && !slices_read(&r->slices, folder))
-		forget_slices(r);
+	forget_all(r);
 	return 0;
 }
 
@@ -390,21 +405,22 @@ static int open_ring(struct ring *r, const struct record_options *o,
 static void close_ring(struct ring *r, bool wanted)
 {
 	cleanup_sudo_user struct sudo_user_scope scope = { .entered = false };
+	struct keep_stats stats;
 	char lock[PATH_MAX + 8];
 
 	reap(r, true);
+	keep__stats(r->keep, &stats);
+	if (!r->options->overwrites && stats.removed)
+		log_warn(
+			NULL,
+			"%llu pieces of the recording were removed before they were in a capture: the ring had no room for them",
+			stats.removed);
 	keep__free(r->keep);
 	if (wanted)
 		write_capture(r);
 	reap(r, true);
-	if (!wanted) {
-		cleanup_close int folder = slices_open_folder(r->folder, false);
-
-		slices_free(&r->slices);
-		r->slices = (struct slices){ 0 };
-		if (folder >= 0 && !slices_read(&r->slices, folder))
-			forget_slices(r);
-	}
+	if (!wanted)
+		forget_all(r);
 	snprintf(lock, sizeof(lock), "%s/" SLICES_LOCK, r->folder);
 	if (!sudo_user_enter(&scope) && (unlink(lock) || rmdir(r->folder)))
 		log_debug("record", "%s stays: %s", r->folder, strerror(errno));
