@@ -372,7 +372,6 @@ static int load(struct diff_command *c, struct compared *x)
 		if (code != EXIT_CODE_OK)
 			break;
 		x->cnt++;
-		c->diff.seconds[i >= c->cnt[0]] += x->in[i].stats.recording.seconds;
 		input__say_event(&x->in[i]);
 		code = check_event(x, i, c->cnt[0]);
 	}
@@ -380,7 +379,20 @@ static int load(struct diff_command *c, struct compared *x)
 }
 
 /* Sums up each side, and charges waits to functions. Returns 0 or -errno. */
-static int add_up(const struct diff_command *c, struct compared *x)
+/* Of a side's recordings together; 0: that of one is unknown. */
+static double length_of(const struct compared *x, unsigned first, unsigned cnt)
+{
+	double sum = 0;
+
+	for (unsigned i = first; i < first + cnt; i++) {
+		if (!(x->in[i].stats.recording.seconds > 0))
+			return 0;
+		sum += x->in[i].stats.recording.seconds;
+	}
+	return sum;
+}
+
+static int add_up(struct diff_command *c, struct compared *x)
 {
 	bool have_waits = false;
 	int err = 0;
@@ -393,6 +405,7 @@ static int add_up(const struct diff_command *c, struct compared *x)
 		const unsigned first = side ? c->cnt[0] : 0;
 
 		x->sides[side] = x->each[first];
+		c->diff.seconds[side] = length_of(x, first, c->cnt[side]);
 		if (c->cnt[side] == 1)
 			continue;
 		x->sides[side] = x->own_sides[side] =

@@ -86,9 +86,10 @@ static void put_frame(struct writer *w, __u32 i)
 	json_close_object(&w->j);
 }
 
+/* Rounded down, so that parts do not exceed the whole. */
 static __s64 scaled(const struct writer *w, __u64 units)
 {
-	return llround((double)units * w->scale);
+	return (__s64)((double)units * w->scale);
 }
 
 static void put_total(struct writer *w)

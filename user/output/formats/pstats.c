@@ -3,8 +3,8 @@
  * pstats.c - what cProfile dumps: snakeviz, gprof2dot, tuna and Python's own pstats read it.
  *
  * A marshalled dict (Python/marshal.c), {(file, line, name): (calls, calls, self, total, callers)}, where callers are a
- * dict of the same kind without callers. Samples know no calls: these numbers are samples. Times are seconds if samples are
- * time, else the number of them.
+ * dict of the same kind without callers. Samples know no calls: these numbers are samples, of waits nanoseconds. Times are
+ * seconds if samples are time, else the number of them.
  *
  * Must hold: each function has one entry, since a later one of the same key would hide it.
  */

@@ -439,12 +439,13 @@ int gate__print(const struct gate *g, FILE *out)
 				      "Function");
 	for (__u32 i = 0; i < g->row_cnt; i++) {
 		const struct gate_row *row = &g->rows[i];
-		cleanup_free char *name = name_of(g, row);
+		cleanup_free char *name = NULL;
 		char change[24], a[24], b[24];
 
 		/* What fails comes first, and is never left out. */
 		if (!row->fails && (printed >= limit || !is_shown(g, row)))
 			continue;
+		name = name_of(g, row);
 		if (!name)
 			return -ENOMEM;
 		printed++;
@@ -460,10 +461,10 @@ int gate__print(const struct gate *g, FILE *out)
 	return stream_finish(out);
 }
 
-/* JSON has no fractions here: millionths. */
+/* JSON has no fractions here: millionths, as far as a number goes. */
 static void put_millionths(struct json *j, const char *key, double value)
 {
-	if (isfinite(value))
+	if (fabs(value) < 9e12)
 		json_put_number(j, key, llround(value * 1e6));
 	else
 		json_put_null(j, key);
@@ -512,11 +513,12 @@ int gate__junit(const struct gate *g, FILE *out)
 		cnt, g->failures);
 	for (__u32 i = 0; i < g->row_cnt; i++) {
 		const struct gate_row *row = &g->rows[i];
-		cleanup_free char *name = name_of(g, row);
+		cleanup_free char *name = NULL;
 		char change[24], a[24], b[24];
 
 		if (!is_shown(g, row))
 			continue;
+		name = name_of(g, row);
 		if (!name)
 			return -ENOMEM;
 		put_change(row->change, change);
