@@ -27,12 +27,12 @@
 #define GI_MODULE_SIZE 4096 /* what is mapped of its file */
 #define GI_SIZE 8192
 
-/* Positions from GI_ADDR on. */
 static const struct gi_table {
 	__u32 entry;
 	__s32 count, at;
 } gi_tables[] = TLS_TABLES; /* glibc, musl */
 
+/* Positions from GI_ADDR on. */
 enum {
 	GI_HEADERS = 64, /* program headers: the TLS block, the dynamic section */
 	GI_DYNAMIC = 256,

@@ -31,7 +31,7 @@ void quota__free(struct quota *q);
 
 /*
  * Takes n for the owner. Returns -EDQUOT, and counts the refusal, if the owner may not have that
- * much at present: either it must give something back, or the caller takes from quota__largest().
+ * much at present: it must give something back first.
  */
 int quota__take(struct quota *q, unsigned owner, __u64 n) __attribute__((warn_unused_result));
 void quota__give(struct quota *q, unsigned owner, __u64 n);

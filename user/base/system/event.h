@@ -36,7 +36,7 @@ const char *event_listed(unsigned i);
 int event_parse(struct event_spec *ret, const char *text, size_t len, char *why, size_t why_size)
 	__attribute__((warn_unused_result));
 
-/* It is a place in code: a sample is a thread that comes by. */
+/* It is a tracepoint: a sample is a thread that comes by. */
 bool event_is_probe(const struct event_spec *event);
 
 /* Its periods are nanoseconds, and all samples have equal weight. */

@@ -34,11 +34,9 @@ static int compare(const void *x, const void *y)
 static __u32 unit_cnt(__u16 opcode)
 {
 	const struct opcode_info *info = opcode_info(opcode);
-	char buf[OPCODE_NAME_SIZE];
-	const char *name = opcode_name(opcode, buf);
 
-	if (!info || info->form == OPCODE_JIT || !strcmp(name, "INSTRUMENTED_LINE") ||
-	    !strcmp(name, "INSTRUMENTED_INSTRUCTION") || !strcmp(name, "CACHE"))
+	if (!info || info->form == OPCODE_JIT || !strcmp(info->name, "INSTRUMENTED_LINE") ||
+	    !strcmp(info->name, "INSTRUMENTED_INSTRUCTION"))
 		return UNKNOWN_UNITS;
 	return 1U + info->caches;
 }

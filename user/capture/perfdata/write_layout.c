@@ -5,7 +5,7 @@
 
 void perf_layout_attr(struct perf_event_attr *a, const struct event_spec *e)
 {
-	/* Readers ask for a tracepoint's fields, which samples do not have, and know no file of a function. */
+	/* Readers ask for a tracepoint's fields, which samples do not have. */
 	const bool probe = event_is_probe(e);
 
 	*a = (struct perf_event_attr){

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/perf_event.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
@@ -193,7 +192,7 @@ static int attach_one(struct perf_events *events, unsigned index, unsigned grid,
 	return 0;
 }
 
-/* ---- places in code --------------------------------------------------------------------------- */
+/* ---- tracepoints ----------------------------------------------------------------------------- */
 
 /* Of one event: a glob may match hundreds of system calls. */
 #define PLACES_MAX 1024

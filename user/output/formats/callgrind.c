@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/escape.h"
 #include "output/label.h"
 #include "output/places.h"
 #include "profile/marks.h"
 #include "profile/view.h"
 #include "base/data/cleanup.h"
-#include "base/text/printable.h"
 #include "base/text/stream.h"
 #include "base/data/vec.h"
 
@@ -118,16 +118,6 @@ static int compare_calls(const void *a, const void *b)
 
 /* ---- text ------------------------------------------------------------------------------------- */
 
-static int put_text(FILE *out, const char *text)
-{
-	cleanup_free char *safe = printable(text);
-
-	if (!safe)
-		return -ENOMEM;
-	fputs(safe, out);
-	return 0;
-}
-
 /* Writes "fl=(1) NAME" the first time, "fl=(1)" later. */
 static int put_file(struct graph *g, FILE *out, const char *key, __u32 function)
 {
@@ -138,7 +128,7 @@ static int put_file(struct graph *g, FILE *out, const char *key, __u32 function)
 	if (!g->file_named[file]) {
 		g->file_named[file] = 1;
 		putc(' ', out);
-		if (put_text(out, *text ? text : "???"))
+		if (put_printable(out, *text ? text : "???"))
 			return -ENOMEM;
 	}
 	putc('\n', out);
@@ -156,7 +146,7 @@ static int put_function(struct graph *g, FILE *out, const char *key, __u32 funct
 		putc(' ', out);
 		if (function == g->function_of[0])
 			text = MARK_NO_STACK;
-		if (put_text(out, *text ? text : NAME_EMPTY))
+		if (put_printable(out, *text ? text : NAME_EMPTY))
 			return -ENOMEM;
 	}
 	putc('\n', out);
@@ -233,7 +223,7 @@ static int put_header(FILE *out, const struct emit_options *o, const struct view
 	fputs("version: 1\ncreator: krait " KRAIT_VERSION "\n", out);
 	if (o->recording.command_line && *o->recording.command_line) {
 		fputs("cmd: ", out);
-		err = put_text(out, o->recording.command_line);
+		err = put_printable(out, o->recording.command_line);
 		putc('\n', out);
 	}
 	fputs("positions: line\n", out);

@@ -41,6 +41,4 @@ void unwind_files__release(struct unwind_files *f, __u32 number);
 /* The module's number, held or not; 0: none. */
 __u32 unwind_files__find(const struct unwind_files *f, const struct module *module);
 
-/* Modules that got no number. */
-
 #endif /* KRAIT_RECORD_UNWINDING_UNWIND_FILES_H */
