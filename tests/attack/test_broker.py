@@ -133,7 +133,7 @@ def check_rights(tap, b, python):
     for words in ("exec", set_uid), ("children", set_uid), ("undumpable",), ("namespace",):
         with h.Target([*service.as_user(CLIENT), *python.command(program, *words)]) as target:
             krait = b.start("record", "-p", str(target.pid), "-d", h.moment(0.8), "-F", "997", "-o", "r.folded", "-o", "r.data")
-            service.wait_for(lambda: any(h.has_programs_at_events(p) for p in b.recorders()))
+            b.recording()
             target.process.stdin.write(b"\n")
             krait.communicate(timeout=30)
         names = [f for stack, _ in b.stacks("r.folded") for f in stack]
@@ -262,7 +262,7 @@ def check_frozen(tap, b, python):
         tap.ok(krait.returncode == 0 and b.stacks("z.folded"), "and is there when it wakes up", krait.returncode)
         for number in signal.SIGKILL, signal.SIGTERM:
             krait = b.start("record", "-q", "-p", str(work.pid), "-d", "5s", "-o", "z.folded")
-            service.wait_for(lambda: any(h.has_programs_at_events(p) for p in b.recorders()))
+            b.recording()
             time.sleep(0.3)
             for pid in b.recorders():
                 os.kill(pid, number)
@@ -272,7 +272,7 @@ def check_frozen(tap, b, python):
         # May its user look into it? It has rights that the user has not.
         krait = b.start("record", "-q", "-p", str(work.pid), "-d", "1s", "-o", "z.folded", "--no-native", "--no-async",
                         "--no-greenlets")
-        service.wait_for(lambda: any(h.has_programs_at_events(p) for p in b.recorders()))
+        b.recording()
         recorder = b.recorders()[0]
         kinds = re.findall(rb"(?m)^prog_type:\s*(\d+)", b"".join(
             service.read("/proc/%d/fdinfo/%s" % (recorder, fd)) for fd in os.listdir("/proc/%d/fdinfo" % recorder)))
@@ -310,7 +310,7 @@ def check_killed(tap, python):
     """A broker that is killed leaves no recorder behind; the client keeps what was saved."""
     with service.Broker() as b, Work(python, "own", CLIENT) as work:
         krait = b.start("record", "-p", str(work.pid), "-d", "20s", "-o", "k.data")
-        service.wait_for(lambda: any(h.has_programs_at_events(p) for p in b.recorders()))
+        b.recording()
         time.sleep(1.5)
         recorders = b.recorders()
         b.stop(signal.SIGKILL)
@@ -325,7 +325,7 @@ def check_killed(tap, python):
             shutil.rmtree("/var/tmp/" + name)
     with service.Broker() as b, Work(python, "own", CLIENT) as work:
         krait = b.start("record", "-q", "-p", str(work.pid), "-d", "20s", "-o", "k.folded")
-        service.wait_for(lambda: any(h.has_programs_at_events(p) for p in b.recorders()))
+        b.recording()
         time.sleep(0.4)
         code = b.stop()
         krait.communicate(timeout=20)
@@ -355,8 +355,10 @@ def check_pid_reuse(tap, b, python):
     reused = process.pid == pid
     process.kill()
     process.wait()
-    return tap.ok(not reused or (done.returncode in (3, 4) and not b.stacks("u.folded")), "a reused pid is its new owner's",
-                  reused, done.returncode, done.stderr)
+    if not reused:
+        return tap.skip("pid reuse", "others were quicker")
+    return tap.ok(done.returncode in (3, 4) and not b.stacks("u.folded"), "a reused pid is its new owner's",
+                  done.returncode, done.stderr)
 
 
 def main():

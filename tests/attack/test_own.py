@@ -31,15 +31,13 @@ def set_uid_python(folder, python):
 class Own:
     """One recording with --own."""
 
-    def __init__(self, scene, target, begin=(), secs=1.2, more=()):
+    def __init__(self, scene, target, secs=1.2):
         folder = attack.Folder().path
         os.chown(folder, CLIENT, CLIENT)
-        pids = ",".join(str(t.pid) for t in (target, *more))
-        self.k = attack.Krait("record", "--own", "--no-kernel", "-F", "997", "-p", pids, "-o", "x.data", "-o", "x.folded",
+        self.k = attack.Krait("record", "--own", "--no-kernel", "-F", "997", "-p", str(target.pid), "-o", "x.data", "-o", "x.folded",
                               folder=folder, launch=AS_CLIENT, env={**os.environ, "HOME": folder})
-        self.began = self.k.recording()
-        for t in begin or (target,):
-            t.process.stdin.write(b"\n")
+        self.k.recording()
+        target.process.stdin.write(b"\n")
         time.sleep(secs)
         self.k.interrupt()
         self.words = self.k.words
@@ -70,7 +68,7 @@ def check(tap, python, name, *args, uid=CLIENT, own=True, least=50):
 
 
 def check_others(tap, python):
-    """Others' processes, by pid: alone, and beside one's own."""
+    """Others' processes, by pid."""
     with attack.Scene(tap, "own: another user's process", python) as scene:
         for uid in OTHER, 0:
             other = scene.attacker("rights.py", "spin", uid=uid)

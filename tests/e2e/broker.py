@@ -66,6 +66,10 @@ class Broker:
         """Returns the pids of the recordings that run."""
         return [int(p) for p in children(self.pid) if b"record" in read("/proc/%s/cmdline" % p)]
 
+    def recording(self):
+        """Waits until a recording samples. Returns whether one does."""
+        return wait_for(lambda: any(h.has_programs_at_events(p) for p in self.recorders()))
+
     def folders(self):
         """Returns what recordings have left, besides those of other tests."""
         return [n for n in os.listdir("/var/tmp") if n.startswith("krait-") and len(n) == 22 and n not in self.old and
