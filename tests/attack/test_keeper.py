@@ -96,7 +96,7 @@ def check_questions(scene, folder):
     os.chmod(secret, 0o600)
     with open(core, "wb") as f:
         f.write(b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<H", 4) + bytes(100))
-    k = Reading(folder, "convert", "-", "-o", "x.html")
+    k = Reading(folder, "diff", "a.folded", "-", "-o", "x.html")
     channel = channel_of(k.parser)
     scene.ok(channel, "its channel can be taken over", ctypes.get_errno())
     here = open(secret, "rb")
@@ -112,6 +112,7 @@ def check_questions(scene, folder):
         "a worker with the network": (WORKER, "fetcher"),
         "a page of its choice": (BROWSER, os.path.join(folder, "made.html")),
         "an output of its choice": (OUTPUT, os.path.join(folder, "made")),
+        "an input as an output": (OUTPUT, "a.folded"),
         "one elsewhere": (OUTPUT, "made", "", 3),
         "libraries beside a file of its choice": (STORE, "", "", 0, b"", here.fileno()),
     }

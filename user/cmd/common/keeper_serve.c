@@ -36,6 +36,8 @@
 
 /* More than any command has. */
 #define OUTPUTS_MAX 64
+/* What the command line may name as such. */
+#define OUTPUT_NAMES_MAX 32
 /* Parsers are replaced as they grow old, and each capture has its own. */
 #define WORKERS_MAX 4096
 
@@ -74,6 +76,27 @@ static bool is_argument(const char *arg, const char *path)
 		return false;
 	end = arg + len - path_len;
 	return !strcmp(end, path) && (arg[1] != '-' || end[-1] == '=');
+}
+
+static struct {
+	const char *list[OUTPUT_NAMES_MAX];
+	unsigned cnt;
+} output_names;
+
+void keeper_names_output(const char *path)
+{
+	if (output_names.cnt < OUTPUT_NAMES_MAX)
+		output_names.list[output_names.cnt++] = path;
+}
+
+/* The rest of what the command line names are inputs. */
+static bool is_output_name(const char *path)
+{
+	for (unsigned i = 0; i < output_names.cnt; i++) {
+		if (!strcmp(output_names.list[i], path))
+			return true;
+	}
+	return !strcmp(path, "-");
 }
 
 static bool is_named(const struct keeper *k, const char *path)
@@ -224,7 +247,7 @@ static int start_browser(struct keeper *k, const struct keeper_request *r, struc
 {
 	const char *path = r->path;
 
-	if (!is_named(k, path))
+	if (!is_output_name(path))
 		return -EPERM;
 	page_open(&path, 1);
 	return 0;
@@ -252,7 +275,7 @@ static int open_output(struct keeper *k, const struct keeper_request *r, struct 
 	const char *name;
 	int err;
 
-	if (!is_named(k, r->path) || k->cnt == OUTPUTS_MAX)
+	if (!is_output_name(r->path) || k->cnt == OUTPUTS_MAX)
 		return -EPERM;
 	err = output_file__open(&new.file, r->path, r->number);
 	if (err)

@@ -19,4 +19,7 @@
  */
 void keeper_split(char **argv);
 
+/* For an option's value, before keeper_split(): the reader may write there. path: stays the caller's. */
+void keeper_names_output(const char *path);
+
 #endif /* KRAIT_CMD_COMMON_KEEPER_SERVE_H */

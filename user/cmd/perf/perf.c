@@ -400,6 +400,7 @@ static error_t parse_inject(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'o':
 		c->out = strcmp(arg, "-") ? arg : NULL;
+		keeper_names_output(arg);
 		return 0;
 	case 'z':
 		c->level = arguments_level(arg, state);

@@ -2,6 +2,7 @@
 /*
  * annotate.c - "krait annotate": source lines with the samples of each.
  */
+#include "cmd/common/keeper_serve.h"
 #include "cmd/common/commands.h"
 
 #include <argp.h>
@@ -130,6 +131,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'o':
 		c->output = arg;
+		keeper_names_output(arg);
 		break;
 	case 'C':
 		c->annotate.context = arguments_count(arg, "--context", state);

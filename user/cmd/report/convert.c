@@ -2,6 +2,7 @@
 /*
  * convert.c - "krait convert": turns a capture or folded stacks into other formats.
  */
+#include "cmd/common/keeper_serve.h"
 #include "cmd/common/commands.h"
 
 #include <argp.h>
@@ -98,6 +99,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'o':
 		add_path(c, arg, state);
+		keeper_names_output(arg);
 		break;
 	case 'f':
 		c->format = arg;

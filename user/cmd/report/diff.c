@@ -2,6 +2,7 @@
 /*
  * diff.c - "krait diff": shows what changed from one capture to another.
  */
+#include "cmd/common/keeper_serve.h"
 #include "cmd/common/commands.h"
 
 #include <argp.h>
@@ -174,6 +175,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'o':
 		c->output = arg;
+		keeper_names_output(arg);
 		break;
 	case 's':
 		if (strcmp(arg, "self") && strcmp(arg, "total"))
@@ -199,6 +201,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPTION_JUNIT:
 		c->junit = arg;
+		keeper_names_output(arg);
 		break;
 	case OPTION_JSON:
 		c->json = true;
