@@ -19,8 +19,8 @@ import recorders
 import slots
 
 FULL = os.environ.get("KRAIT_FULL") == "1"
-SECS = "10s" if FULL else "400ms"
-KILLS = 200 if FULL else 12 if h.is_all() else 6
+SECS = "10s" if FULL else "250ms"
+KILLS = 200 if FULL else 12 if h.is_all() else 4
 RATES = ("997", "10000", "50000")
 # For what any trap shows: this one has its stacks after a second; generators take three, and ten in a debug build.
 QUICK = "coroutines"
@@ -205,7 +205,7 @@ def check_sampling(tap, python):
         for rate in RATES if FULL else RATES[:2] if h.is_all() else RATES[1:2]:
             part = "%s at %s Hz" % (name, rate)
             other = run_sampling(python, target.pid, 10 if FULL else 1)
-            r = record(target, rate, "12s" if FULL else "1200ms")
+            r = record(target, rate, "12s" if FULL else "800ms")
             said, _ = other.communicate(timeout=h.PATIENCE_SECS)
             tap.equal(other.returncode, 0, part + ": profiling.sampling ends well", said)
             check(tap, part, target, r, deltas=False)
@@ -218,10 +218,10 @@ def check_two(tap, python):
         folder = h.tempfile.mkdtemp(prefix="krait-e2e-")
         h.folders.append(folder)
         other = subprocess.Popen(
-            [h.KRAIT, "record", *h.PYTHON_ONLY, *h.OWN_STACKS, "-q", "--stats", "--lines", "-p", str(target.pid), "-d", "1s",
+            [h.KRAIT, "record", *h.PYTHON_ONLY, *h.OWN_STACKS, "-q", "--stats", "--lines", "-p", str(target.pid), "-d", "600ms",
              "-F", "7000", "--anchors", "on", "-o", os.path.join(folder, "x.folded")],
             stderr=subprocess.PIPE, encoding="utf-8")
-        r = record(target, "10000", "1s", ours=2)
+        r = record(target, "10000", "600ms", ours=2)
         _, err = other.communicate(timeout=h.PATIENCE_SECS)
         check(tap, name + ", one", target, r, deltas=False)
         check(tap, name + ", the other", target,
@@ -250,7 +250,7 @@ def check_kills(tap, python):
         tap.ok(left > 0, name + ": some have left an anchor behind", left)
         # The slot has another recorder's value: krait empties it, and 2 s later it is free. What the target does until then
         # does not matter.
-        with h.part_time(target, 0.4):
+        with h.part_time(target, 0.2):
             r = record(target, "997", "3500ms")
         check(tap, name + ", the next recording", target, r)
         check_left(tap, name, target)

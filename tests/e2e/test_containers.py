@@ -41,9 +41,9 @@ def check_hidden(tap, python):
 def check_late(tap, python):
     """A process that starts in its container while krait records."""
     name = python.name + " that starts in its container"
-    krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--name", "*.py", "-q", "-F", "997", "-d", "3s",
+    krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--name", "*.py", "-q", "-F", "997", "-d", "2s",
                               "-f", "folded", "-o", "-"], stdout=subprocess.PIPE, encoding="utf-8")
-    time.sleep(1)
+    time.sleep(0.6)
     with h.Target(hidden(python)):
         out, _ = krait.communicate(timeout=h.PATIENCE_SECS)
     tap.ok("pairs (pairs.py)" in out, name + " was seen")
@@ -134,9 +134,9 @@ def check_filters(tap, python):
 def check_excluded(tap, python):
     """A process that starts meanwhile and is not wanted does not enter the accounts."""
     krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--name", "nothing", "-q", "--stats", "-F", "997",
-                              "-d", "2s", "-o", "/dev/null", "-f", "folded"],
+                              "-d", "1200ms", "-o", "/dev/null", "-f", "folded"],
                              stderr=subprocess.PIPE, encoding="utf-8")
-    time.sleep(1)
+    time.sleep(0.6)
     for _ in range(4):
         subprocess.run(python.command("-S", "-c", "sum(range(300000))"), check=True)
     _, err = krait.communicate(timeout=h.PATIENCE_SECS)

@@ -14,7 +14,7 @@ import harness as h
 
 def check(tap, name, target, pid=None):
     """Checks the stacks of a target that runs pairs.py."""
-    recording = h.record_work(pid or target.pid, 0.3)
+    recording = h.record_work(pid or target.pid, 0.1, "-F", "1999")
     tap.equal(recording.code, 0, name + ": exit code", recording.err)
     h.check_accounts(tap, name, recording, complete=0.97)
     illegal, leaves = target.oracle.judge(recording.stacks)
@@ -73,7 +73,7 @@ def check_names(tap, python):
 def check_leaderless(tap, python):
     """The first thread has ended, so the process looks like a zombie, and others work."""
     name = python.name + ", its first thread has ended"
-    with h.start(python, "leaderless.py") as target:
+    with h.start(python, "leaderless.py") as target, h.resting(target):
         pid = str(target.pid)
         h.wait_until(lambda: h.proc_state(target.pid) == "Z")
         listed = h.run_krait("list", "--json", pid)
@@ -85,7 +85,7 @@ def check_leaderless(tap, python):
         tap.ok([t for t in threads.values() if "goes_on" in [f["name"] for f in t["frames"]]], name + ": dump shows the others",
                dumped.stdout)
         for option in (["-p", pid], ["-a"]):
-            recording = h.record(*option, "-d", h.moment(0.5), "-F", "997", "--native", lines=False)
+            recording = h.record(*option, "-d", h.moment(0.2), "-F", "997", "--native", lines=False)
             seen = sum(n for stack, n in recording.stacks if any("goes_on (" in frame for frame in stack))
             tap.ok(seen > 20, name + ": record " + option[0], "%d samples of %d" % (seen, recording.samples()))
 
@@ -94,7 +94,7 @@ def check_all(tap, pythons):
     """All interpreters in one recording of the machine."""
     targets = [h.start(python, "pairs.py") for python in pythons]
     try:
-        done = h.record("-a", "-F", "997", "-d", "1s", outputs=("x.folded", "x.script"))
+        done = h.record("-a", "-F", "997", "-d", "700ms", outputs=("x.folded", "x.script"))
     finally:
         for target in targets:
             target.stop()
@@ -107,8 +107,8 @@ def check_all(tap, pythons):
 
 def check_start(tap, python):
     """A process that starts during -a is sampled from its first milliseconds on."""
-    line = 'sleep 0.5; exec "$@"'
-    krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-a", "-q", "-F", "997", "-d", "2s", "-f",
+    line = 'sleep 0.3; exec "$@"'
+    krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-a", "-q", "-F", "997", "-d", "1200ms", "-f",
                               "folded", "-o", "-"], stdout=subprocess.PIPE, encoding="utf-8")
     late = subprocess.Popen(["sh", "-c", line, "sh",
                              *python.command(python.target("pairs.py"))],

@@ -49,7 +49,7 @@ def variants():
 
 def check(tap, name, command):
     with h.Target([*command, "-B", os.path.join(h.TARGETS, "pairs.py")]) as target:
-        recording = h.record_work(target.pid, 0.25, "-F", "4999")
+        recording = h.record_work(target.pid, 0.15, "-F", "4999")
         tap.equal(recording.code, 0, name + ": exit code", recording.err)
     tap.ok(recording.stacks and all(s[0].endswith("_[pairs.py]") for s, _ in recording.stacks), name + ": its script",
            recording.stacks[:1])
@@ -83,7 +83,7 @@ def check_venv(tap, folder, python):
 def work_shown(program, env=None):
     """Records the program; returns its stacks, with native frames and without files, and the recording."""
     with h.Target([program, "-B", os.path.join(h.TARGETS, "embed_own.py")], env) as target:
-        recording = h.record_work(target.pid, 0.3, "--native", "-F", "2999", outputs=("x.folded", "x.data"), lines=False)
+        recording = h.record_work(target.pid, 0.15, "--native", "-F", "4999", outputs=("x.folded", "x.data"), lines=False)
     return [([frame.partition(" (")[0] for frame in stack], count) for stack, count in recording.stacks], recording
 
 
@@ -137,13 +137,13 @@ def check_moved(tap, folder, python):
         tap.skip(name, "cannot be built")
         return
     exe = os.path.basename(os.path.realpath(python.path))
-    for when, after in ((" at the start", {}), (" during the recording", {"MOVED_AFTER_MS": "700"})):
+    for when, after in ((" at the start", {}), (" during the recording", {"MOVED_AFTER_MS": "400"})):
         env = {**os.environ, "LD_PRELOAD": library, "MOVED_CODE": "libpython" if python.build == "shared" else "/" + exe, **after}
         with h.Target(python.command(python.target("embed_own.py")), env) as target:
             if after:
-                recording = h.record("-p", str(target.pid), "-d", "1200ms", "--native", lines=False)
+                recording = h.record("-p", str(target.pid), "-F", "997", "-d", "800ms", "--native", lines=False)
             else:
-                recording = h.record_work(target.pid, 0.3, "--native", "-F", "2999", lines=False)
+                recording = h.record_work(target.pid, 0.15, "--native", "-F", "4999", lines=False)
         stacks = [([frame.partition(" (")[0] for frame in stack], count) for stack, count in recording.stacks]
         check_folded(tap, name + when, stacks, "anonymous")
         cut = share(stacks, lambda stack: "[truncated]" in stack)
@@ -215,7 +215,7 @@ def check_two(tap, folder, pythons):
     for python in (shared[0], shared[-1]):
         home = os.path.dirname(os.path.dirname(python.path))
         command += [glob.glob(os.path.join(home, "lib", "libpython3.*.so.1.0"))[0], home]
-    with h.Target(command) as target:
+    with h.Target(command) as target, h.resting(target):
         row = json.loads(h.run_krait("list", "--json", str(target.pid)).stdout)[0]
         read = row["version"]
         other = next(p.version for p in (shared[0], shared[-1]) if p.version != read)

@@ -16,7 +16,7 @@ import harness as h
 import test_opcodes as opcodes
 from test_dump_greenlets import with_greenlet
 
-SECONDS = 2 if h.is_all() else 0.6
+SECONDS = 2 if h.is_all() else 0.35
 LATE = "[greenlets not known yet]"
 UNKNOWN = "[parents of greenlets not known]"
 # Between two greenlets nobody can tell which parents apply.
@@ -179,7 +179,7 @@ def check_none(tap, name, python, folder):
 
 def check_unknown(tap, name, target):
     """greenlet 1.x: each greenlet has its own stack and a mark that says so."""
-    r = h.record_work(target.pid, 5, "-F", "997", lines=False)
+    r = h.record_work(target.pid, 1.5, "-F", "1999", lines=False)
     inner = [(frames, n) for frames, n in r.stacks if own(frames)[:1] not in ([], ["<module>"])]
     bare = [(frames, n) for frames, n in inner
             if UNKNOWN not in frames and LATE not in frames and not any("_bootstrap" in f for f in frames)]

@@ -29,7 +29,7 @@ BUSY = "import time\nend = time.monotonic() + %s\nwhile time.monotonic() < end: 
 
 def moment():
     """Returns options for a recording with some samples and not many more."""
-    return "-F", "997", "-d", h.moment(0.3)
+    return "-F", "997", "-d", h.moment(0.15)
 
 
 def content(path):

@@ -103,9 +103,9 @@ def check_many(tap, python):
              "    while time.monotonic() < t: pass\nwhile True:\n    tick()\n    time.sleep(1)\n"
     running = [subprocess.Popen(python.command("-S", "-c", script)) for _ in range(count)]
     try:
-        time.sleep(2)
-        krait = Krait("-a", "-F", "99")
-        time.sleep(scale(3, 20))
+        time.sleep(1)
+        krait = Krait("-a", "-F", "499")
+        time.sleep(scale(1, 20))
         peak, descriptors = krait.status("VmHWM"), len(os.listdir("/proc/%d/fd" % krait.pid))
         r = krait.end()
     finally:
@@ -170,7 +170,7 @@ def check_reborn(tap, python):
 
 def check_soak(tap, python):
     """Code and processes come and go: krait's memory does not grow."""
-    seconds = scale(4, 300, 6)
+    seconds = scale(3, 300, 6)
     name = python.name + ": churn of code and processes"
     krait = Krait("-a", "-F", "997")
     churn = subprocess.Popen(python.command("-S", python.target("churn.py"), str(seconds)))

@@ -68,7 +68,7 @@ def check(tap, python):
     later = {f: {with_semicolon(n) for n in names} for f, names in CHANGED.items()}
     with h.start(python, "named.py") as target:
         kernels = kernels_name(target.pid)
-        recording = turn(target, 0.4, outputs=("x.folded", "x.data"))
+        recording = turn(target, 0.2, outputs=("x.folded", "x.data"))
         judge(tap, names_of(recording.stacks), folded, kernels, python.name + ": names")
         again = h.run_krait("convert", "-t", *h.PYTHON_ONLY, "-f", "folded", "-o", "-", "-i", recording.path("x.data"))
         tap.equal(sorted(again.stdout.splitlines()),
@@ -137,7 +137,7 @@ def check_outputs(tap, python, recording):
 
 def check_none(tap, python):
     """--thread that matches none: which threads there are, or were."""
-    with h.start(python, "named.py") as target:
+    with h.start(python, "named.py") as target, h.resting(target):
         pid = str(target.pid)
         kernels = kernels_name(target.pid)
         for args in (("record", "-q", "-f", "folded", "-o", "/dev/null", "-p", pid, "-d", h.moment(0.3)),
@@ -161,7 +161,7 @@ def check_none(tap, python):
 
 def check_agent(tap, python):
     """An agent's windows: thread.name."""
-    with h.tempfile.TemporaryDirectory(prefix="krait-e2e-") as folder, h.start(python, "named.py") as target:
+    with h.tempfile.TemporaryDirectory(prefix="krait-e2e-") as folder, h.start(python, "named.py") as target, h.part_time(target):
         with subprocess.Popen([h.KRAIT, "agent", "-i", "1s", "-F", "997", "--otlp-dir", folder], stderr=subprocess.PIPE) as agent:
             found = set()
 

@@ -20,7 +20,7 @@ import time
 import oracle
 
 # Long enough to be found by the first look and to be sampled often.
-ROUNDS = 60
+ROUNDS = 20
 
 
 def work(folder, hot, *functions):
