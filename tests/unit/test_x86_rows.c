@@ -114,6 +114,26 @@ static void a_function_is_followed_along_its_branches(void **state)
 	row_table_free(&t);
 }
 
+/* _Fork() and _exit() of glibc 2.41, shortened. */
+static void what_follows_a_call_at_once_may_be_another_function(void **state)
+{
+	static const __u8 code[] = {
+		0x53, /* push %rbx */
+		0x85, 0xff, /* test %edi, %edi */
+		0x75, 0x02, /* jne 7 */
+		0x5b, 0xc3, /* pop %rbx; ret */
+		0x90, 0x90, 0x90, 0x90, /* 7: nop */
+		0xe8, 0x00, 0x10, 0x00, 0x00, /* call elsewhere */
+		0x31, 0xc0, 0xc3, /* 16: xor %eax, %eax; ret */
+	};
+	struct row_table t = rows_of(code, sizeof(code));
+
+	assert_int_equal(depth_at(&t, 1), 16);
+	assert_int_equal(depth_at(&t, 11), 16);
+	assert_int_equal(depth_at(&t, 16), 8);
+	row_table_free(&t);
+}
+
 static void a_stub_has_a_row(void **state)
 {
 	static const __u8 code[] = { 0xff, 0x25, 1, 2, 3, 0, 0x66, 0x90 };
@@ -338,6 +358,7 @@ int main(void)
 		cmocka_unit_test(a_function_is_followed_along_its_branches),
 		cmocka_unit_test(code_for_vectors_is_read),
 		cmocka_unit_test(a_trace_is_followed_behind_the_function_that_calls_it),
+		cmocka_unit_test(what_follows_a_call_at_once_may_be_another_function),
 		cmocka_unit_test(a_stub_has_a_row),
 		cmocka_unit_test(what_does_not_add_up_has_no_rows),
 		cmocka_unit_test(an_aligned_stack_is_found_by_the_frame_pointer),

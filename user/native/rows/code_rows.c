@@ -53,6 +53,7 @@ struct function {
 	struct guess guesses[GUESSES_MAX];
 	unsigned guess_cnt, proved_cnt; /* proved_cnt: the leading ones that are proved */
 	bool guessing; /* only a guess leads to pos */
+	__u64 offset; /* of the code in its table */
 	__u64 begin;
 	__u64 called; /* target of the last forward call; ~0: none */
 	/* called only from the previous function, without the usual convention */
@@ -196,6 +197,15 @@ static bool comes_back(const struct function *f)
 	return code_insn(f->code + f->pos, f->size - f->pos).kind != CODE_NOP;
 }
 
+/*
+ * Does other code begin after this call, without padding? Nobody can tell, if all of the function has been passed: but
+ * what goes on takes something off the stack, and so is no beginning of a function.
+ */
+static bool may_have_ended(const struct function *f)
+{
+	return !((f->offset + f->pos) % CODE_ALIGNMENT) && is_whole(f);
+}
+
 /* Skips one byte or instruction of padding. False: it is something else. */
 static bool skip_filling(struct function *f)
 {
@@ -271,6 +281,8 @@ static bool read_function(struct function *f)
 			return false;
 		if (code_state_is_lost(&f->state))
 			return false;
+		if (x.kind == CODE_CALL && may_have_ended(f))
+			return true;
 	}
 	/* It continues where we cannot look. */
 	return !f->reached && is_whole(f);
@@ -317,21 +329,21 @@ static void skip_unknown(struct function *f, __u64 offset)
 }
 
 /* A trace of CPython's JIT (3.13, 3.14) directly follows the function that calls it. */
-static bool may_begin(const struct function *f, __u64 offset)
+static bool may_begin(const struct function *f)
 {
-	return !((offset + f->pos) % CODE_ALIGNMENT) || f->pos == f->called;
+	return !((f->offset + f->pos) % CODE_ALIGNMENT) || f->pos == f->called;
 }
 
 void code_rows(const __u8 *code, __u64 size, __u64 offset, struct row_table *t)
 {
-	struct function f = { .code = code, .size = size, .called = ~0ULL };
+	struct function f = { .code = code, .size = size, .offset = offset, .called = ~0ULL };
 
 	while (f.pos < size && !t->err && f.looks < LOOKS_MAX) {
 		__u64 begin;
 
 		skip_padding(&f);
 		begin = f.pos;
-		if (begin < size && may_begin(&f, offset) && read_function(&f)) {
+		if (begin < size && may_begin(&f) && read_function(&f)) {
 			put_rows(&f, offset, t);
 			continue;
 		}
