@@ -403,7 +403,7 @@ _Static_assert(sizeof(struct event_counts) == 64, "a line of memory, shared with
 enum sample_context {
 	CONTEXT_EVENT, /* perf events */
 	CONTEXT_TRACE, /* the end of a scheduler's switch */
-	CONTEXT_PROBE, /* a tracepoint that is an event */
+	CONTEXT_PROBE, /* a probe in a program's code */
 	CONTEXT_CNT
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * probe.bpf.c - events that are tracepoints: the thread that comes by gets a sample. The kernel runs this program for every
- * thread of the machine, on whatever CPU, so there is one link for each tracepoint, whose cookie is the event's index.
+ * probe.bpf.c - events that are places in code, the kernel's tracepoints and probes in programs: the thread that comes by
+ * gets a sample. The kernel runs this program for every thread of the machine, on whatever CPU, so there is one link for
+ * each place, whose cookie is the event's index.
  *
  * Needs bpf_loop() (5.17); loaded only if such an event is wanted.
  */
@@ -40,28 +41,46 @@ static __always_inline struct proc_info *probed_process(__u32 event, __u64 now_n
 	return proc && now_ns <= end_ns && is_due(event, *period) ? proc : NULL;
 }
 
+static __always_inline int on_probe(struct trigger *t, __u32 cookie)
+{
+	const __u32 event = masked(cookie, KRAIT_MAX_EVENTS - 1);
+	const __u64 began_ns = own_begin(), now_ns = bpf_ktime_get_ns();
+	struct proc_info *proc;
+
+	proc = probed_process(event, now_ns, &t->period);
+	if (proc) {
+		t->event = event;
+		t->now_ns = t->time_ns = now_ns;
+		t->has_loop = t->has_kernel_stack = true;
+		take_sample(t, proc);
+	}
+	own_end(began_ns);
+	return 0;
+}
+
 SEC("?tp")
 int probe_tracepoint(void *ctx)
 {
-	const __u32 event = masked(bpf_get_attach_cookie(ctx), KRAIT_MAX_EVENTS - 1);
-	const __u64 began_ns = own_begin(), now_ns = bpf_ktime_get_ns();
-	struct proc_info *proc;
-	__u64 period;
+	return on_probe(
+		&(struct trigger){ .ctx = ctx, .context = CONTEXT_EVENT, .in_kernel = true },
+		bpf_get_attach_cookie(ctx));
+}
 
-	proc = probed_process(event, now_ns, &period);
-	if (proc)
-		take_sample(&(struct trigger){ .ctx = ctx,
-					       .now_ns = now_ns,
-					       .time_ns = now_ns,
-					       .period = period,
-					       .event = event,
-					       .context = CONTEXT_PROBE,
-					       .in_kernel = true,
-					       .has_loop = true,
-					       .has_kernel_stack = true },
-			    proc);
-	own_end(began_ns);
-	return 0;
+/* Uprobes, and kprobes that somebody has made. */
+SEC("?uprobe")
+int probe_code(struct pt_regs *ctx)
+{
+	return on_probe(
+		&(struct trigger){
+			.ctx = ctx,
+			.context = CONTEXT_PROBE,
+			.in_kernel = !MODE_IS_USER(context_reg(ctx, UNWIND_WORD_MODE)),
+			.regs = { context_reg(ctx, UNWIND_WORD_IP),
+				  context_reg(ctx, UNWIND_WORD_SP),
+				  context_reg(ctx, UNWIND_WORD_FP) },
+			.pt_regs = ctx,
+		},
+		bpf_get_attach_cookie(ctx));
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -337,7 +337,7 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	settle_process(s, proc);
 	emit_record(t, s, proc, counts);
 	give_back_thread_maps(s);
-	scratch_give_back(s);
+	scratch_give_back(s, t->context);
 }
 
 #endif /* KRAIT_BPF_SAMPLE_H */

@@ -6,13 +6,15 @@
  * One sampling program can interrupt another on the same CPU: a perf event's, which may be an NMI,
  * interrupts one at a scheduler's switch. So each CPU has memory for each context, and a context is
  * a set of programs of which a CPU runs only one at a time:
- *  - perf events: the kernel itself lets only one of their programs run on a CPU, whatever triggers
- *    them (bpf_prog_active; bpf_overflow_handler() in kernel/events/core.c);
+ *  - perf events, and tracepoints that are events: the kernel itself lets only one of their programs run on a CPU,
+ *    whatever triggers them (bpf_prog_active; bpf_overflow_handler() in kernel/events/core.c, trace_call_bpf() in
+ *    kernel/trace/bpf_trace.c);
  *  - a tracepoint that cannot interrupt itself on a CPU: interrupts are off there, or those that
  *    come do not lead to it (the end of a scheduler's switch, with preemption off).
  *
  * A program that can be preempted needs more than a context of its own: another thread may run the
- * same program before it ends.
+ * same program before it ends. That of probes in code can, since 6.0 (bpf_prog_run_array_uprobe()): there the flag is
+ * a number, so that two never have it.
  *
  * Must hold: nobody gets memory that is in use. The contexts should guarantee it; the flag `taken`
  * enforces it: if a context is not as described, the inner interrupt is lost and counted, and the
@@ -108,18 +110,32 @@ static __always_inline struct scratch *scratch_take(__u32 context)
 	__u32 index = context * cpu_cnt + bpf_get_smp_processor_id();
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &index);
 
-	if (!s || s->taken)
+	if (!s)
 		return NULL;
-	s->taken = 1;
+	if (context != CONTEXT_PROBE) {
+		if (s->taken)
+			return NULL;
+		s->taken = 1;
+	} else {
+		/* Whoever comes between these two steps sees 2, and who then goes on here sees what the other has left. */
+		atomic_add(&s->taken, 1);
+		if (*(volatile __u32 *)&s->taken != 1) {
+			atomic_add(&s->taken, -1);
+			return NULL;
+		}
+	}
 	barrier();
 	s->index = index;
 	return s;
 }
 
-static __always_inline void scratch_give_back(struct scratch *s)
+static __always_inline void scratch_give_back(struct scratch *s, __u32 context)
 {
 	barrier();
-	s->taken = 0;
+	if (context == CONTEXT_PROBE)
+		atomic_add(&s->taken, -1);
+	else
+		s->taken = 0;
 }
 
 #endif /* KRAIT_BPF_MAP_SCRATCH_H */

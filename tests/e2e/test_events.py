@@ -187,6 +187,8 @@ def check_refusals(tap, python):
     if os.path.exists("/sys/bus/event_source/devices/msr/events/tsc"):
         lacks = h.run_krait("record", "-e", "msr/tsc/", "-o", path, "--", *command)
         tap.ok(lacks.returncode == 5 and "can be counted" in lacks.stderr, "a PMU that does not sample is said", lacks.stderr)
+    rated = h.run_krait("record", "-e", "sched:sched_process_fork", "-F", "99", "-o", path, "--", *command)
+    tap.ok(rated.returncode == 2 and "no rate" in rated.stderr, "a tracepoint has no rate", rated.stderr)
     tap.ok(not os.path.exists(path), "and leaves no file")
     shutil.rmtree(folder)
 
@@ -245,6 +247,72 @@ def check_tracepoints(tap, python):
     tap.ok(45 <= sum(count for _, count in stack) <= 51, "-c 10: every tenth time", stack, r.err)
 
 
+PROBED = '''
+import ctypes, gc, sys
+libc = ctypes.CDLL(None)
+def collector(n):
+    for _ in range(n):
+        gc.collect()
+def asker(n):
+    for _ in range(n):
+        libc.getppid()
+gc.disable()
+sys.stdin.read(int(len(sys.argv) > 1))
+collector(30)
+asker(400)
+'''
+
+
+def counts_by_function(r, event, names):
+    """Samples of that event in each of these functions."""
+    h.run_krait("convert", "-q", "--event", event, "-i", r.path("x.data"), "-o", r.path("e.folded"))
+    counts = collections.Counter()
+    for frames, count in h.parse_folded(r.path("e.folded")):
+        for name in names:
+            counts[name] += count if any(f.split(" ")[0] == name for f in frames) else 0
+    return [counts[name] for name in names]
+
+
+def check_probes(tap):
+    """Functions of libraries, returns from them, and marks in programs: each time, with the Python stack."""
+    python = "/usr/bin/python3"
+    marks = subprocess.run(["readelf", "-n", python], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8",
+                           check=False).stdout if os.path.exists(python) else ""
+    if "gc__start" not in marks:
+        tap.skip("probes in code", "this machine's python3 has no marks (--with-dtrace)")
+        return
+    events = ("usdt:libpython:gc__start", "usdt:python:python:gc__done", "uprobe:libc:getppid", "uretprobe:libc:getppid")
+    r = h.record("-e", ",".join(events[:2]), "--probe", "libc:getppid", "--probe", "libc:getppid%return", "-e", "cpu-clock",
+                 lines=False, outputs=("x.data",), command=[python, "-c", PROBED])
+    names = ("collector", "asker")
+    got = {event: counts_by_function(r, event, names) for event in events}
+    for event in events:
+        check_accounts(tap, "probes", r, event)
+    tap.equal(got, {events[0]: [30, 0], events[1]: [30, 0], events[2]: [0, 400], events[3]: [0, 400]},
+              "a mark, a function and its returns: every time, in the Python function that it was", r.err)
+    found = perf_events(r.path("x.data"))
+    tap.ok(found is None or sum(found.values()) >= 860, "perf reads them", found)
+    # A process that runs already: its counter of listeners is raised, and lowered at the end.
+    data = os.path.join(r.folder, "x.data")
+    with subprocess.Popen([python, "-c", PROBED, "wait"], stdin=subprocess.PIPE) as target:
+        with subprocess.Popen([h.KRAIT, "record", "-q", "-e", "usdt:python:gc__start", "--probe", "uprobe:libc.so.6:getppid",
+                               "-c", "10", "-p", str(target.pid), "-o", data]) as krait:
+            h.wait_until(lambda: sum("bpf_link" in f or "bpf-link" in f for f in h.descriptors(krait.pid).values()) >= 5, krait)
+            target.stdin.write(b"x")
+            target.stdin.close()
+    tap.equal([counts_by_function(r, "usdt:python:gc__start", names), counts_by_function(r, "uprobe:libc.so.6:getppid", names)],
+              [[3, 0], [0, 40]], "in a process that runs: every tenth time")
+    command = [python, "-c", "pass"]
+    for event, says in (("usdt:python:no_mark", "it has python:"), ("usdt:libm:x", "has no marks"),
+                        ("uprobe:libc:no_such_function", "has no function no_such_function"),
+                        ("uprobe:libnosuch:f", "give its path"), ("uprobe:/no/such:f", "cannot be read"),
+                        ("uprobe:/etc/passwd:f", "cannot be used"), ("uprobe:libc", "a probe is"),
+                        ("uprobe:libc:getppid+1", "no instruction"), ("uretprobe:libc:getppid+4", "without an offset")):
+        refused = h.run_krait("record", "-e", event, "-o", r.path("no.data"), "--", *command)
+        tap.ok(refused.returncode == 2 and says in refused.stderr and len(refused.stderr.splitlines()) <= 2,
+               event + " is refused by name", refused.stderr)
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -268,6 +336,7 @@ def main():
     check_refusals(tap, newest)
     check_pmu(tap, newest)
     check_tracepoints(tap, newest)
+    check_probes(tap)
     for python in pythons:
         if python.minor == "3.15" and python.kind == "exe":
             check_leaf(tap, python)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fuzz_elf_symbols.c - any bytes as a library: an answer for an offset holds in its neighbourhood,
- * and names are valid texts.
+ * names are valid texts, and places of probes lie in the file.
  */
 #include <linux/types.h>
 #include <stdint.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "native/names/elf_symbols.h"
+#include "native/names/probe_places.h"
 
 #define STEPS 64U
 
@@ -44,6 +45,28 @@ static size_t ask_source(struct elf_symbols *s, __u64 offset)
 	return length;
 }
 
+static void ask_probes(int fd, size_t size)
+{
+	static const struct {
+		enum probe_kind kind;
+		const char *name;
+	} asked[] = { { PROBE_MARK, "setjmp" },
+		      { PROBE_MARK, "python:gc__start" },
+		      { PROBE_FUNCTION, "main" },
+		      { PROBE_FUNCTION, "main+4" } };
+	struct parser_probes found;
+
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		if (probe_places(fd, asked[i].kind, asked[i].name, &found))
+			continue;
+		if (found.cnt > PROBE_PLACES_MAX || !memchr(found.there, 0, sizeof(found.there)))
+			abort();
+		for (__u32 k = 0; k < found.cnt; k++)
+			if (found.list[k].offset >= size || found.list[k].counter_offset >= size)
+				abort();
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("elf", MFD_CLOEXEC);
@@ -62,6 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		length += elf_symbols__has_table(s);
 		elf_symbols__free(s);
 	}
+	ask_probes(fd, size);
 	close(fd);
 	return length > 1UL << 40;
 }

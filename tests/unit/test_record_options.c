@@ -171,12 +171,30 @@ static void a_period_is_for_what_is_counted(void **state)
 	assert_refused("-p 1 -e cs -c often", "a period is a number of events");
 }
 
+static void probes_are_events(void **state)
+{
+	const struct record_options *o = good(
+		"-p 1 -e usdt:/a/lib.so:python:gc__start,cs --probe libc:read%return --probe /x/y,z/z:f+4");
+
+	assert_int_equal(o->event_cnt, 4);
+	assert_string_equal(o->events[0].name, "usdt:lib.so:python:gc__start");
+	assert_string_equal(o->events[1].name, "cs");
+	assert_string_equal(o->events[2].name, "uretprobe:libc:read");
+	assert_string_equal(o->events[3].name, "uprobe:z:f+4");
+	assert_int_equal(o->events[3].period, 1);
+	assert_true(event_is_probe(&o->events[3]));
+}
+
 static void bad_events_are_refused_by_name(void **state)
 {
 	char line[1024] = "-p 1";
 
 	assert_refused("-p 1 -e page-fault", "no event \"page-fault\"");
 	assert_refused("-p 1 -e cs,,faults", "no event \"\"");
+	assert_refused("-p 1 --probe libc", "a probe is uprobe:FILE:FUNCTION");
+	assert_refused("-p 1 -e usdt::x", "a probe is usdt:FILE:NAME");
+	assert_refused("-p 1 --probe libc:f+4%return", "without an offset");
+	assert_refused("-p 1 --probe libc:f -F 99", "have no rate");
 	assert_refused("-p 1 -e cs,faults,cs", "event cs is given twice");
 	assert_refused("-p 1 -e nosuch:tracepoint", "\"nosuch:tracepoint\"");
 	assert_refused("-p 1 -e nosuch/event=0x3c,umask=0x1/,cs", "no PMU \"nosuch\"");
@@ -400,6 +418,7 @@ int main(void)
 		T(native_and_kernel_are_there_unless_not_wanted),
 		T(events_come_in_lists_and_repeatedly),
 		T(a_period_is_for_what_is_counted),
+		T(probes_are_events),
 		T(bad_events_are_refused_by_name),
 		T(processes_come_in_lists_and_repeatedly),
 		T(a_command_keeps_its_own_options),

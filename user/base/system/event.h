@@ -13,6 +13,21 @@
 #include <stddef.h>
 
 #define EVENT_NAME_MAX 128
+/* Places of one probe. */
+#define EVENT_CODE_MAX 128
+
+/* A probe in the code of a program or library: where the kernel puts breakpoints while it is on. */
+struct event_code {
+	char *file, *place; /* as requested; owned */
+	bool is_mark; /* place is a mark in the program (USDT), not a function */
+	bool on_return; /* when the function returns */
+	int fd; /* the file, -1: not known yet; owned */
+	unsigned cnt;
+	struct {
+		__u64 offset; /* in the file */
+		__u64 counter_offset; /* of the mark's counter of listeners, in the file; 0: none */
+	} list[EVENT_CODE_MAX];
+};
 
 struct event_spec {
 	char name[EVENT_NAME_MAX]; /* as requested, with modifiers */
@@ -22,6 +37,7 @@ struct event_spec {
 	__u64 period; /* events per sample; ns for clocks */
 	bool exclude_user, exclude_kernel;
 	__u8 precise; /* precise_ip */
+	const struct event_code *code; /* of a probe; NULL: none; borrowed */
 	bool joined; /* time off the CPU: shown together with the clock's (record --wall) */
 };
 
@@ -36,7 +52,7 @@ const char *event_listed(unsigned i);
 int event_parse(struct event_spec *ret, const char *text, size_t len, char *why, size_t why_size)
 	__attribute__((warn_unused_result));
 
-/* It is a tracepoint: a sample is a thread that comes by. */
+/* It is a tracepoint, or a probe in code: a sample is a thread that comes by. */
 bool event_is_probe(const struct event_spec *event);
 
 /* Its periods are nanoseconds, and all samples have equal weight. */

@@ -24,7 +24,7 @@ static const cap_value_t for_processes[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH
 static const cap_value_t for_moments[] = { CAP_DAC_OVERRIDE };
 /*
  * Likewise, if the kernel requires it to open perf events: level 3 of kernel.perf_event_paranoid,
- * the default on Debian and Android.
+ * the default on Debian and Android; and for uprobes (perf_uprobe_event_init(), kernel/events/core.c).
  */
 static const cap_value_t for_events[] = { CAP_SYS_ADMIN };
 
@@ -77,7 +77,7 @@ static int drop_capabilities(const struct privileges_need *need)
 		err = keep(new, old, for_processes, CNT(for_processes), true);
 	if (!err && need->sampling)
 		err = keep(new, old, for_sampling, CNT(for_sampling), true);
-	if (!err && need->sampling && privileges_events_need_admin())
+	if (!err && need->sampling && (need->probes || privileges_events_need_admin()))
 		err = keep(new, old, for_events, CNT(for_events), false);
 	if (!err && need->command)
 		err = keep(new, old, for_command, CNT(for_command), false);

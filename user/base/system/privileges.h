@@ -16,6 +16,7 @@
 
 struct privileges_need {
 	bool sampling; /* BPF programs and perf events will be loaded */
+	bool probes; /* in programs' code, which are root's */
 	bool command; /* a command was launched, and krait may have to kill it */
 };
 

@@ -17,6 +17,7 @@
 #include "cmd/record/by_broker.h"
 #include "cmd/record/progress.h"
 #include "cmd/record/record_options.h"
+#include "cmd/record/record_probes.h"
 #include "cmd/record/record_report.h"
 #include "cmd/record/record_ring.h"
 #include "record/run/session.h"
@@ -399,6 +400,10 @@ static int record(struct record_command *r)
 	struct error err = { .code = EXIT_CODE_KERNEL };
 	int result;
 
+	if (record_probes_find(&r->options, &err)) {
+		log_error(NULL, "%s", err.text);
+		return err.code;
+	}
 	r->kernel_symbols = kernel_symbols__new(KALLSYMS);
 	if (r->kernel_symbols && r->options.ring.on) {
 		result = record_ring(r, &err);
@@ -462,6 +467,7 @@ int cmd_record(int argc, char **argv)
 	mapper__free(r->mapper);
 	kernel_symbols__free(r->kernel_symbols);
 	free(r->command_line);
+	record_probes_free(&r->options);
 	free(r);
 	return code;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cmd/common/arguments.h"
+#include "cmd/record/record_probes.h"
 #include "base/text/nearest.h"
 #include "base/text/units.h"
 
@@ -49,12 +50,18 @@ void record_events_add(struct record_options *o, const char *text, struct argp_s
 		size_t len = 0;
 		int err;
 
+		const bool is_path = record_probes_is(text, strlen(text));
+
 		/* A comma within "cpu/event=0x3c,umask=1/" is no separator. */
 		for (; text[len] && (text[len] != ',' || depth); len++)
-			depth ^= text[len] == '/';
+			depth ^= text[len] == '/' && !is_path;
 		if (o->event_cnt == KRAIT_MAX_EVENTS)
 			arguments_refuse(state, "too many events: at most %d", KRAIT_MAX_EVENTS);
-		err = event_parse(&o->events[o->event_cnt++], text, len, why, sizeof(why));
+		err = 0;
+		if (record_probes_is(text, len))
+			record_probes_add(&o->events[o->event_cnt++], text, len, state);
+		else
+			err = event_parse(&o->events[o->event_cnt++], text, len, why, sizeof(why));
 		if (err && *why)
 			arguments_refuse(state, "%s", why);
 		if (err)
@@ -132,11 +139,12 @@ static void check_event(const struct record_options *o, unsigned index, struct a
 
 void record_events_settle(struct record_options *o, struct argp_state *state)
 {
-	bool clocks = false, others = false;
+	bool clocks = false, others = false, rated = false;
 
 	if (!o->event_cnt)
 		event_default(&o->events[o->event_cnt++]);
 	for (unsigned i = 0; i < o->event_cnt; i++) {
+		rated = rated || !event_is_probe(&o->events[i]);
 		clocks = clocks || event_is_clock(&o->events[i]);
 		others = others || !event_is_clock(&o->events[i]);
 	}
@@ -144,7 +152,11 @@ void record_events_settle(struct record_options *o, struct argp_state *state)
 		arguments_refuse(
 			state,
 			"-F sets the rate of clocks and -c the period of other events: give both only if you record both kinds");
-	if (!o->frequency && (!o->period || (clocks && others)))
+	if (!rated && o->frequency)
+		arguments_refuse(
+			state,
+			"tracepoints and probes have no rate: -c N takes every Nth time that a thread comes by");
+	if (rated && !o->frequency && (!o->period || (clocks && others)))
 		o->frequency = o->all ? DEFAULT_HZ_ALL : DEFAULT_HZ;
 	for (unsigned i = 0; i < o->event_cnt; i++) {
 		struct event_spec *e = &o->events[i];

@@ -11,6 +11,7 @@
 #include "cmd/record/live_options.h"
 #include "cmd/record/record_events.h"
 #include "cmd/record/record_output_options.h"
+#include "cmd/record/record_probes.h"
 #include "cmd/record/record_ring.h"
 #include "cmd/record/record_targets.h"
 #include "profile/states.h"
@@ -44,6 +45,7 @@ enum {
 	KEY_AS_IT_IS,
 	KEY_CALL_GRAPH,
 	KEY_CLOCK,
+	KEY_PROBE,
 };
 
 static const struct argp_option options[] = {
@@ -72,6 +74,11 @@ static const struct argp_option options[] = {
 	  "sched:sched_process_fork or those that match 'syscalls:sys_enter_*'; :u or :k behind it for user or "
 	  "kernel mode only. May be given several times. perf.data, pprof and script have all events, "
 	  "each apart; other outputs the first" },
+	{ "probe", KEY_PROBE, "FILE:FUNCTION", 0,
+	  "each time that a thread enters this function of a program or library (FUNCTION+OFFSET: comes to that instruction; "
+	  "FUNCTION%return: returns from it). FILE is a path, or the begin of a name, such as libc, libpython. The kernel puts a "
+	  "breakpoint there in every process that has the file mapped, and takes it away at the end. As events: -e "
+	  "uprobe:FILE:FUNCTION, uretprobe:FILE:FUNCTION, and usdt:FILE:NAME for a mark of the program's own" },
 	{ "count", 'c', "PERIOD", 0,
 	  "take a sample every PERIOD events instead of at a rate. Clock "
 	  "events recorded with others keep their rate; alone they count "
@@ -229,7 +236,8 @@ static void settle_own(const struct record_options *o, struct argp_state *state)
 		arguments_refuse(state, "--own is for an ordinary user with one id");
 	for (unsigned i = 0; i < o->event_cnt; i++)
 		if (event_is_probe(&o->events[i]))
-			arguments_refuse(state, "--own takes no tracepoints, which are root's");
+			arguments_refuse(state,
+					 "--own takes no tracepoints and probes, which are root's");
 	if (!o->pid_cnt || o->off_cpu || o->kernel || o->inputs || o->ring.on)
 		arguments_refuse(state, "--own takes -p and --no-kernel, and no time off the CPU");
 }
@@ -317,6 +325,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'e':
 		record_events_add(o, arg, state);
+		break;
+	case KEY_PROBE:
+		record_probes_option(o, arg, state);
 		break;
 	case 'c':
 		record_events_period(o, arg, state);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
@@ -192,7 +193,7 @@ static int attach_one(struct perf_events *events, unsigned index, unsigned grid,
 	return 0;
 }
 
-/* ---- tracepoints ----------------------------------------------------------------------------- */
+/* ---- tracepoints, probes in code -------------------------------------------------------------- */
 
 /* Of one event: a glob may match hundreds of system calls. */
 #define PLACES_MAX 1024
@@ -203,6 +204,32 @@ struct place_adder {
 	int cpu;
 	struct error *err;
 };
+
+/* link: NULL and errno set if there is none. */
+static int keep_place(const struct place_adder *a, struct bpf_link *link, int fd)
+{
+	struct perf_events *events = a->events;
+	const struct event_spec *event = &events->config.events[a->index];
+	const int errnum = errno;
+	struct cpu_event *new;
+
+	if (!link)
+		return error_set(a->err, errnum, EXIT_CODE_KERNEL,
+				 "cannot attach the BPF program to %s: %s (%s)", event->name,
+				 strerror(errnum),
+				 errnum == EINVAL && !event->code ?
+					 "if perf probe has made it, use --probe FILE:FUNCTION" :
+					 "tracepoints and probes need Linux 5.17");
+	new = realloc(events->list, (events->cnt + 1) * sizeof(*new));
+	if (!new) {
+		bpf_link__destroy(link);
+		return error_set(a->err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	}
+	events->list = new;
+	new[events->cnt++] =
+		(struct cpu_event){ .cpu = a->cpu, .index = a->index, .link = link, .fd = fd };
+	return 0;
+}
 
 /* Whatever its CPU is, the program runs on all of them. */
 static int open_place(const struct event_spec *event, __u64 id, int cpu)
@@ -219,33 +246,42 @@ static int open_place(const struct event_spec *event, __u64 id, int cpu)
 static int add_place(void *ctx, __u64 id)
 {
 	const struct place_adder *a = ctx;
-	struct perf_events *events = a->events;
-	const struct event_spec *event = &events->config.events[a->index];
+	const struct event_spec *event = &a->events->config.events[a->index];
 	DECLARE_LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = a->index);
 	cleanup_close int fd = open_place(event, id, a->cpu);
-	struct cpu_event *new;
+	struct bpf_link *link;
 
 	if (fd < 0)
 		return explain_open(a->err, event, -fd);
-	if (events->cnt > PLACES_MAX)
+	if (a->events->cnt > PLACES_MAX)
 		return error_set(a->err, E2BIG, EXIT_CODE_USAGE,
 				 "%s: more than %d tracepoints match; choose fewer", event->name,
 				 PLACES_MAX);
-	new = realloc(events->list, (events->cnt + 1) * sizeof(*new));
-	if (!new)
-		return error_set(a->err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
-	events->list = new;
-	new += events->cnt;
-	*new = (struct cpu_event){ .cpu = a->cpu, .index = a->index };
-	new->link = bpf_program__attach_perf_event_opts(events->programs.tracepoint, fd, &opts);
-	if (!new->link)
-		return error_set(
-			a->err, errno, EXIT_CODE_KERNEL,
-			"cannot attach the BPF program to %s: %s (tracepoints need Linux 5.17)",
-			event->name, strerror(errno));
-	new->fd = take_fd(&fd);
-	events->cnt++;
-	return 0;
+	link = bpf_program__attach_perf_event_opts(a->events->programs.tracepoint, fd, &opts);
+	return keep_place(a, link, link ? take_fd(&fd) : -1);
+}
+
+/* Each is an event of the kernel's PMU for them, in every process that maps the file, now or later. */
+static int attach_code(const struct place_adder *a)
+{
+	const struct event_code *code = a->events->config.events[a->index].code;
+	char path[32];
+	int err = 0;
+
+	/* By descriptor: the name may lead elsewhere by now, or belong to another mount namespace. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", code->fd);
+	for (unsigned i = 0; i < code->cnt && !err; i++) {
+		DECLARE_LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = a->index,
+				    .retprobe = code->on_return,
+				    .ref_ctr_offset = code->list[i].counter_offset);
+		cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_SYS_ADMIN);
+
+		err = keep_place(a,
+				 bpf_program__attach_uprobe_opts(a->events->programs.code, -1, path,
+								 code->list[i].offset, &opts),
+				 -1);
+	}
+	return err;
 }
 
 static int attach_places(struct perf_events *events, unsigned index, int cpu, struct error *err)
@@ -257,6 +293,8 @@ static int attach_places(struct perf_events *events, unsigned index, int cpu, st
 	for (int i = 0; i < events->cnt; i++)
 		if (events->list[i].index == index)
 			return 0;
+	if (event->code)
+		return attach_code(&adder);
 	*err = (struct error){ .text = "" };
 	result = event_tracepoints(event->name, add_place, &adder);
 	if (result < 0 && !*err->text)

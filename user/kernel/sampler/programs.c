@@ -173,12 +173,14 @@ static __u64 clock_period_ns(const struct sampler_config *config)
 	return e->frequency ? NS_PER_SEC / e->frequency : e->period;
 }
 
-static bool has_probes(const struct sampler_config *config)
+/* Events that are tracepoints, or probes in code. */
+static unsigned probe_cnt(const struct sampler_config *config, bool in_code)
 {
+	unsigned cnt = 0;
+
 	for (unsigned i = 0; i < config->event_cnt; i++)
-		if (event_is_probe(&config->events[i]))
-			return true;
-	return false;
+		cnt += event_is_probe(&config->events[i]) && in_code == !!config->events[i].code;
+	return cnt;
 }
 
 bool programs_want_clocks(const struct sampler_config *config)
@@ -193,7 +195,7 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 							   skel->progs.sample_bounded;
 	int cpus = libbpf_num_possible_cpus(), err = 0;
 	size_t bytes = ring_bytes(config);
-	const bool probes = has_probes(config) && features->bpf_loop;
+	const bool code = probe_cnt(config, true) && features->bpf_loop;
 
 	err |= bpf_program__set_autoload(skel->progs.sample_loop,
 					 features->bpf_loop && !config->only_looks);
@@ -204,8 +206,10 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 					 features->cookies && !config->own_only);
 	err |= bpf_program__set_autoload(skel->progs.process_mmap,
 					 config->native || config->tasks || config->greenlets);
-	err |= bpf_program__set_autoload(skel->progs.probe_tracepoint, probes);
-	err |= bpf_map__set_max_entries(skel->maps.scratch, cpus * (probes	 ? CONTEXT_CNT :
+	err |= bpf_program__set_autoload(skel->progs.probe_tracepoint,
+					 probe_cnt(config, false) && features->bpf_loop);
+	err |= bpf_program__set_autoload(skel->progs.probe_code, code);
+	err |= bpf_map__set_max_entries(skel->maps.scratch, cpus * (code	 ? CONTEXT_CNT :
 								    has_switches ? CONTEXT_PROBE :
 										   CONTEXT_TRACE));
 	err |= bpf_map__set_max_entries(skel->maps.unwind_cache, cpus * UNWIND_CACHE_SIZE);

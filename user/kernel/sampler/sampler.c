@@ -282,6 +282,7 @@ int sampler__start(struct sampler *s, struct error *err)
 				     &(struct perf_event_programs){
 					     .event = s->program,
 					     .tracepoint = s->skel->progs.probe_tracepoint,
+					     .code = s->skel->progs.probe_code,
 				     },
 				     err);
 	if (!s->events)

@@ -9,6 +9,7 @@
 
 #include "native/names/demangle.h"
 #include "native/names/elf_symbols.h"
+#include "native/names/probe_places.h"
 #include "process/identify/dwarf_offsets.h"
 #include "process/elf/elf_runtime.h"
 #include "process/parser/parser_starter.h"
@@ -300,6 +301,10 @@ size_t parser_jobs__answer(struct parser_jobs *jobs, const void *message, size_t
 	case PARSER_ROWS_MADE:
 	case PARSER_ROWS_MORE:
 		answer->result = rows(jobs, &r, fds, fd_cnt, &answer->rows);
+		break;
+	case PARSER_PROBE:
+		answer->result = fd_cnt ? probe_places(fds[0], r.at, r.name, &answer->probes) :
+					  -EBADF;
 		break;
 	case PARSER_CLOSE:
 		close_file(jobs, r.file);

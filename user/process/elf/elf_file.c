@@ -115,7 +115,7 @@ int elf_file_section(struct elf_file *f, unsigned i, Elf64_Shdr *ret)
 bool elf_file_string_is(struct elf_file *f, __u64 off, const char *s)
 {
 	size_t len = strlen(s) + 1;
-	char buf[32];
+	char buf[256];
 
 	return len <= sizeof(buf) && !elf_file_read(f, off, buf, len) && !memcmp(buf, s, len);
 }

@@ -53,7 +53,7 @@ int elf_file_read_vaddr(struct elf_file *f, __u64 vaddr, void *buf, size_t len)
 int elf_file_section(struct elf_file *f, unsigned i, Elf64_Shdr *ret)
 	__attribute__((warn_unused_result, nonnull));
 
-/* Does the NUL-terminated string at file offset off equal s? s shorter than 32 bytes. */
+/* Does the NUL-terminated string at file offset off equal s? s shorter than 256 bytes. */
 bool elf_file_string_is(struct elf_file *f, __u64 off, const char *s) __attribute__((nonnull));
 
 #endif /* KRAIT_PROCESS_ELF_ELF_FILE_H */

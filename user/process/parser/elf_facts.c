@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "process/parser/parser.h"
@@ -139,5 +140,24 @@ int elf_facts__table(struct elf_facts *f, int fd, enum published_kind kind, stru
 	if (r)
 		return r;
 	*ret = answer->table;
+	return answer->result;
+}
+
+int elf_facts__probe(struct elf_facts *f, int fd, enum probe_kind kind, const char *name,
+		     struct parser_probes *ret)
+{
+	struct parser_request request = { .job = PARSER_PROBE, .at = kind };
+	const struct parser_answer *answer;
+	int r = whose_is(fd);
+
+	if (strlen(name) >= sizeof(request.name))
+		return -ENAMETOOLONG;
+	strcpy(request.name, name);
+	request.cnt = (__u32)(strlen(name) / sizeof(__u64) + 1);
+	if (r >= 0)
+		r = ask(f, fd, (unsigned)r, &request, &answer);
+	if (r)
+		return r;
+	*ret = answer->probes;
 	return answer->result;
 }

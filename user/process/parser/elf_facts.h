@@ -13,6 +13,7 @@
 
 #include "process/elf/elf_runtime.h"
 #include "process/elf/elf_table.h"
+#include "process/parser/parser_protocol.h"
 
 struct elf_facts;
 struct parsers;
@@ -45,5 +46,9 @@ int elf_facts__read_image(struct elf_facts *f, int fd, struct elf_runtime *ret)
 /* The same for a table besides the runtime's, as elf_table_read(). */
 int elf_facts__table(struct elf_facts *f, int fd, enum published_kind kind, struct elf_table *ret)
 	__attribute__((warn_unused_result, nonnull));
+
+/* The same for places of a probe, as probe_places(). */
+int elf_facts__probe(struct elf_facts *f, int fd, enum probe_kind kind, const char *name,
+		     struct parser_probes *ret) __attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_PROCESS_PARSER_ELF_FACTS_H */

@@ -14,6 +14,10 @@ bool parser_request_check(const struct parser_request *r, size_t len)
 		return false;
 	if (r->job == PARSER_TABLE && r->at >= PUBLISHED_KINDS)
 		return false;
+	if (r->job == PARSER_PROBE &&
+	    (r->at >= PROBE_KINDS || !r->cnt || r->cnt > sizeof(r->name) / sizeof(__u64) ||
+	     len != parser_request_size(r) || r->name[r->cnt * sizeof(__u64) - 1]))
+		return false;
 	return r->file < PARSER_FILES_MAX && len == parser_request_size(r);
 }
 
@@ -34,6 +38,7 @@ size_t parser_answer_size(const struct parser_answer *a)
 		[PARSER_ROWS] = offsetof(struct parser_rows, words),
 		[PARSER_ROWS_MADE] = offsetof(struct parser_rows, words),
 		[PARSER_ROWS_MORE] = offsetof(struct parser_rows, words),
+		[PARSER_PROBE] = sizeof(a->probes),
 		[PARSER_JOB_CNT] = 0,
 	};
 	size_t size = offsetof(struct parser_answer, dwarf);
@@ -122,6 +127,11 @@ static bool rows_are_sound(const struct parser_rows *r, const struct parser_requ
 	       r->at + (__u64)r->word_cnt <= all;
 }
 
+static bool probes_are_sound(const struct parser_probes *p)
+{
+	return p->cnt <= PROBE_PLACES_MAX && memchr(p->there, '\0', sizeof(p->there));
+}
+
 bool parser_answer_check(const struct parser_answer *a, size_t len,
 			 const struct parser_request *request)
 {
@@ -153,5 +163,7 @@ bool parser_answer_check(const struct parser_answer *a, size_t len,
 		return a->table.len == published_infos[request->at].size;
 	if (a->job == PARSER_SOURCE)
 		return sources_are_sound(&a->sources, request);
+	if (a->job == PARSER_PROBE)
+		return probes_are_sound(&a->probes);
 	return has_rows(a) ? rows_are_sound(&a->rows, request) : found_is_sound(&a->found, request);
 }

@@ -2,7 +2,7 @@
 /*
  * parser_protocol.h - what krait asks a parser, and what it answers: one message each.
  *
- * A parser gets descriptors of files and numbers, never a path or a name. Its answers deserve no
+ * A parser gets descriptors of files, numbers and the name of a probe, never a path. Its answers deserve no
  * more trust than the files: parser_answer_check() checks lengths, ranges and terminators before
  * anything is used.
  */
@@ -30,6 +30,10 @@
 #define PARSER_SOURCE_FRAMES 295
 /* Words of a file's rows in one answer. */
 #define PARSER_ROW_WORDS 12000
+/* Places of one probe: a compiler may have inlined what has a mark into many functions. */
+#define PROBE_PLACES_MAX 128
+/* With the NUL. */
+#define PROBE_NAME_MAX 256
 
 enum parser_job {
 	PARSER_NONE,
@@ -44,18 +48,24 @@ enum parser_job {
 	PARSER_ROWS_MORE, /* the words from `at` on, for the last file */
 	/* which source line do these offsets have, and which functions were inlined there? */
 	PARSER_SOURCE,
+	PARSER_PROBE, /* a descriptor: where is that probe of kind `at` (native/names/probe_places.h)? */
 	PARSER_JOB_CNT
 };
+
+enum probe_kind { PROBE_FUNCTION, PROBE_MARK, PROBE_KINDS };
 
 struct parser_request {
 	__u32 job;
 	__u32 file; /* a number below PARSER_FILES_MAX: OPEN, FIND, SOURCE, CLOSE */
 	__u32 version; /* PY_VERSION_HEX: DWARF */
-	__u32 cnt; /* of offsets: FIND, SOURCE */
-	/* number of a word: ROWS_MORE; enum published_kind: TABLE */
+	__u32 cnt; /* of offsets: FIND, SOURCE; of words of the name: PROBE */
+	/* number of a word: ROWS_MORE; enum published_kind: TABLE; enum probe_kind: PROBE */
 	__u32 at;
 	__u32 unused;
-	__u64 offsets[PARSER_PLACES_MAX]; /* only cnt of them are sent */
+	union {
+		__u64 offsets[PARSER_PLACES_MAX]; /* only cnt of them are sent */
+		char name[PROBE_NAME_MAX]; /* ends with NULs */
+	};
 };
 
 struct parser_opened {
@@ -115,6 +125,18 @@ struct parser_rows {
 	__u32 words[PARSER_ROW_WORDS]; /* only word_cnt of them are sent */
 };
 
+struct parser_probe {
+	__u64 offset; /* in the file */
+	__u64 counter_offset; /* of the 16 bits that count who listens, in the file; 0: none */
+};
+
+struct parser_probes {
+	__u32 cnt;
+	__u32 unused;
+	struct parser_probe list[PROBE_PLACES_MAX];
+	char there[1024]; /* of marks: which there are, as many as fit; printable */
+};
+
 struct parser_dwarf {
 	struct py_offsets offsets; /* valid if result is 0 */
 	char why[PARSER_WHY_MAX]; /* valid otherwise */
@@ -132,6 +154,7 @@ struct parser_answer {
 		struct elf_runtime runtime; /* -ENOENT, -ENOEXEC: none; elf_runtime_read() */
 		struct elf_table table; /* likewise; elf_table_read() */
 		struct parser_rows rows;
+		struct parser_probes probes;
 	};
 };
 
@@ -139,8 +162,9 @@ struct parser_answer {
 static inline size_t parser_request_size(const struct parser_request *r)
 {
 	return offsetof(struct parser_request, offsets) +
-	       (r->job == PARSER_FIND || r->job == PARSER_SOURCE ? r->cnt * sizeof(r->offsets[0]) :
-								   0);
+	       (r->job == PARSER_FIND || r->job == PARSER_SOURCE || r->job == PARSER_PROBE ?
+			r->cnt * sizeof(r->offsets[0]) :
+			0);
 }
 
 /* Is this message a request? */

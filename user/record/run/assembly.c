@@ -159,8 +159,13 @@ static void start_workers(struct session *s)
 
 static int give_up_rights(const struct session *s, struct error *err)
 {
-	const struct privileges_need need = { .sampling = true, .command = s->child };
-	int result = privileges_drop(&need);
+	const struct sampler_config *config = &s->config->sampler;
+	struct privileges_need need = { .sampling = true, .command = s->child };
+	int result;
+
+	for (unsigned i = 0; i < config->event_cnt; i++)
+		need.probes = need.probes || config->events[i].code;
+	result = privileges_drop(&need);
 
 	return result ? error_set(err, -result, EXIT_CODE_KERNEL,
 				  "cannot give up the rights that krait does not need: %s",

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/record/record_probes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/data/cleanup.h"
+#include "base/system/error.h"
+#include "base/text/log.h"
+#include "cmd/common/arguments.h"
+#include "process/parser/elf_facts.h"
+#include "process/parser/parser.h"
+#include "process/proc/maps.h"
+#include "process/proc/open_file.h"
+
+_Static_assert(EVENT_CODE_MAX >= PROBE_PLACES_MAX, "room for all places");
+
+/* ---- what is asked for ------------------------------------------------------------------------ */
+
+static const struct {
+	const char *prefix;
+	bool is_mark, on_return;
+} kinds[] = {
+	{ "uprobe:", false, false },
+	{ "uretprobe:", false, true },
+	{ "usdt:", true, false },
+};
+
+#define KIND_CNT (sizeof(kinds) / sizeof(kinds[0]))
+
+static size_t kind_of(const char *text, size_t len)
+{
+	size_t i = 0;
+
+	while (i < KIND_CNT && (len < strlen(kinds[i].prefix) ||
+				strncmp(text, kinds[i].prefix, strlen(kinds[i].prefix))))
+		i++;
+	return i;
+}
+
+bool record_probes_is(const char *text, size_t len)
+{
+	return kind_of(text, len) < KIND_CNT;
+}
+
+static void add(struct event_spec *e, size_t kind, const char *text, size_t len, bool on_return,
+		struct argp_state *state)
+{
+	const char *slash = memrchr(text, '/', len), *base = slash ? slash + 1 : text;
+	const char *colon = memchr(base, ':', len - (size_t)(base - text));
+	struct event_code *code = calloc(1, sizeof(*code));
+	size_t place_len = colon ? len - (size_t)(colon + 1 - text) : 0;
+
+	if (!colon || colon == text || !place_len || place_len >= PROBE_NAME_MAX)
+		arguments_refuse(
+			state,
+			"a probe is %sFILE:%s, with the path of a program or library or the begin of its name, not \"%.*s\"",
+			kinds[kind].prefix, kinds[kind].is_mark ? "NAME" : "FUNCTION", (int)len,
+			text);
+	if (!code || !(code->file = strndup(text, (size_t)(colon - text))) ||
+	    !(code->place = strndup(colon + 1, place_len)))
+		arguments_refuse(state, "out of memory");
+	code->is_mark = kinds[kind].is_mark;
+	code->on_return = on_return || kinds[kind].on_return;
+	code->fd = -1;
+	if (code->on_return && strchr(code->place, '+'))
+		arguments_refuse(state,
+				 "a function returns from the whole of it: %s without an offset",
+				 code->place);
+	*e = (struct event_spec){ .type = PERF_TYPE_TRACEPOINT, .code = code };
+	if (snprintf(e->name, sizeof(e->name), "%s%.*s:%s",
+		     code->on_return ? "uretprobe:" : kinds[kind].prefix, (int)(colon - base), base,
+		     code->place) >= (int)sizeof(e->name))
+		memcpy(e->name + sizeof(e->name) - 4, "...", 4);
+}
+
+void record_probes_add(struct event_spec *e, const char *text, size_t len, struct argp_state *state)
+{
+	const size_t kind = kind_of(text, len), skip = strlen(kinds[kind].prefix);
+
+	add(e, kind, text + skip, len - skip, false, state);
+}
+
+#define RETURN "%return"
+
+void record_probes_option(struct record_options *o, const char *text, struct argp_state *state)
+{
+	size_t len = strlen(text), tail = strlen(RETURN);
+	struct event_spec *e = &o->events[o->event_cnt];
+
+	if (o->event_cnt == KRAIT_MAX_EVENTS)
+		arguments_refuse(state, "too many events: at most %d", KRAIT_MAX_EVENTS);
+	o->event_cnt++;
+	if (record_probes_is(text, len))
+		record_probes_add(e, text, len, state);
+	else if (len > tail && !strcmp(text + len - tail, RETURN))
+		add(e, 0, text, len - tail, true, state);
+	else
+		add(e, 0, text, len, false, state);
+}
+
+void record_probes_free(struct record_options *o)
+{
+	for (unsigned i = 0; i < o->event_cnt; i++) {
+		struct event_code *code = (struct event_code *)o->events[i].code;
+
+		if (!code)
+			continue;
+		if (code->fd >= 0)
+			close(code->fd);
+		free(code->file);
+		free(code->place);
+		free(code);
+		o->events[i].code = NULL;
+	}
+}
+
+/* ---- which file ------------------------------------------------------------------------------- */
+
+/* Files that may be the one that is meant, the likeliest first. */
+#define FILES_MAX 32
+
+struct files {
+	unsigned cnt;
+	struct {
+		int fd;
+		char *name;
+	} list[FILES_MAX];
+};
+
+static void files_free(struct files *f)
+{
+	for (unsigned i = 0; i < f->cnt; i++) {
+		close(f->list[i].fd);
+		free(f->list[i].name);
+	}
+}
+
+#define cleanup_files __attribute__((cleanup(files_free)))
+
+/* Takes over fd, which may be an error. */
+static void files_add(struct files *f, int fd, const char *name)
+{
+	struct stat st, other;
+
+	if (fd < 0)
+		return;
+	for (unsigned i = 0; i < f->cnt; i++)
+		if (!fstat(fd, &st) && !fstat(f->list[i].fd, &other) && st.st_ino == other.st_ino &&
+		    st.st_dev == other.st_dev) {
+			close(fd);
+			return;
+		}
+	if (f->cnt == FILES_MAX || !(f->list[f->cnt].name = strdup(name))) {
+		close(fd);
+		return;
+	}
+	f->list[f->cnt++].fd = fd;
+}
+
+/* "libc" is libc.so.6 and libc-2.31.so, and not libcrypto.so.3. */
+static bool is_begin_of(const char *begin, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const size_t len = strlen(begin);
+
+	return !strncmp(name, begin, len) && strspn(name + len, ".-0123456789") > 0;
+}
+
+static bool is_named(const char *file, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return !strcmp(slash ? slash + 1 : path, file) || is_begin_of(file, path) ||
+	       /* The interpreter is in one or the other. */
+	       (!strcmp(file, "libpython") && is_begin_of("python", path)) ||
+	       (!strcmp(file, "python") && is_begin_of("libpython", path));
+}
+
+/* The file that is mapped, whatever its name leads to by now, or leads to here. */
+static int open_mapped(pid_t pid, const struct maps_line *line)
+{
+	char path[96];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid, line->link_start,
+		 line->link_end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static void add_mapped(struct files *f, pid_t pid, const char *file)
+{
+	struct maps_line line;
+	struct maps *m = malloc(sizeof(*m));
+
+	if (m && !maps_open(m, pid)) {
+		while (maps_next(m, &line) == 1)
+			if (line.inode && line.prot & MAPPING_EXEC && is_named(file, line.path))
+				files_add(f, open_mapped(pid, &line), line.path);
+		maps_close(m);
+	}
+	free(m);
+}
+
+static void add_globbed(struct files *f, const char *folder, const char *file)
+{
+	char pattern[PATH_MAX];
+	glob_t found;
+
+	if (snprintf(pattern, sizeof(pattern), "%s/%s*.so*", folder, file) >= (int)sizeof(pattern))
+		return;
+	if (!glob(pattern, 0, NULL, &found))
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			if (is_named(file, found.gl_pathv[i]))
+				files_add(f, open_file_named(found.gl_pathv[i]), found.gl_pathv[i]);
+	globfree(&found);
+}
+
+/* The program, and a libpython that is installed with it. */
+static void add_command(struct files *f, const char *command, const char *file)
+{
+	const char *rest = strchr(command, '/') ? "" : getenv("PATH");
+	char path[PATH_MAX], real[PATH_MAX], folder[PATH_MAX];
+	char *slash;
+
+	for (; rest; rest = strchr(rest, ':') ? strchr(rest, ':') + 1 : NULL) {
+		snprintf(path, sizeof(path), "%.*s%s%s", (int)strcspn(rest, ":"), rest,
+			 *rest ? "/" : "", command);
+		if (access(path, X_OK) || !realpath(path, real))
+			continue;
+		if (is_named(file, real) || is_named(file, path))
+			files_add(f, open_file_named(real), real);
+		slash = strrchr(real, '/');
+		snprintf(folder, sizeof(folder), "%.*s/../lib", (int)(slash - real), real);
+		if (!strcmp(file, "python") || !strcmp(file, "libpython"))
+			add_globbed(f, folder, "libpython");
+		return;
+	}
+}
+
+static void find_files(struct files *f, const struct record_options *o, const char *file)
+{
+	static const char *const folders[] = {
+		"/lib/*-linux-gnu*", "/usr/lib/*-linux-gnu*", "/lib64",
+		"/usr/lib64",	     "/usr/local/lib",	      "/lib",
+		"/usr/lib"
+	};
+
+	if (strchr(file, '/')) {
+		files_add(f, open_file_named(file), file);
+		return;
+	}
+	for (size_t i = 0; i < o->pid_cnt; i++)
+		add_mapped(f, o->pids[i], file);
+	if (o->command)
+		add_command(f, o->command[0], file);
+	for (size_t i = 0; !f->cnt && i < sizeof(folders) / sizeof(folders[0]); i++)
+		add_globbed(f, folders[i], file);
+}
+
+/* ---- where in it ------------------------------------------------------------------------------ */
+
+static int explain(const struct event_spec *e, const struct files *f, unsigned index, int result,
+		   const char *there, struct error *err)
+{
+	const char *name = index < f->cnt ? f->list[index].name : "";
+	const struct event_code *c = e->code;
+	const char *what = c->is_mark ? "mark (USDT)" : "function";
+
+	if (!f->cnt && strchr(c->file, '/'))
+		return error_set(err, ENOENT, EXIT_CODE_USAGE,
+				 "%s: %s cannot be read, or is no file", e->name, c->file);
+	if (!f->cnt)
+		return error_set(
+			err, ENOENT, EXIT_CODE_USAGE,
+			"%s: neither the processes, the command nor this system's libraries have a file %s: give its path",
+			e->name, c->file);
+	if (result == -EILSEQ || result == -EINVAL)
+		return error_set(err, -result, EXIT_CODE_USAGE,
+				 "%s: no instruction of %s is known to begin at %s", e->name, name,
+				 c->place);
+	if (result)
+		return error_set(err, -result, EXIT_CODE_USAGE, "%s: %s cannot be used: %s",
+				 e->name, name, strerror(-result));
+	if (c->is_mark && !*there)
+		return error_set(
+			err, ENOENT, EXIT_CODE_USAGE,
+			"%s: %s has no marks: it was built without them (CPython: --with-dtrace)",
+			e->name, name);
+	return error_set(err, ENOENT, EXIT_CODE_USAGE, "%s: %s has no %s %s%s%s", e->name, name,
+			 what, c->place,
+			 c->is_mark ? "; it has " :
+				      " in its symbol tables (readelf -Ws shows them)",
+			 c->is_mark ? there : "");
+}
+
+static int find_place(struct elf_facts *facts, const struct record_options *o, struct event_spec *e,
+		      struct error *err)
+{
+	struct event_code *c = (struct event_code *)e->code;
+	cleanup_files struct files files = { 0 };
+	struct parser_probes found;
+	char there[sizeof(found.there)] = "";
+	unsigned told = 0;
+	int result = 0;
+
+	find_files(&files, o, c->file);
+	for (unsigned i = 0; i < files.cnt; i++) {
+		int r = elf_facts__probe(facts, files.list[i].fd,
+					 c->is_mark ? PROBE_MARK : PROBE_FUNCTION, c->place,
+					 &found);
+
+		if (!r && found.cnt) {
+			c->fd = dup(files.list[i].fd);
+			c->cnt = found.cnt;
+			for (__u32 k = 0; k < found.cnt; k++) {
+				c->list[k].offset = found.list[k].offset;
+				c->list[k].counter_offset = found.list[k].counter_offset;
+			}
+			log_debug("probes", "%s: %u in %s", e->name, c->cnt, files.list[i].name);
+			return c->fd < 0 ? error_set(err, errno, EXIT_CODE_KERNEL, "%s: %s",
+						     e->name, strerror(errno)) :
+					   0;
+		}
+		/* Scripts for the linker are called like libraries. */
+		if (!i || result == -ENOEXEC) {
+			told = i;
+			result = r;
+			if (!r)
+				memcpy(there, found.there, sizeof(there));
+		}
+	}
+	return explain(e, &files, told, result, there, err);
+}
+
+int record_probes_find(struct record_options *o, struct error *err)
+{
+	struct parsers *parsers = NULL;
+	struct elf_facts *facts = NULL;
+	int result = 0;
+
+	for (unsigned i = 0; i < o->event_cnt && !result; i++) {
+		if (!o->events[i].code)
+			continue;
+		if (!parsers)
+			parsers = parsers__new();
+		if (parsers && !facts)
+			facts = elf_facts__new(parsers);
+		result = facts ? find_place(facts, o, &o->events[i], err) :
+				 error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	}
+	elf_facts__free(facts);
+	parsers__free(parsers);
+	return result;
+}
