@@ -371,6 +371,9 @@ check-compilers: $(O)/tests/bpf/verifier_stats ## build with every clang and gcc
 	@scripts/install-deps vm
 	@O=$(O) scripts/matrix compilers
 
+check-compiler: $(O)/tests/bpf/verifier_stats ## build the BPF object with one of this Debian's other clangs, in turn, and load it here
+	@O=$(O) scripts/matrix turn
+
 check-distributions: ## make demo from nothing on Debian 12, 13 and sid; CHECK=1: make check, too
 	@scripts/install-deps pythons
 	@O=$(O) scripts/matrix distributions $(if $(CHECK),--check)
@@ -562,5 +565,5 @@ help: ## this text
 
 -include $(O)/small/room.d $(BPF_ALONE:=.d) $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(patsubst %.c,$(O)/%.d,$(LEFT_OUT)) $(TEST_OBJ:.o=.d)
 
-.PHONY: all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
+.PHONY: all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm check-compiler verify bench fuzz \
 	coverage lint format compile_commands.json build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages bpf-alone install agent-files uninstall dist check-dist deb check-deb rpm check-rpm static check-static wheel check-wheel image check-image clean help
