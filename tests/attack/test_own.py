@@ -53,7 +53,7 @@ def samples(folded, name):
     return sum(int(line.rpartition(" ")[2]) for line in folded.splitlines() if ";" + name in line)
 
 
-def check(tap, python, name, *args, uid=CLIENT, own=True, least=50):
+def check(tap, python, name, *args, uid=CLIENT, own=True, least=20):
     with attack.Scene(tap, "own: " + name, python) as scene:
         words = [set_uid_python(scene.folder_of_host(), python) if a == "PYTHON" else a for a in args]
         target = scene.attacker("rights.py", *words, uid=uid)
