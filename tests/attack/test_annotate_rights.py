@@ -201,6 +201,55 @@ def check_claims(tap, python):
         scene.ok(SECRET not in shown(copy, "convert", "-i", "x.data", "-o", "x.html"), "nor does a page of a copy")
 
 
+# What elsewhere.py executes, with something in it.
+CODE = "\ndef elsewhere():\n    total = 0\n    while True:\n        total += 1  # %s\n        total -= 1\n" % SECRET
+
+
+def travelled(k):
+    text = b""
+    for path in glob.glob(k.path("x.data.krait/*.so")):
+        with open(path, "rb") as f:
+            text += f.read()
+    return text.decode("utf-8", "replace")
+
+
+def check_travels(tap, python):
+    """Lines travel with a capture if the program's files are its own, or if linecache has them: those that its user, and
+    krait's caller, could read there."""
+    with attack.Scene(tap, "D1: lines that travel", python) as scene:
+        path = scene.folder_of_host().outside("file")
+        with open(path, "w", encoding="ascii") as f:
+            f.write(CODE)
+        os.utime(path, (1, 1))
+        script = scene.folder.add("elsewhere.py")
+        own = [*attack.as_user(attack.NOBODY), "unshare", "-Urm", python.path, "-B", script]
+        hostile = scene.run([*own, path])
+        cell = scene.run([*own, "<cell 7>", "its-own-text"])
+        sudo = dict(os.environ, SUDO_UID=str(attack.SPARE_UID), SUDO_GID=str(attack.SPARE_UID))
+
+        def travels(owner, mode, env=None):
+            os.chown(path, owner, owner)
+            os.chmod(path, mode)
+            # The change of its owner is one of the file: it is older than the process is.
+            fresh = scene.run([*own, path])
+            k = attack.krait("record", "-p", str(fresh.pid), "-p", str(cell.pid), "-d", "300ms", "-F", "997", "-o", "x.data",
+                             timeout=30, env=env)
+            fresh.process.kill()
+            scene.ok(k.code == 0 and "elsewhere" in travelled(k), "it is recorded", k.code, k.words)
+            return SECRET in travelled(k), "its-own-text" in travelled(k)
+
+        os.chmod(path, 0o600)
+        k = scene.record("-a", outputs=("x.script", "x.data"))
+        scene.ok("elsewhere" in travelled(k) and SECRET not in travelled(k), "root's own file does not travel", k.words)
+        scene.ok(travels(0, 0o600) == (False, True), "nor with other processes left alone; what memory has does")
+        scene.ok(travels(0, 0o644) == (True, True), "what everybody may read does")
+        scene.ok(travels(attack.NOBODY, 0o600) == (True, True), "so does what the program could read")
+        scene.ok(travels(attack.NOBODY, 0o600, sudo) == (False, False),
+                    "behind sudo neither does: the caller could not read it, nor that memory")
+        scene.ok(travels(0, 0o644, sudo) == (True, False), "but what everybody may read does")
+        hostile.process.kill()
+
+
 def main():
     tap = attack.begin()
     # One that sees the same files as root does.
@@ -211,6 +260,7 @@ def main():
         play(tap, python, "a device without end", "/dev/zero", lambda path: None, hidden=False)
         play(tap, python, "a FIFO", None, os.mkfifo, hidden=False)
         play(tap, python, "a file of 8 GiB without lines", None, sparse, hidden=False)
+        check_travels(tap, python)
         check_claims(tap, python)
         check_drop(tap, python)
         if attack.compiler():

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Processes in containers, with files that exist only there and their own pids, control groups and users: krait can
 choose among all processes by these, and can tell processes apart."""
+import base64
 import contextlib
+import glob
+import gzip
 import os
 import re
 import subprocess
@@ -47,6 +50,81 @@ def check_late(tap, python):
     with h.Target(hidden(python)):
         out, _ = krait.communicate(timeout=h.PATIENCE_SECS)
     tap.ok("pairs (pairs.py)" in out, name + " was seen")
+
+
+PROGRAM = """
+import linecache, os, sys
+sys.path.insert(0, "/mnt")
+import moved, newer
+def total(cart):
+    # what it costs
+    return sum(x * 2 for x in cart)
+def cell(name, text, cached=True):
+    if cached:
+        linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    space = {}
+    exec(compile(text, name, "exec"), space)
+    return space["f"]
+ROOM = %d
+work = [total, moved.f, newer.f, cell("<made 1>", "def f(n):\\n    return sum(n)  # made by " "a library\\n"),
+        cell("/tmp/ipykernel_7/123.py", "\\ndef f(n):\\n    return sum(n)  # a " "cell\\n"),
+        cell("<nowhere>", "def f(n):\\n    return sum(n)  # nobody " "knows\\n", False)]
+long = "def f(n):\\n" + "    '%%s'\\n" %% ("x" * 1000) * 100 + "    return sum(n)\\n"
+work += [cell("<long %%d>" %% i, long) for i in range(ROOM)]
+for name, text in ("moved", "# another line\\n"), ("newer", ""):
+    with open("/mnt/%%s.py" %% name) as f:
+        text += f.read().replace("was", "is")
+    with open("/mnt/%%s.py" %% name, "w") as f:
+        f.write(text)
+os.utime("/mnt/newer.py", (2**31, 2**31))
+print("READY", flush=True)
+while True:
+    for f in work:
+        for i in range(20):
+            f(range(2000))
+"""
+
+
+def in_container(python, room):
+    place = python.root.rstrip("/") + "/mnt"
+    script = "set -e; mount -t tmpfs none %s; printf '%%s' \"$1\" >%s/shop.py; " % (place, place) + \
+        "for name in moved newer; do printf 'def f(n):\\n    return sum(n)  # was\\n' >%s/$name.py; done; " % place + \
+        "exec chroot %s %s -B /mnt/shop.py" % (python.root, python.path)
+    return ["unshare", "-m", "sh", "-c", script, "sh", PROGRAM % room]
+
+
+def texts_of(path):
+    """Returns the sources that are in a capture's library, or in a page."""
+    if path.endswith(".html"):
+        with open(path, encoding="utf-8") as f:
+            packed = re.findall(r'"data":"([A-Za-z0-9+/=]+)"', f.read())
+        return "".join(gzip.decompress(base64.b64decode(p)).decode("utf-8", "replace") for p in packed)
+    library, = glob.glob(path + ".krait/*.so")
+    with open(library, "rb") as f:
+        return f.read().decode("utf-8", "replace")
+
+
+def check_sources(tap, python):
+    """Lines of functions that only the container, or only the process's memory has travel with the recording."""
+    name = python.name + ": sources travel: "
+    with h.Target(in_container(python, 0)) as target:
+        r = h.record("-p", str(target.pid), "-F", "1997", "-d", h.moment(0.6), outputs=("x.data", "live.html"))
+        bare = h.record("-p", str(target.pid), "-F", "1997", "-d", h.moment(0.2), "--no-source", outputs=("x.data", ))
+    h.run_krait("convert", "-i", r.path("x.data"), "-o", r.path("x.html"))
+    h.run_krait("convert", "-i", r.path("x.data"), "-o", r.path("y.data"))
+    for what, text in [(file, h.run_krait("annotate", "-C", "0", "-n", "9", "-i", r.path(file)).stdout) for file in ("x.data", "y.data")] + \
+            [(file, texts_of(r.path(file))) for file in ("live.html", "x.html")]:
+        for line in "# what it costs", "# made by a library", "# a cell":
+            tap.ok(line in text, name + "%s has %s" % (what, line), text[-3000:], r.err)
+        tap.ok("nobody knows" not in text and "# is" not in text and "# was" not in text,
+               name + what + " has no line that may not be what ran", text[-3000:])
+    tap.ok("# a cell" not in texts_of(bare.path("x.data")) and "def total" not in texts_of(bare.path("x.data")),
+           name + "none with --no-source", bare.err)
+    with h.Target(in_container(python, 60)) as target:
+        done = h.run_krait("record", "-p", str(target.pid), *h.PYTHON_ONLY, "-F", "1997", "-d", h.moment(1), "-o", r.path("z.data"))
+    text = texts_of(r.path("z.data"))
+    tap.ok(re.search(r"the source of \d+ functions .* does not travel", done.stderr) and 3 << 20 < len(text) < 9 << 20,
+           name + "what finds no room is said", done.stderr[-2000:], len(text))
 
 
 def group_of_test():
@@ -152,6 +230,9 @@ def main():
     full = os.environ.get("KRAIT_FULL") == "1"
     for python in [p for p in pythons if p.root != "/"][:None if full else 2]:
         check_hidden(tap, python)
+    away = [p for p in pythons if p.root != "/"]
+    for python in away if h.is_all() else h.few(away):
+        check_sources(tap, python)
     for kind in ("exe", "shared") if h.is_all() else ("exe",):
         some = [p for p in pythons if p.kind == kind and p.root != "/"]
         if some:

@@ -12,105 +12,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "process/proc/readable_file.h"
 #include "base/data/cleanup.h"
 #include "base/worker/keeper.h"
 
-#define MAX_LINKS 40
-
-/* Permission bits of one class, as in "others". */
-enum { MAY_ENTER = 1, MAY_READ = 4 };
-
-static bool is_member(const struct identity *who, gid_t gid)
-{
-	if (who->gid == gid)
-		return true;
-	for (unsigned i = 0; i < who->group_cnt; i++) {
-		if (who->groups[i] == gid)
-			return true;
-	}
-	return false;
-}
-
-/* Decides as the kernel does, but ignores access control lists, which may allow more. */
-static bool may(const struct identity *who, const struct stat *st, unsigned bit)
-{
-	if (!who)
-		return st->st_mode & bit;
-	if (!who->uid)
-		return true;
-	if (who->uid == st->st_uid)
-		return st->st_mode & bit << 6;
-	if (is_member(who, st->st_gid))
-		return st->st_mode & bit << 3;
-	return st->st_mode & bit;
-}
-
-/* ---- the way there ---------------------------------------------------------------------------- */
-
-struct walk {
-	const struct identity *who;
-	int fd; /* O_PATH of the current folder */
-	char rest[PATH_MAX]; /* of the path, still to walk */
-	unsigned links;
-};
-
-static int go_to_root(struct walk *w)
-{
-	cleanup_close_(&w->fd);
-	w->fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return w->fd < 0 ? -errno : 0;
-}
-
-/* Follows a link by its text, so that a magic link of /proc leads nowhere. */
-static int follow_link(struct walk *w, int link_fd, const char *rest)
-{
-	char target[PATH_MAX], whole[PATH_MAX];
-	ssize_t n = readlinkat(link_fd, "", target, sizeof(target) - 1);
-
-	if (n < 0)
-		return -errno;
-	if (++w->links > MAX_LINKS)
-		return -ELOOP;
-	target[n] = '\0';
-	if (snprintf(whole, sizeof(whole), "%s/%s", target, rest) >= (int)sizeof(whole))
-		return -ENAMETOOLONG;
-	memcpy(w->rest, whole, sizeof(whole));
-	return target[0] == '/' ? go_to_root(w) : 0;
-}
-
-/* Takes one step. Returns 0 to go on, 1 on arrival at a file, or -errno. */
-static int step(struct walk *w)
-{
-	char *name = w->rest + strspn(w->rest, "/"), *end = name + strcspn(name, "/");
-	char rest[PATH_MAX];
-	cleanup_close int fd = -1;
-	struct stat st;
-
-	if (!*name)
-		return -EISDIR;
-	/* The next name must be looked up in a folder. */
-	if (fstat(w->fd, &st) || !S_ISDIR(st.st_mode))
-		return -ENOTDIR;
-	if (!may(w->who, &st, MAY_ENTER))
-		return -EACCES;
-	strcpy(rest, *end ? end + 1 : end);
-	*end = '\0';
-	fd = openat(w->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st))
-		return -errno;
-	if (S_ISLNK(st.st_mode))
-		return follow_link(w, fd, rest);
-	cleanup_close_(&w->fd);
-	w->fd = take_fd(&fd);
-	strcpy(w->rest, rest);
-	if (S_ISDIR(st.st_mode))
-		return 0;
-	if (rest[strspn(rest, "/")])
-		return -ENOTDIR;
-	return may(w->who, &st, MAY_READ) ? 1 : -EACCES;
-}
-
-/* Opens the very file that was checked. */
+/* Opens the file of an O_PATH descriptor. */
 static int open_it(int path_fd)
 {
 	char path[64];
@@ -156,36 +62,25 @@ static int read_it(char **ret, int opened)
 	return 0;
 }
 
-static int walk_to(struct walk *w, const char *path)
-{
-	char here[PATH_MAX] = "";
-	int n, err = go_to_root(w);
-
-	if (path[0] != '/' && !getcwd(here, sizeof(here)))
-		return -errno;
-	n = snprintf(w->rest, sizeof(w->rest), "%s/%s", here, path);
-	if (!err && n >= (int)sizeof(w->rest))
-		err = -ENAMETOOLONG;
-	while (!err)
-		err = step(w);
-	return err < 0 ? err : 0;
-}
-
 int source_file_open(const char *path, const struct identity *who)
 {
-	struct walk *w = calloc(1, sizeof(*w));
-	int err;
+	const struct file_reader ids = { who ? who->uid : 0, who ? who->gid : 0,
+					 who ? who->group_cnt : 0, who ? who->groups : NULL };
+	const struct file_reader *reader = who ? &ids : NULL;
+	cleanup_close int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char here[PATH_MAX] = "", whole[PATH_MAX];
+	struct stat st;
+	int fd;
 
-	if (!w)
-		return -ENOMEM;
-	w->who = who;
-	w->fd = -1;
-	err = walk_to(w, path);
-	if (!err)
-		err = open_it(w->fd);
-	cleanup_close_(&w->fd);
-	free(w);
-	return err;
+	if (root < 0 || (path[0] != '/' && !getcwd(here, sizeof(here))))
+		return -errno;
+	if (snprintf(whole, sizeof(whole), "%s/%s", here, path) >= (int)sizeof(whole))
+		return -ENAMETOOLONG;
+	fd = readable_file_open(root, whole, &reader, 1, &st);
+	if (fd < 0 || st.st_size <= SOURCE_FILE_MAX)
+		return fd;
+	close(fd);
+	return -EFBIG;
 }
 
 static int open_below(const char *folder, const char *path)

@@ -6,6 +6,7 @@
 
 #include "output/source_file.h"
 #include "profile/identities.h"
+#include "profile/sources.h"
 #include "base/data/cleanup.h"
 #include "base/data/vec.h"
 
@@ -115,13 +116,44 @@ static int read_recorded(const struct dict *dict, __u32 file, const char *path, 
 	return read_as_recorded(dict, file, path, ret);
 }
 
+/* Did one of those who ran it see the file that is at its path here? */
+static bool is_used_here(const struct dict *dict, __u32 file)
+{
+	struct readers readers = { 0 };
+	bool used = false;
+
+	if (find_readers(dict, file, &readers))
+		used = false;
+	for (__u32 i = 0; i < readers.cnt; i++)
+		for (unsigned k = 0; k < readers.list[i].cnt; k++)
+			used |= !readers.list[i].first[k].doubt;
+	free(readers.list);
+	return used;
+}
+
+/* What travelled with the profile. */
+static int take_kept(char **ret, const struct dict *dict, __u32 file,
+		     const struct source_kept *kept, bool page)
+{
+	cleanup_free char *here = NULL;
+	int err = is_used_here(dict, file) ?
+			  read_recorded(dict, file, dict__text(dict, file), page, &here) :
+			  0;
+
+	*ret = sources_text(kept, err ? NULL : here);
+	return *ret ? 0 : -ENOMEM;
+}
+
 int source_lookup(char **ret, const struct dict *dict, __u32 file, const char *source_dir,
 		  bool page)
 {
 	const char *path = dict__text(dict, file);
+	const struct source_kept *kept = sources_find(dict__sources_of(dict), path);
 	int err;
 
 	*ret = NULL;
+	if (kept)
+		return take_kept(ret, dict, file, kept, page);
 	err = path[0] == '<' ? -ENOENT : read_recorded(dict, file, path, page, ret);
 	if (err && source_dir) {
 		int below = source_file_read_below(ret, source_dir, path);
@@ -152,11 +184,11 @@ const char *source_lookup_why(int err)
 	}
 }
 
-const char *source_lookup_say(int err)
+const char *source_lookup_say(int err, bool kept)
 {
 	switch (err) {
 	case 0:
-		return "Source";
+		return kept ? "Source (sampled functions, as they were when recorded)" : "Source";
 	case -EACCES:
 	case -EPERM:
 		return "Source (not shown: the profiled program could not read it, or you cannot: see "

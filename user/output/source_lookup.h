@@ -19,8 +19,8 @@
  */
 int source_lookup(char **ret, const struct dict *dict, __u32 file, const char *source_dir,
 		  bool page) __attribute__((warn_unused_result));
-/* Returns the text for the head of the column. */
-const char *source_lookup_say(int err);
+/* Returns the text for the head of the column. kept: the text has travelled with the profile. */
+const char *source_lookup_say(int err, bool kept);
 /* Returns why there is no text, as part of a sentence. */
 const char *source_lookup_why(int err);
 

@@ -45,6 +45,7 @@ void dict__free(struct dict *d)
 	idtable_free(&d->codes);
 	room_free(&d->room);
 	identities_free(&d->identities);
+	sources_free(&d->sources);
 	parts__free(d->parts);
 	free(d);
 }
@@ -77,6 +78,16 @@ struct identities *dict__identities(struct dict *d)
 const struct identities *dict__identities_of(const struct dict *d)
 {
 	return &d->identities;
+}
+
+struct sources *dict__sources(struct dict *d)
+{
+	return &d->sources;
+}
+
+const struct sources *dict__sources_of(const struct dict *d)
+{
+	return &d->sources;
 }
 
 struct parts *dict__parts(const struct dict *d)

@@ -30,6 +30,7 @@
 struct dict;
 struct identities;
 struct parts;
+struct sources;
 
 enum frame_kind {
 	FRAME_PYTHON,
@@ -112,6 +113,10 @@ const struct quota *dict__quota(const struct dict *d, enum profile_resource reso
 /* Who its processes were, as far as known. */
 struct identities *dict__identities(struct dict *d);
 const struct identities *dict__identities_of(const struct dict *d);
+
+/* Lines of its functions that travel with it. */
+struct sources *dict__sources(struct dict *d);
+const struct sources *dict__sources_of(const struct dict *d);
 
 /* What is known about places in native code besides their functions. */
 struct parts *dict__parts(const struct dict *d);

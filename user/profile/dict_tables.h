@@ -10,6 +10,7 @@
 
 #include "profile/dict.h"
 #include "profile/identities.h"
+#include "profile/sources.h"
 #include "profile/idtable.h"
 #include "profile/room.h"
 #include "profile/strtab.h"
@@ -21,6 +22,7 @@ struct dict {
 	struct idtable frames, nodes, codes; /* of struct profile_… */
 	struct room room;
 	struct identities identities;
+	struct sources sources;
 	struct parts *parts;
 	struct dict_holder *holders;
 	size_t text_max; /* 0: none */

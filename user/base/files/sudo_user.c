@@ -99,6 +99,19 @@ uid_t sudo_user_uid(void)
 	return find()->uid;
 }
 
+unsigned sudo_user_ids(gid_t *ret_gid, gid_t *groups, unsigned max)
+{
+	const struct caller *c = find();
+	const gid_t *from = c->sudo ? c->groups : c->old_groups;
+	const int all = c->sudo ? c->group_cnt : c->old_group_cnt;
+	unsigned cnt = 0;
+
+	*ret_gid = c->gid;
+	for (; (int)cnt < all && cnt < max; cnt++)
+		groups[cnt] = from[cnt];
+	return cnt;
+}
+
 /* ---- capabilities ----------------------------------------------------------------------------- */
 
 static int get_caps(struct __user_cap_data_struct data[2])

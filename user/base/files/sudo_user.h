@@ -58,6 +58,8 @@ int sudo_user_restore_groups(void) __attribute__((warn_unused_result));
 int sudo_user_become(void) __attribute__((warn_unused_result));
 
 uid_t sudo_user_uid(void);
+/* Stores the caller's group, and at most max of his groups. Returns their number. */
+unsigned sudo_user_ids(gid_t *ret_gid, gid_t *groups, unsigned max) __attribute__((nonnull));
 /* Stores the caller's home folder, which may not exist. Returns 0, -ENOENT or -ENAMETOOLONG. */
 int sudo_user_home(char *buf, size_t size) __attribute__((warn_unused_result));
 

@@ -8,6 +8,7 @@
 #include "capture/dso/dso_reader.h"
 #include "capture/import/objects.h"
 #include "profile/identities.h"
+#include "profile/sources.h"
 #include "base/system/clock.h"
 #include "base/files/sudo_user.h"
 
@@ -77,7 +78,7 @@ bool import_is_believed(struct identities *set, int fd)
 	return false;
 }
 
-void import_identities(struct dict *dict, const struct objects *objects, int capture_fd)
+int import_identities(struct dict *dict, const struct objects *objects, int capture_fd)
 {
 	struct identities *set = dict__identities(dict);
 	const struct dso_reader *dso;
@@ -88,6 +89,10 @@ void import_identities(struct dict *dict, const struct objects *objects, int cap
 		believed &= import_is_believed(set, dso_reader__fd(dso));
 	if (believed && objects__dso(objects))
 		identities_read(set, dso_reader__notes(objects__dso(objects)));
+	/* Whoever has the capture has these, whatever it says of itself. */
+	return objects__dso(objects) ?
+		       sources_read(dict__sources(dict), dso_reader__notes(objects__dso(objects))) :
+		       0;
 }
 
 int import_length(const struct dso_reader *dso, __u64 *ret_began_ns, __u64 *ret_length_ns)

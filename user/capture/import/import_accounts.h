@@ -19,7 +19,8 @@ bool import_is_believed(struct identities *set, int fd);
  * Whose the processes were: what the capture says counts only if nobody else than the caller or root
  * can have written it. capture_fd: borrowed.
  */
-void import_identities(struct dict *dict, const struct objects *objects, int capture_fd);
+int import_identities(struct dict *dict, const struct objects *objects, int capture_fd)
+	__attribute__((warn_unused_result));
 
 /*
  * Fills the accounts of all events. dso: NULL: there is none; lost:

@@ -521,7 +521,6 @@ static void finish(struct import *im)
 	s->mappings_refused = im->tasks.mappings.refused;
 	if (missing)
 		printable_into(s->missing_dso, sizeof(s->missing_dso), missing);
-	import_identities(im->profile->dict, im->objects, fileno(im->in));
 	/* The accounts cover all samples, not a part. */
 	if (!s->filtered && !s->read.cut && !s->read.skipped)
 		import_accounts(im->profile, objects__dso(im->objects), s->lost, s->event);
@@ -575,6 +574,8 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 	}
 	if (!result && config->filter.instructions)
 		result = objects__list_code(im.objects);
+	if (!result)
+		result = import_identities(p->dict, im.objects, fileno(in));
 	if (!result)
 		result = learn_events(&im);
 	if (!result) {

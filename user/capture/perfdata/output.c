@@ -26,6 +26,7 @@
 #include "capture/perfmap/perf_map.h"
 #include "profile/identities.h"
 #include "profile/profile.h"
+#include "profile/sources.h"
 #include "profile/states.h"
 #include "base/data/cleanup.h"
 #include "base/system/clock.h"
@@ -348,6 +349,7 @@ static char *make_notes(const struct perf_data *e, const struct profile *p)
 		e->base.options->recording.began_ns);
 	for (unsigned i = 0; i < p->event_cnt; i++)
 		put_notes(out, i, &profile__counts(p, i)->accounts);
+	sources_write(dict__sources_of(p->dict), out);
 	kernel_names_write(&e->chain.kernel_names, out);
 	native_names_write(&e->chain.native_names, p->dict, out);
 	identities_write(dict__identities_of(p->dict), out);

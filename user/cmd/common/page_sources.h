@@ -27,7 +27,7 @@ struct page_sources {
 void page_sources_offer(struct page_sources *s, struct emit_options *options);
 
 #define PAGE_NO_SOURCE_HELP                                                                        \
-	"html: leave out the text of source files (otherwise included if the profiled program could read them)"
+	"leave out the text of source files: in html (otherwise included if the profiled program could read them), and what record keeps for containers, chroots and cells"
 
 /* Rows of a table of options. */
 #define PAGE_EDITOR_OPTION(key)                                                                       \

@@ -264,6 +264,7 @@ static struct session_config config_of(struct record_command *r)
 		.opcodes = o->opcodes,
 		.greenlets = o->greenlets,
 		.knows_starts = o->perf_map,
+		.sources = !o->no_source && (outputs__has(r->outputs, "perf") || outputs__has(r->outputs, "html")),
 		.tables = o->async != ASYNC_OFF || o->tasks_ns,
 		.census_ns = o->tasks_ns,
 		.say_starting = r->progress,

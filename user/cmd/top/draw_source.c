@@ -94,7 +94,7 @@ void draw_source(struct screen *s, unsigned y, unsigned end, struct ui *ui)
 	screen_put(s, y, NUMBERS_WIDTH, s->columns, LOOK_HEAD,
 		   source && source->err == -ETIMEDOUT ?
 			   "Source (not shown: it could not be read in time)" :
-			   source_lookup_say(source ? source->err : -ENOMEM));
+			   source_lookup_say(source ? source->err : -ENOMEM, false));
 	screen_fill(s, y, 0, LOOK_HEAD);
 	for (__u32 i = ui->offset; ++y < end && i < cnt; i++) {
 		put_line(s, y, m, line_at(ui, i), source && source->cnt ? source->lines[i] : "",

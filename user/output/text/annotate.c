@@ -13,6 +13,7 @@
 #include "output/text/annotate_spots.h"
 #include "output/escape.h"
 #include "output/source_lookup.h"
+#include "profile/sources.h"
 #include "output/text/text_report.h"
 #include "profile/marks.h"
 #include "profile/spots.h"
@@ -526,7 +527,7 @@ static int put_file(const struct annotation *a, const struct file_count *f)
 			percent);
 	}
 	fprintf(a->out, "   Self %8s   Total   Line  %s\n", amount_title(a),
-		source_lookup_say(missing));
+		source_lookup_say(missing, sources_find(dict__sources_of(a->counts->dict), path)));
 	if (source && !err)
 		err = put_source(a, f, source);
 	if (!source && !err)

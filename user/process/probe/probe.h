@@ -18,6 +18,7 @@
 #include "process/proc/file_id.h"
 #include "process/identify/py_process.h"
 #include "process/probe/probe_names.h"
+#include "process/probe/probe_source.h"
 #include "process/probe/probe_tasks.h"
 #include "process/probe/probe_threads.h"
 #include "process/proc/process_info.h"
@@ -47,6 +48,7 @@ enum probe_op {
 	PROBE_CLAIMS, /* by pid. Answer: a struct claims */
 	PROBE_GREENLET_PLACE, /* by pid. Answer: a struct greenlet_place */
 	PROBE_NAMES, /* dir, mem; tasks has the offsets. Answer: a struct probe_names, as far as used */
+	PROBE_SOURCE, /* dir, mem; tasks has the offsets. Answer: a struct probe_source and a descriptor */
 	/*
 	 * Sent first, if at all: the prober still has its starter's rights, and starts what needs
 	 * them.
@@ -108,6 +110,7 @@ struct probe_request {
 	struct probe_threads_ask threads;
 	struct probe_tasks_ask tasks;
 	struct probe_names_ask names;
+	struct probe_source_ask source;
 };
 
 struct probe_answer {
@@ -151,6 +154,7 @@ struct probe_message {
 		struct claims claims;
 		struct greenlet_place greenlet_place;
 		struct probe_names names;
+		struct probe_source source;
 		struct probe_trail trail;
 		__u8 bytes[PROBE_READ_MAX];
 	}; /* only head.len bytes are sent */

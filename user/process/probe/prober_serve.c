@@ -457,6 +457,18 @@ static int answer_names(struct server *s, const struct probe_request *r, int dir
 	return result;
 }
 
+static int answer_source(struct server *s, const struct probe_request *r, int dir, int mem)
+{
+	s->fds[2] = probe_source(dir, mem, &r->tasks.offsets, r->tasks.runtime_addr, &r->source,
+				 &s->answer.source);
+	if (s->fds[2] >= 0 && is_replaced(dir, r->image.image_addr)) {
+		cleanup_close_(&s->fds[2]);
+		return -ESTALE;
+	}
+	s->answer.head.len = s->fds[2] < 0 ? 0 : sizeof(s->answer.source);
+	return s->fds[2] < 0 ? s->fds[2] : 0;
+}
+
 /*
  * The process's folder, if the thread whose folder was handed over has ended and others have not;
  * else -1. The process must still be the one that was meant.
@@ -521,6 +533,8 @@ static int answer(struct server *s, const struct probe_request *r, const int *fd
 		return fd_cnt == 1 ? answer_tasks(s, r, fds[0]) : -EINVAL;
 	case PROBE_NAMES:
 		return fd_cnt == 2 ? answer_names(s, r, fds[0], fds[1]) : -EINVAL;
+	case PROBE_SOURCE:
+		return fd_cnt == 2 ? answer_source(s, r, fds[0], fds[1]) : -EINVAL;
 	case PROBE_GREENLET_PLACE:
 		return answer_greenlet_place(s, r);
 	case PROBE_ANCHOR_READ:

@@ -6,27 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "python/values/modules.h"
 #include "python/values/object_read.h"
 #include "python/values/py_string.h"
 #include "base/data/cleanup.h"
-
-/* A string's header and the characters of a name that we look for. */
-#define KEY_BYTES 128
-
-/* The offset of modules must be below this: no interpreter is that large. */
-#define MODULES_MAX (1U << 20)
-
-/*
- * PyInterpreterState.modules (up to 3.11), .imports.modules (3.12), from the debug information of
- * 3.8.18, 3.9.18, 3.10.13, 3.11.7 and 3.12.1. 3.13 and later publish it
- * (interpreter_state.imports_modules): its position in the table.
- */
-static const struct {
-	__u32 minor, offset, published_at;
-} modules[] = {
-	{ 8, 56, 0 },	{ 9, 856, 0 }, { 10, 856, 0 }, { 11, 888, 0 },
-	{ 12, 944, 0 }, { 13, 0, 88 }, { 14, 0, 96 },  { 15, 0, 96 },
-};
 
 struct names {
 	struct object_text t, again;
@@ -36,66 +19,6 @@ struct names {
 	void *ctx;
 	unsigned cnt;
 };
-
-static int modules_offset(struct names *n, __u64 runtime_addr, __u64 *ret)
-{
-	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
-		if (modules[i].minor != n->t.layout->minor)
-			continue;
-		*ret = modules[i].offset;
-		if (*ret)
-			return 0;
-		if (object_read_u64(&n->t, runtime_addr + modules[i].published_at, ret) ||
-		    *ret % 8 || *ret > MODULES_MAX)
-			return -ENOENT;
-		return 0;
-	}
-	return -ENOENT;
-}
-
-struct finding {
-	const char *key;
-	__u64 value_addr;
-};
-
-/* Is it that string, as short as an identifier is? Such a one is compact and ASCII. */
-static bool is_string(struct object_text *t, __u64 addr, const char *text)
-{
-	const struct py_offsets *off = t->layout->offsets;
-	const size_t size = strlen(text), at = (size_t)off->unicode.ascii_size;
-	char bytes[KEY_BYTES];
-	__s64 length;
-
-	if (at + size > sizeof(bytes) || off->unicode.length < 0 ||
-	    (size_t)off->unicode.length + sizeof(length) > at ||
-	    object_read(t, addr, bytes, at + size))
-		return false;
-	memcpy(&length, bytes + off->unicode.length, sizeof(length));
-	return length == (__s64)size && !memcmp(bytes + at, text, size);
-}
-
-/* Like object_dict_find(), in a dictionary that may have many entries. */
-static bool find_key(struct object_text *t, void *ctx, __u64 key_addr, __u64 value_addr)
-{
-	struct finding *f = ctx;
-
-	t->reads = 0;
-	if (is_string(t, key_addr, f->key))
-		f->value_addr = value_addr;
-	return !f->value_addr;
-}
-
-static __u64 find_in(struct names *n, __u64 dict_addr, const char *key)
-{
-	struct finding f = { .key = key };
-	struct object_head h;
-
-	n->t.reads = 0;
-	if (!dict_addr || object_head_read(&n->t, dict_addr, &h) || !(h.flags & TYPE_DICT) ||
-	    object_each_item(&n->t, dict_addr, find_key, &f))
-		return 0;
-	return f.value_addr;
-}
 
 static bool read_name(struct object_text *t, __u64 thread_addr, char ret[THREAD_NAME_SIZE])
 {
@@ -184,18 +107,11 @@ int thread_names_find(const struct object_layout *layout, const struct memory *m
 		      __u64 runtime_addr, __u64 interp_addr, __u64 *ret_active_addr)
 {
 	cleanup_free struct names *n = names_new(layout, memory);
-	__u64 offset, addr;
 
 	if (!n)
 		return -ENOMEM;
-	if (modules_offset(n, runtime_addr, &offset) ||
-	    object_read_u64(&n->t, interp_addr + offset, &addr))
-		return -ENOENT;
-	addr = find_in(n, addr, "threading");
-	/* PyModuleObject.md_dict is its first member (Include/internal/pycore_moduleobject.h). */
-	if (!addr || object_read_u64(&n->t, addr + layout->header, &addr))
-		return -ENOENT;
-	*ret_active_addr = find_in(n, addr, "_active");
+	*ret_active_addr =
+		module_attribute(&n->t, runtime_addr, interp_addr, "threading", "_active");
 	return *ret_active_addr ? 0 : -ENOENT;
 }
 

@@ -15,6 +15,7 @@
 #include "record/anchors/anchor_thread.h"
 #include "record/run/child.h"
 #include "record/samples/collector.h"
+#include "record/samples/kept_sources.h"
 #include "record/run/descriptors.h"
 #include "record/samples/native_places.h"
 #include "record/samples/own.h"
@@ -353,6 +354,13 @@ static int make_profile(struct session *s)
 		return -ENOMEM;
 	if (s->places)
 		collector__keep_places(s->collector, s->places);
+	if (s->config->sources) {
+		s->sources =
+			kept_sources__new(collector__parts(s->collector)->profile->dict, s->prober);
+		if (!s->sources)
+			return -ENOMEM;
+		collector__keep_sources(s->collector, s->sources);
+	}
 	return make_census(s);
 }
 
@@ -479,6 +487,7 @@ void session__free(struct session *s)
 	resting_memory__free(s->waits);
 	sampler__free(s->sampler);
 	collector__free(s->collector);
+	kept_sources__free(s->sources);
 	native_places__free(s->places);
 	native_files__free(s->native_files);
 	modules__free(s->modules);

@@ -16,6 +16,7 @@
 #include "record/run/parts.h"
 #include "record/run/signals.h"
 #include "record/samples/collector.h"
+#include "record/samples/kept_sources.h"
 #include "record/samples/late_names.h"
 
 /* ---- last symbols ----------------------------------------------------------------------------- */
@@ -80,6 +81,8 @@ static void last_symbols_await(struct late_names *names, struct signals *signals
 #define TAKE_IN_REST_MS 2
 /* How long to wait for the last names of threads: a prober reads some thousand a second. */
 #define THREAD_NAMES_MS 200
+/* How long to wait for the last source lines. */
+#define SOURCES_MS 200
 /* How long to ask for native names that no sample waits for (late_names.h). */
 #define NAMES_NS (10 * NS_PER_SEC)
 
@@ -153,6 +156,8 @@ void session_finish(struct session *s)
 		return;
 	if (!s->unwanted)
 		processes__finish_names(s->processes, THREAD_NAMES_MS);
+	if (!s->unwanted && s->sources)
+		kept_sources__finish(s->sources, SOURCES_MS);
 	if (!s->unwanted)
 		last_symbols_await(
 			native_part__late_names(collector__parts(s->collector)->nodes.natives),

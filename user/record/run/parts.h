@@ -21,6 +21,7 @@ struct child;
 struct collector;
 struct descriptors;
 struct input_writer;
+struct kept_sources;
 struct modules;
 struct native_files;
 struct native_places;
@@ -59,6 +60,7 @@ struct session {
 	__u64 clocked_ns; /* when threads' clocks were last read */
 	unsigned clocked_cnt; /* processes seen by then */
 	__u64 retry_ns; /* when to look at a process again; 0: never */
+	struct kept_sources *sources; /* NULL: not wanted */
 	struct census *census; /* of suspended tasks; NULL: none */
 	struct resting_memory *waits; /* waits open at the last look; NULL: there was none */
 	__u64 open_waits; /* waits still open at the end */

@@ -11,6 +11,7 @@
 #include "process/space/code_list.h"
 #include "process/space/modules.h"
 #include "process/space/space_room.h"
+#include "profile/sources.h"
 #include "native/names/native_files.h"
 #include "native/names/symbol_reader.h"
 #include "base/text/log.h"
@@ -44,6 +45,18 @@ static void warn_of_profile(struct collector *c, unsigned owner, const char *nam
 			 "lost (record fewer processes, -p or --user, or for a shorter time, -d)",
 			 name, quota__held(q, owner), quota__total(q),
 			 profile_resource_name(resource), samples);
+}
+
+static void warn_of_sources(struct collector *c)
+{
+	const struct sources *s = dict__sources_of(collector__parts(c)->profile->dict);
+
+	if (s->left_out)
+		log_warn(
+			NULL,
+			"the source of %llu functions in containers, chroots and cells does not travel with "
+			"the recording: it has room for %u MiB",
+			s->left_out, SOURCES_MAX >> 20);
 }
 
 static __u64 interrupts(struct collector *c)
@@ -141,6 +154,7 @@ void shortages_warn(struct collector *c, const struct processes *processes, stru
 	char name[64];
 
 	warn_of_cut(modules);
+	warn_of_sources(c);
 	for (unsigned owner = 0; owner < OWNER_CNT; owner++) {
 		owner_name(&books->table, owner, name, sizeof(name));
 		warn_of_profile(c, owner, name);

@@ -15,6 +15,7 @@
 #include "record/samples/admission.h"
 #include "record/anchors/anchor_thread.h"
 #include "record/samples/interpreters.h"
+#include "record/samples/kept_sources.h"
 #include "record/follow/processes.h"
 #include "record/samples/own.h"
 #include "record/samples/thread_node.h"
@@ -78,6 +79,11 @@ void collector__free(struct collector *c)
 	profile__free(c->parts.profile);
 	stacks__free(c->parts.stacks);
 	free(c);
+}
+
+void collector__keep_sources(struct collector *c, struct kept_sources *sources)
+{
+	c->parts.nodes.naming.sources = sources;
 }
 
 void collector__keep_places(struct collector *c, struct native_places *places)
@@ -428,6 +434,8 @@ void collector__process_gone(struct collector *c, struct process *process)
 				  sampler__dropped(c->sampler, process->pid, process->start_ns);
 	losses_add(&c->parts.losses, process->pid, process->info.comm, own->reasons);
 	memset(own->reasons, 0, sizeof(own->reasons));
+	if (c->parts.nodes.naming.sources)
+		kept_sources__process_gone(c->parts.nodes.naming.sources, own);
 	free(own->gils);
 	own->gils = NULL;
 	own->gil_cnt = own->gil_cap = 0;

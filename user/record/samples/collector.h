@@ -22,6 +22,7 @@
 
 struct anchor_thread;
 struct collector;
+struct kept_sources;
 struct native_files;
 struct native_places;
 struct process;
@@ -54,6 +55,8 @@ struct collector_config {
 struct collector *collector__new(const struct collector_config *config, struct native_files *files);
 void collector__free(struct collector *c);
 
+/* Source lines are kept; borrowed. */
+void collector__keep_sources(struct collector *c, struct kept_sources *sources);
 /* As native_part__keep_places(). */
 void collector__keep_places(struct collector *c, struct native_places *places);
 /* All are borrowed and must outlive their use here. anchors, unwinding: may be NULL. */

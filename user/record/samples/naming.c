@@ -10,6 +10,7 @@
 #include "profile/opcodes.h"
 #include "profile/profile.h"
 #include "record/follow/processes.h"
+#include "record/samples/kept_sources.h"
 #include "profile/items.h"
 #include "python/code/linetable.h"
 #include "python/code/symbolizer.h"
@@ -78,6 +79,8 @@ static void name_frame(struct naming *n, struct process *p, struct profile_frame
 		if (!*code->tag)
 			symbolizer__note_bytes(p->symbolizer, dict__bytes_added(dict) - bytes);
 		*code->tag = dict__tag(dict, frame->code);
+		if (n->sources && frame->code)
+			kept_sources__met(n->sources, p, frame->code);
 	}
 	frame->first_line = code->first_line;
 	if (frame->code) {

@@ -30,6 +30,7 @@ struct naming_memo {
 struct naming {
 	struct profile *profile; /* borrowed */
 	struct processes *processes; /* borrowed */
+	struct kept_sources *sources; /* borrowed; NULL: source is not kept */
 	unsigned logged; /* unknown functions that were logged, up to a limit */
 	struct naming_memo memos[1 << NAMING_MEMO_BITS];
 };

@@ -19,6 +19,7 @@
 #include "record/samples/thread_clock.h"
 #include "record/follow/threads.h"
 
+struct kept_file;
 struct last_stack;
 
 struct process_own {
@@ -35,6 +36,9 @@ struct process_own {
 	/* interpreters.c */
 	__u64 main_interp_addr; /* its oldest interpreter; 0: unknown. A fork's is its parent's */
 	__u32 interp_looks; /* at other interpreters */
+	/* kept_sources.c */
+	__u8 root; /* whether its root folder is krait's */
+	struct kept_file *sources;
 	/* counting.c */
 	__u32 gil_cnt, gil_cap;
 	__u64 *gils; /* addresses of its interpreters' GILs */

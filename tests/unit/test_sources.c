@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_sources.c - source lines that travel with a capture: what goes in comes out, lines that differ are not shown, and any
+ * text may come in.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <errno.h>
+#include <cmocka.h>
+
+#include "profile/sources.h"
+
+static const char shop[] =
+	"import x\n\ndef total(cart):\r\n    return 1\n\ndef other():\n    return 2\n";
+
+static char *written(const struct sources *s)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	sources_write(s, out);
+	fclose(out);
+	return text;
+}
+
+static void expect(const struct sources *s, const char *path, const char *here, const char *wanted)
+{
+	const struct source_kept *k = sources_find(s, path);
+	char *text;
+
+	assert_non_null(k);
+	text = sources_text(k, here);
+	assert_string_equal(text, wanted);
+	free(text);
+}
+
+static void lines_of_functions_come_out(void **state)
+{
+	struct sources s = { 0 }, read = { 0 };
+	char *text;
+
+	assert_int_equal(sources_add(&s, 1, "/app/shop.py", shop, 6, 7), 0);
+	assert_int_equal(sources_add(&s, 2, "/app/shop.py", shop, 3, 4), 0);
+	assert_int_equal(sources_add(&s, 1, "<cell>", "f()", 1, 1), 0);
+	/* Beyond its end there is nothing. */
+	assert_int_equal(sources_add(&s, 1, "<cell>", "f()", 2, 9), 0);
+	assert_int_equal(sources_add(&s, 1, "/none.py", "", 1, 1), 0);
+	assert_null(sources_find(&s, "/none.py"));
+	text = written(&s);
+	assert_string_equal(text, "source /app/shop.py\n"
+				  " 3 def total(cart):\n"
+				  " 4     return 1\n"
+				  " 6 def other():\n"
+				  " 7     return 2\n"
+				  "source <cell>\n"
+				  " 1 f()\n");
+	assert_int_equal(sources_read(&read, text), 0);
+	free(text);
+	expect(&read, "/app/shop.py", NULL,
+	       "\n\ndef total(cart):\n    return 1\n\ndef other():\n    return 2\n");
+	expect(&read, "<cell>", NULL, "f()\n");
+	sources_free(&s);
+	sources_free(&read);
+}
+
+static void different_lines_are_not_shown(void **state)
+{
+	static const char differs[] = "(not shown: processes had different lines here)";
+	struct sources s = { 0 }, read = { 0 };
+	char wanted[256], *text;
+
+	assert_int_equal(sources_add(&s, 1, "a.py", "one\ntwo\nthree\n", 1, 3), 0);
+	assert_int_equal(sources_add(&s, 1, "a.py", "one\n2\nthree\n", 1, 3), 0);
+	assert_int_equal(sources_add(&s, 1, "a.py", "one\ntwo\nthree\n", 1, 3), 0);
+	text = written(&s);
+	assert_int_equal(sources_read(&read, text), 0);
+	free(text);
+	snprintf(wanted, sizeof(wanted), "one\n%s\nthree\n", differs);
+	expect(&read, "a.py", NULL, wanted);
+	/* Some of the processes saw the file that is here. */
+	snprintf(wanted, sizeof(wanted), "one\n%s\n%s\nfour\n", differs, differs);
+	expect(&read, "a.py", "one\ntwo\n3\nfour\n", wanted);
+	snprintf(wanted, sizeof(wanted), "one\n%s\n%s\n", differs, differs);
+	expect(&read, "a.py", "one\r\n", wanted);
+	sources_free(&s);
+	sources_free(&read);
+}
+
+static void long_lines_are_cut(void **state)
+{
+	char text[2 * SOURCES_WIDTH_MAX], *kept;
+	struct sources s = { 0 };
+
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	memcpy(text + SOURCES_WIDTH_MAX - 1, "\xc3\xa4", 2); /* not in the middle of a character */
+	assert_int_equal(sources_add(&s, 1, "a.py", text, 1, 1), 0);
+	kept = sources_text(sources_find(&s, "a.py"), NULL);
+	assert_int_equal(strspn(kept, "x"), SOURCES_WIDTH_MAX - 1);
+	assert_string_equal(kept + SOURCES_WIDTH_MAX - 1, "\xe2\x80\xa6\n");
+	free(kept);
+	kept = sources_text(sources_find(&s, "a.py"), text);
+	assert_null(strstr(kept, "different"));
+	free(kept);
+	sources_free(&s);
+}
+
+static void nobody_takes_all_room(void **state)
+{
+	const size_t size = SOURCES_MAX / 4;
+	char *text = malloc(size + 1), path[32];
+	struct sources s = { 0 };
+	int err = 0, cnt = 0;
+
+	memset(text, 'x', size);
+	for (size_t i = 0; i < size; i += 1000)
+		text[i] = '\n';
+	text[size] = '\0';
+	for (; !err && cnt < 16; cnt++) {
+		snprintf(path, sizeof(path), "%d.py", cnt);
+		err = sources_add(&s, 7, path, text, 1, 100000);
+	}
+	assert_int_equal(err, -EDQUOT);
+	assert_true(cnt < 4);
+	assert_int_equal(s.left_out, 1);
+	assert_null(sources_find(&s, path));
+	assert_int_equal(sources_add(&s, 8, "other.py", shop, 3, 4), 0);
+	assert_non_null(sources_find(&s, "other.py"));
+	sources_free(&s);
+	free(text);
+}
+
+static void any_text_may_come_in(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"source",
+		"source \n",
+		"source a\n b\n 0 c\n -0 d\n -1\n 99999999999 e\n 1000001 f\n",
+		" 1 x\n",
+		"source a\nnative b\n 10 c\n",
+		"source a\n 1 ",
+		"source a\n -1 x\n 1 y\n",
+		"source a\n 1x\n",
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct sources s = { 0 };
+
+		assert_int_equal(sources_read(&s, texts[i]), 0);
+		for (__u32 k = 0; k < s.cnt; k++) {
+			assert_true(s.list[k].cnt <= 1);
+			free(sources_text(&s.list[k], NULL));
+		}
+		sources_free(&s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_of_functions_come_out),
+		cmocka_unit_test(different_lines_are_not_shown),
+		cmocka_unit_test(long_lines_are_cut),
+		cmocka_unit_test(nobody_takes_all_room),
+		cmocka_unit_test(any_text_may_come_in),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

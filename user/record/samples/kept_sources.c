@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "record/samples/kept_sources.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bpf/abi.h"
+#include "process/probe/probe_list.h"
+#include "process/probe/probed.h"
+#include "process/probe/prober.h"
+#include "process/proc/proc.h"
+#include "profile/dict.h"
+#include "profile/sources.h"
+#include "python/code/linetable.h"
+#include "record/follow/processes.h"
+#include "record/samples/own.h"
+#include "base/data/cleanup.h"
+#include "base/data/vec.h"
+#include "base/files/sudo_user.h"
+#include "base/system/clock.h"
+#include "base/text/log.h"
+
+/* Files of one process. */
+#define FILES_MAX 1024U
+/* Bytes of texts at hand for functions that are met later. */
+#define TEXTS_MAX (16U << 20)
+/* A process executes its program after it began: what its shell script wrote before is what ran. */
+#define EXEC_NS (2 * NS_PER_SEC)
+/* Lines of a module that are further apart than this are kept without what is between them: that is in functions. */
+#define GAP_MAX 4
+
+enum { ROOT_UNKNOWN, ROOT_OURS, ROOT_OTHER };
+
+struct kept_file {
+	struct kept_file *next; /* of the same process */
+	struct kept_sources *kept;
+	__u32 file; /* string id */
+	unsigned owner;
+	bool asked, done;
+	char *text; /* NULL: none, or not at hand any more */
+	__u64 until_ns; /* if it was changed later, another text may have run; CLOCK_REALTIME */
+	__u32 *codes; /* to add when the text comes */
+	__u32 code_cnt, code_cap;
+};
+
+struct kept_sources {
+	struct dict *dict;
+	struct prober *prober;
+	struct probe_source_ask caller; /* its part of each question */
+	__u64 text_bytes;
+	unsigned asked_cnt;
+};
+
+struct kept_sources *kept_sources__new(struct dict *dict, struct prober *prober)
+{
+	struct kept_sources *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		return NULL;
+	k->dict = dict;
+	k->prober = prober;
+	k->caller.caller_uid = sudo_user_uid();
+	k->caller.all = !k->caller.caller_uid;
+	k->caller.group_cnt =
+		sudo_user_ids(&k->caller.caller_gid, k->caller.groups, PROBE_SOURCE_GROUPS);
+	return k;
+}
+
+void kept_sources__free(struct kept_sources *k)
+{
+	free(k);
+}
+
+/* ---- does the text belong to the code? ----------------------------------------------------------- */
+
+/* The line's text, without indentation. */
+static const char *find_line(const char *text, int number)
+{
+	for (int i = 1; text && i < number; i++) {
+		text = strchr(text, '\n');
+		text = text ? text + 1 : NULL;
+	}
+	return text && *text ? text + strspn(text, " \t\f") : NULL;
+}
+
+static bool begins(const char *line, const char *word, const char *name, size_t len)
+{
+	size_t word_len = strlen(word);
+
+	if (strncmp(line, word, word_len) || !isspace((unsigned char)line[word_len]))
+		return false;
+	line += word_len + strspn(line + word_len, " \t");
+	return !strncmp(line, name, len) &&
+	       !(isalnum((unsigned char)line[len]) || line[len] == '_');
+}
+
+/* "async def" is looked at from "def" on. */
+static bool defines(const char *line, const char *name, size_t len)
+{
+	if (!strncmp(line, "async", 5))
+		line += 5 + strspn(line + 5, " \t");
+	return begins(line, "def", name, len) || begins(line, "class", name, len);
+}
+
+/* Neither an empty line nor a comment is ever executed. */
+static bool has_its_lines(const struct profile_code *code, const char *text)
+{
+	struct linetable_entry entry;
+	struct linetable_cursor c;
+	const char *at = text;
+	int number = 1;
+
+	linetable_cursor_init(&c, code->lines, code->lines_size, code->first_line);
+	while (linetable_next(&c, &entry)) {
+		const int line = entry.position.line;
+
+		if (line <= 0)
+			continue;
+		if (line < number) {
+			at = text;
+			number = 1;
+		}
+		while (at && number < line) {
+			at = strchr(at, '\n');
+			at = at ? at + 1 : NULL;
+			number++;
+		}
+		if (!at || !at[strspn(at, " \t\f\r")] || strchr("\n#", at[strspn(at, " \t\f\r")]))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A function begins where its code object says, behind its decorators. What has no name of its own shows that only if it is a
+ * lambda.
+ */
+static bool fits(const struct profile_code *code, const char *qualname, int last, const char *text)
+{
+	const char *dot = strrchr(qualname, '.'), *name = dot ? dot + 1 : qualname;
+	const char *first = find_line(text, code->first_line), *line = first,
+		   *end = find_line(text, last + 1);
+	size_t len = strlen(name);
+
+	if (!strcmp(name, "<lambda>"))
+		return line && (line = strstr(line, "lambda")) && (!end || line < end);
+	if (*name == '<')
+		return true;
+	for (int i = code->first_line; line && i <= last; i++) {
+		if (defines(line, name, len))
+			return line == first || *first == '@';
+		line = strchr(line, '\n');
+		line = line ? line + 1 + strspn(line + 1, " \t\f") : NULL;
+	}
+	return false;
+}
+
+/* ---- lines -------------------------------------------------------------------------------------- */
+
+struct span {
+	int first, last; /* 0: none */
+};
+
+static void widen(struct span *s, const struct source_position *at)
+{
+	const int last = at->end_line > at->line ? at->end_line : at->line;
+
+	s->first = s->first && s->first < at->line ? s->first : at->line;
+	s->last = s->last > last ? s->last : last;
+}
+
+static struct span span_of(const struct profile_code *code)
+{
+	struct span all = { code->first_line, code->first_line };
+	struct linetable_entry entry;
+	struct linetable_cursor c;
+
+	linetable_cursor_init(&c, code->lines, code->lines_size, code->first_line);
+	while (linetable_next(&c, &entry))
+		if (entry.position.line > 0)
+			widen(&all, &entry.position);
+	return all;
+}
+
+static int add(struct kept_file *f, const char *path, struct span s)
+{
+	return s.first > 0 ? sources_add(dict__sources(f->kept->dict), f->owner, path, f->text,
+					 s.first, s.last) :
+			     0;
+}
+
+/* Of a module only what it executes itself. */
+static int add_module(struct kept_file *f, const struct profile_code *code, const char *path)
+{
+	struct span run = { 0 };
+	struct linetable_entry entry;
+	struct linetable_cursor c;
+	int err = 0;
+
+	linetable_cursor_init(&c, code->lines, code->lines_size, code->first_line);
+	while (!err && linetable_next(&c, &entry)) {
+		const int line = entry.position.line;
+
+		if (line <= 0)
+			continue;
+		if (run.first && (line < run.first || line > run.last + GAP_MAX)) {
+			err = add(f, path, run);
+			run = (struct span){ 0 };
+		}
+		widen(&run, &entry.position);
+	}
+	return err ? err : add(f, path, run);
+}
+
+static void add_code(struct kept_file *f, __u32 id)
+{
+	struct dict *dict = f->kept->dict;
+	const struct profile_code *code = dict__code_at(dict, id);
+	const char *path = dict__text(dict, code->file), *name = dict__text(dict, code->name);
+	const struct span all = span_of(code);
+	const bool module = !strcmp(name, "<module>");
+
+	/* Whatever is executed without a file is called <string>, and its first line may be any. */
+	if (!has_its_lines(code, f->text) || !fits(code, name, all.last, f->text) ||
+	    (module && !strcmp(path, "<string>"))) {
+		log_debug("sources", "%s: %s is not in it at line %d", path, name,
+			  code->first_line);
+		return;
+	}
+	/* What finds no room is counted there. */
+	(void)!(module ? add_module(f, code, path) : add(f, path, all));
+}
+
+/* ---- questions ------------------------------------------------------------------------------------ */
+
+static void drop_text(struct kept_file *f)
+{
+	f->kept->text_bytes -= f->text ? strlen(f->text) : 0;
+	free(f->text);
+	f->text = NULL;
+}
+
+/* NULL: out of memory, or it cannot be read. */
+static char *read_text(int fd, __u32 size)
+{
+	cleanup_free char *text = fd < 0 || size > PROBE_SOURCE_MAX ? NULL :
+								      malloc((size_t)size + 1);
+
+	if (!text || probe_list_read(fd, text, size))
+		return NULL;
+	text[size] = '\0';
+	return take_ptr(&text);
+}
+
+static void on_source(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
+{
+	struct kept_file *f = ctx;
+	struct kept_sources *k = f->kept;
+	const char *path = dict__text(k->dict, f->file);
+	const struct probe_source *found = data;
+
+	f->asked = false;
+	f->done = true;
+	k->asked_cnt--;
+	if (!result && len == sizeof(*found) && found->changed_ns < f->until_ns)
+		f->text = read_text(fds[2], found->size);
+	log_debug("sources", "%s: %s", path,
+		  f->text ? "kept" :
+		  result  ? strerror(-result) :
+			    "changed after its process began");
+	if (!f->text)
+		return;
+	k->text_bytes += strlen(f->text);
+	for (__u32 i = 0; i < f->code_cnt; i++)
+		add_code(f, f->codes[i]);
+	f->code_cnt = 0;
+	if (k->text_bytes > TEXTS_MAX)
+		drop_text(f);
+}
+
+/* When the process began to execute its program, at the latest; CLOCK_REALTIME. */
+static __u64 executed_by(const struct process *p)
+{
+	struct timespec real, boot;
+
+	clock_gettime(CLOCK_REALTIME, &real);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return ((__u64)real.tv_sec - (__u64)boot.tv_sec) * NS_PER_SEC + (__u64)real.tv_nsec -
+	       (__u64)boot.tv_nsec + p->info.start_ticks * KRAIT_NS_PER_TICK + EXEC_NS;
+}
+
+static void ask(struct kept_sources *k, struct process *p, struct kept_file *f, bool memory)
+{
+	const char *path = dict__text(k->dict, f->file);
+	const int fds[] = { p->probed ? probed__dir(p->probed) : -1,
+			    p->probed ? probed__mem(p->probed) : -1 };
+	struct probe_request r = {
+		.op = PROBE_SOURCE,
+		.pid = p->pid,
+		.start_ticks = p->info.start_ticks,
+		.image = { .image_addr = p->info.image_addr },
+		.tasks = { .offsets = p->info.offsets, .runtime_addr = p->info.runtime_addr },
+		.source = k->caller,
+	};
+
+	if (fds[0] < 0 || fds[1] < 0 || probed__refused(p->probed) || !p->own->ids.groups)
+		return;
+	f->until_ns = executed_by(p);
+	r.source.memory = memory;
+	r.source.uid = p->own->ids.uid;
+	r.source.gid = p->own->ids.gid;
+	snprintf(r.source.path, sizeof(r.source.path), "%s", path);
+	f->asked = !prober__ask(k->prober, PROBER_LATER, &r, fds, 2, on_source, f);
+	k->asked_cnt += f->asked;
+}
+
+/* ---- what is met --------------------------------------------------------------------------------- */
+
+/* CPython's own modules in its executable have no text anywhere. */
+static bool is_in_memory(const char *path)
+{
+	return (*path == '<' && strncmp(path, "<frozen ", 8) != 0) || strstr(path, "/ipykernel_");
+}
+
+static bool has_other_root(struct process *p)
+{
+	cleanup_close int dir = -1;
+
+	if (p->own->root == ROOT_UNKNOWN) {
+		dir = proc_open_started(p->info.pid, p->info.start_ticks);
+		if (dir >= 0)
+			p->own->root = proc_has_our_root(dir) ? ROOT_OURS : ROOT_OTHER;
+	}
+	return p->own->root == ROOT_OTHER;
+}
+
+/* NULL: it is not wanted, or out of memory. */
+static struct kept_file *file_of(struct kept_sources *k, struct process *p, __u32 file)
+{
+	struct kept_file *f = p->own->sources;
+	unsigned cnt = 0;
+
+	for (; f && f->file != file; f = f->next)
+		cnt++;
+	if (f || cnt == FILES_MAX || strlen(dict__text(k->dict, file)) >= sizeof(k->caller.path))
+		return f;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return NULL;
+	*f = (struct kept_file){
+		.next = p->own->sources, .kept = k, .file = file, .owner = p->owner
+	};
+	p->own->sources = f;
+	return f;
+}
+
+void kept_sources__met(struct kept_sources *k, struct process *p, __u32 code)
+{
+	const __u32 file = dict__code_at(k->dict, code)->file;
+	const char *path = dict__text(k->dict, file);
+	const bool memory = is_in_memory(path);
+	struct kept_file *f;
+
+	if (!memory && (*path != '/' || !has_other_root(p)))
+		return;
+	f = file_of(k, p, file);
+	if (!f)
+		return;
+	if (f->text) {
+		add_code(f, code);
+		return;
+	}
+	/* Whose text is not at hand any more is asked for again. */
+	if (vec_reserve(f->codes, f->code_cap, f->code_cnt + 1))
+		return;
+	f->codes[f->code_cnt++] = code;
+	if (!f->asked && (!f->done || k->text_bytes > TEXTS_MAX))
+		ask(k, p, f, memory);
+}
+
+void kept_sources__process_gone(struct kept_sources *k, struct process_own *own)
+{
+	struct kept_file *f;
+
+	while ((f = own->sources)) {
+		own->sources = f->next;
+		if (f->asked)
+			prober__forget(k->prober, f);
+		k->asked_cnt -= f->asked;
+		drop_text(f);
+		free(f->codes);
+		free(f);
+	}
+	own->root = ROOT_UNKNOWN;
+}
+
+void kept_sources__finish(struct kept_sources *k, int wait_ms)
+{
+	const __u64 end_ns = clock_monotonic_ns() + (__u64)wait_ms * NS_PER_MS;
+	__u64 now_ns;
+
+	while (k->asked_cnt && (now_ns = clock_monotonic_ns()) < end_ns)
+		prober__wait(k->prober, (int)((end_ns - now_ns) / NS_PER_MS) + 1);
+}
