@@ -101,6 +101,16 @@ def test_command(tap, folder, python, label, perf, chains):
         tap.ok("along.py:%d" % LINE in lines.stdout, name + ": source lines", lines.stdout[:1000])
 
 
+def test_delay(tap, folder, python, perf):
+    """The user's own --delay: the command begins when krait is ready, and events count that long after."""
+    data = os.path.join(folder, "d.data")
+    done = krait("perf", "--", "record", "-D", "200", *EVENTS, "-o", data, "--", *command(python, 0.5))
+    script = Script(perf, data)
+    check_stacks(tap, "--delay", script, done)
+    # Of 1.0 s of CPU time of two threads: 0.4 s or less are not there.
+    tap.ok(0.4 * HZ < len(script.python()) < 0.9 * HZ, "--delay: what comes before is not there", len(script.python()), done.stderr)
+
+
 def test_process(tap, folder, python, perf):
     data = os.path.join(folder, "p.data")
     with harness.Target([*command(python, 0.4), "wait"]) as target:
@@ -247,6 +257,7 @@ def main():
         for python in pythons:
             test_command(tap, folder, python, "perf", own, [])
         test_command(tap, folder, pythons[0], "perf", own, ["--call-graph", "dwarf"])
+        test_delay(tap, folder, pythons[0], own)
         test_process(tap, folder, pythons[0], own)
         test_machine(tap, folder, pythons[0], own)
         test_events(tap, folder, pythons[0], own)

@@ -84,9 +84,12 @@ static void what_is_given_is_not_added(void **state)
 	assert_false(parse("-a", "prog", "-g").has_chains);
 	assert_true(parse("-k", "boottime").has_clock);
 	assert_true(parse("--clockid=mono").has_clock);
-	assert_true(parse("-D", "100").delays);
-	assert_true(parse("--control", "fifo:x").delays);
-	assert_false(parse("-a").delays);
+	assert_int_equal(parse("-D", "100").delay_ms, 100);
+	assert_int_equal(parse("--delay=-1").delay_ms, -1);
+	assert_false(parse("-D", "100").controlled);
+	assert_true(parse("-D", "10-20,30-40").controlled);
+	assert_true(parse("--control", "fifo:x").controlled);
+	assert_false(parse("-a").controlled);
 	assert_string_equal(parse("-o", "x.data").output, "x.data");
 	assert_string_equal(parse("-ox.data").output, "x.data");
 	assert_string_equal(parse("--output=-").output, "-");

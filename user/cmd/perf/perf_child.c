@@ -133,7 +133,6 @@ static int make_words(struct words *w, const struct perf_line *l, const struct e
 	if (ends->control >= 0) {
 		snprintf(w->control, sizeof(w->control), "--control=fd:%d,%d", ends->control,
 			 ends->answers);
-		put_word(w, "--delay=-1");
 		put_word(w, w->control);
 	}
 	if (!l->has_clock)
@@ -147,6 +146,9 @@ static int make_words(struct words *w, const struct perf_line *l, const struct e
 	for (int i = 0; i < l->cnt && i < l->command; i++)
 		if (i != l->separator)
 			put_word(w, l->args[i]);
+	/* The last one counts. */
+	if (ends->control >= 0)
+		put_word(w, "--delay=-1");
 	if (l->command < l->cnt) {
 		put_word(w, "--");
 		if (ends->gate >= 0 && !put_gate(w, ends))
@@ -192,13 +194,13 @@ int perf_child_start(struct perf_child *c, const struct perf_line *line, FILE *d
 	int result = 0;
 
 	*c = (struct perf_child){ .pid = -1, .pidfd = -1, .control = -1, .answers = -1, .gate = -1 };
-	if (!line->delays) {
+	c->delay_ms = line->delay_ms;
+	if (!line->controlled) {
 		result = make_pipe(&c->control, &ends.control, false);
 		if (!result)
 			result = make_pipe(&c->answers, &ends.answers, true);
 	}
-	if (!result && !line->delays && line->command < line->cnt &&
-	    is_there(line->args[line->command]))
+	if (!result && line->command < line->cnt && is_there(line->args[line->command]))
 		result = make_pipe(&c->gate, &ends.gate, false);
 	if (!result)
 		result = make_words(&words, line, &ends, data != NULL);
@@ -253,10 +255,27 @@ bool perf_child_await(struct perf_child *c)
 	return false;
 }
 
+static bool enable(struct perf_child *c)
+{
+	return order(c, "enable\n", ANSWER_MS);
+}
+
+static void *enable_later(void *ctx)
+{
+	struct perf_child *c = ctx;
+	struct pollfd fd = { .fd = c->pidfd, .events = POLLIN };
+
+	if (!poll(&fd, 1, c->delay_ms) && !enable(c))
+		log_warn(NULL, "perf does not answer: whether its events count is uncertain");
+	return NULL;
+}
+
 bool perf_child_go(struct perf_child *c)
 {
-	const bool enabled = c->control < 0 || order(c, "enable\n", ANSWER_MS);
+	const bool now = c->control >= 0 && !c->delay_ms, enabled = !now || enable(c);
 
+	if (c->control >= 0 && c->delay_ms > 0)
+		c->enables = !pthread_create(&c->enabler, NULL, enable_later, c);
 	if (c->gate >= 0 && write(c->gate, "", 1) != 1)
 		log_debug("perf", "the command has ended before it began");
 	cleanup_close_(&c->gate);
@@ -283,6 +302,9 @@ void perf_child_stop(struct perf_child *c, int signal)
 
 void perf_child_close(struct perf_child *c)
 {
+	if (c->enables)
+		pthread_join(c->enabler, NULL);
+	c->enables = false;
 	cleanup_close_(&c->control);
 	cleanup_close_(&c->answers);
 	cleanup_close_(&c->gate);

@@ -7,6 +7,7 @@
 #ifndef KRAIT_CMD_PERF_PERF_CHILD_H
 #define KRAIT_CMD_PERF_PERF_CHILD_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
@@ -18,7 +19,10 @@ struct error;
 struct perf_child {
 	pid_t pid;
 	int pidfd; /* readable when it has ended */
-	int control, answers; /* -1: the user's own --control or --delay */
+	int control, answers; /* -1: the user's own --control */
+	int delay_ms; /* the user's: how long its events wait after its command's begin; -1: for ever */
+	pthread_t enabler; /* valid if enables: waits for that */
+	bool enables;
 	int gate; /* a byte in it lets its command begin; -1: there is none, or it does not wait */
 	int status; /* from waitpid(), once it has ended */
 	bool ended;
@@ -32,7 +36,7 @@ int perf_child_start(struct perf_child *c, const struct perf_line *line, FILE *d
 		     struct error *err) __attribute__((warn_unused_result));
 /* Waits until its events are open. False: it has ended before. */
 bool perf_child_await(struct perf_child *c);
-/* The events count from now on. False: perf has not answered. */
+/* Its command begins, and the events count, from now on or when the user's delay is over. False: perf has not answered. */
 bool perf_child_go(struct perf_child *c);
 /* Reaps it, waiting for its end. Returns its exit code; 128 + n: signal n. */
 int perf_child_wait(struct perf_child *c);

@@ -2,7 +2,9 @@
 #include "cmd/perf/perf_line.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* One option in perf's help: "    -e, --event <event>   event selector" or "        --aio[=<n>]". */
@@ -75,12 +77,24 @@ static bool is(const struct option *o, const char *name)
 	return o->len == strlen(name) && !strncmp(o->name, name, o->len);
 }
 
+static void note_delay(struct perf_line *l, const char *value)
+{
+	char *end;
+	long ms = value ? strtol(value, &end, 10) : -1;
+
+	/* "10-20,30-40": the times at which they count (perf 6.2). */
+	l->controlled |= !value || end == value || *end || ms < -1 || ms > INT_MAX;
+	l->delay_ms = l->controlled ? 0 : (int)ms;
+}
+
 static void note(struct perf_line *l, const struct option *o, const char *value)
 {
 	static const char *const unfit[] = { "switch-output", "switch-output-event", "threads",
 					     "timestamp-filename" };
 
-	l->delays |= is(o, "delay") || is(o, "control");
+	if (is(o, "delay"))
+		note_delay(l, value);
+	l->controlled |= is(o, "control");
 	l->has_clock |= is(o, "clockid");
 	l->has_chains |= is(o, "call-graph") || o->letter == 'g';
 	if (is(o, "output"))

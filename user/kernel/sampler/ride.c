@@ -17,6 +17,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/vec.h"
 #include "base/system/error.h"
+#include "process/proc/maps.h"
 
 #define PERF_EVENT_LINK "anon_inode:[perf_event]"
 
@@ -67,19 +68,20 @@ static int take_all(struct ride *r, pid_t pid)
 	return err ? err : r->cnt ? 0 : -ENOENT;
 }
 
+/* perf maps the rings of its events after it has opened all of them (record__open(), tools/perf/builtin-record.c). */
 bool ride_is_possible(pid_t pid)
 {
-	cleanup_closedir DIR *dir = NULL;
-	struct dirent *entry;
-	char path[64];
+	struct maps *m = malloc(sizeof(*m));
+	struct maps_line line;
+	bool found = false;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir))) {
-		if (is_event(dirfd(dir), entry->d_name))
-			return true;
+	if (m && !maps_open(m, pid)) {
+		while (!found && maps_next(m, &line) == 1)
+			found = !strcmp(line.path, PERF_EVENT_LINK);
+		maps_close(m);
 	}
-	return false;
+	free(m);
+	return found;
 }
 
 int ride_find(struct ride *r, pid_t pid, struct error *err)

@@ -24,7 +24,7 @@ struct ride {
 	unsigned cnt;
 };
 
-/* Does the process have perf events open that this one may see? */
+/* Does the process record: has it opened all of its perf events, and mapped their rings, as far as this one may see? */
 bool ride_is_possible(pid_t pid);
 /*
  * Takes hold of the perf events that the process has open now. Needs the right to trace it. Returns 0, or a negative
