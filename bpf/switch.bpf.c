@@ -25,6 +25,8 @@
 
 /* Index of the event that the stacks belong to. */
 const volatile __u32 switch_event = 0;
+/* kernel frames that belong to the program that runs as a thread comes */
+const volatile __u32 arrival_skip = 2;
 /* log2 of its shortest period in ns; user space may change it at any time. */
 volatile __u32 switch_shortest = SWITCH_PERIOD_SHIFT;
 
@@ -383,7 +385,7 @@ static __always_inline void take_due(void *ctx, struct switch_cpu *cpu, struct p
 				       .wait_ns = due_wait_ns(cpu),
 				       .has_loop = has_loop,
 				       .has_kernel_stack = true,
-				       .kernel_skip = 2 },
+				       .kernel_skip = arrival_skip },
 		    proc);
 }
 
@@ -421,13 +423,17 @@ int arrival_loop(struct bpf_raw_tracepoint_args *ctx)
 	return on_arrival(ctx, ctx->args[0], true);
 }
 
-SEC("?fentry/__perf_event_task_sched_in")
+/*
+ * Where that tracepoint is missing, at the begin of a kernel's function: called by it (fentry) or at a breakpoint
+ * (kprobe), as user space says. libbpf 1.1 can make fentry of kprobe only, not the other way round.
+ */
+SEC("?kprobe/__perf_event_task_sched_in")
 int arrival_call_loop(void *ctx)
 {
 	return on_arrival(ctx, true, true);
 }
 
-SEC("?fentry/__perf_event_task_sched_in")
+SEC("?kprobe/__perf_event_task_sched_in")
 int arrival_call_bounded(void *ctx)
 {
 	return on_arrival(ctx, true, false);

@@ -27,6 +27,7 @@ struct switches {
 	struct krait_bpf *skel;
 	struct bpf_program *arrival;
 	struct bpf_link *leaving, *arriving;
+	bool at_breakpoint; /* the arrival */
 	/* the arrival's function is called only while some event is bound to a thread */
 	bool needs_event;
 	int event_fd; /* that event; -1: none */
@@ -49,9 +50,6 @@ bool switches_wanted(const struct sampler_config *config)
 	return wanted(config, &index);
 }
 
-/* include/linux/errno.h: no C library has a text for it. arm64 has had no direct calls for ftrace before 6.4. */
-#define KERNEL_ENOTSUPP 524
-
 /* Places where a program can run when a thread comes back, best first: bpf/switch.bpf.c. */
 enum arrival {
 	ARRIVAL_TRACEPOINT,
@@ -71,33 +69,50 @@ static const struct {
 	[ARRIVAL_FINISH] = { "finish_task_switch", BTF_KIND_FUNC, "finish_task_switch" },
 };
 
-static enum arrival find_arrival(void)
+/*
+ * ret_calls: whether functions of the kernel can call programs. Those of arm64 cannot before 6.4, which has had no direct
+ * calls for ftrace: there breakpoints do (attach_arrival()), which need no type information.
+ */
+static enum arrival find_arrival(bool *ret_calls)
 {
 	struct btf *btf = btf__parse(KERNEL_BTF, NULL);
 	enum arrival arrival = ARRIVAL_TRACEPOINT;
 
+	*ret_calls = btf &&
+		     btf__find_by_name_kind(btf, "register_ftrace_direct", BTF_KIND_FUNC) > 0;
 	while (btf && arrival < ARRIVAL_NONE &&
 	       btf__find_by_name_kind(btf, arrivals[arrival].type, arrivals[arrival].kind) <= 0)
 		arrival++;
+	if (btf && !*ret_calls && arrival != ARRIVAL_TRACEPOINT)
+		arrival = ARRIVAL_CALL;
 	btf__free(btf);
 	return btf ? arrival : ARRIVAL_NONE;
 }
 
 static int configure(struct switches *s, const struct sampler_config *config, bool has_loop,
-		     enum arrival arrival)
+		     enum arrival arrival, bool calls)
 {
+	const char *function = arrivals[arrival].function;
 	struct krait_bpf *skel = s->skel;
 	const struct event_spec *event;
 	unsigned index = 0;
 
 	event = wanted(config, &index);
 	s->needs_event = arrival == ARRIVAL_CALL;
-	s->arrival = !arrivals[arrival].function ? skel->progs.arrival_loop :
-		     has_loop			 ? skel->progs.arrival_call_loop :
-						   skel->progs.arrival_call_bounded;
-	if (arrivals[arrival].function &&
-	    bpf_program__set_attach_target(s->arrival, 0, arrivals[arrival].function))
-		return -1;
+	s->arrival = !function ? skel->progs.arrival_loop :
+		     has_loop  ? skel->progs.arrival_call_loop :
+				 skel->progs.arrival_call_bounded;
+	if (function && calls) {
+		/* Its section says that it is a kprobe. */
+		if (bpf_program__set_type(s->arrival, BPF_PROG_TYPE_TRACING) ||
+		    bpf_program__set_expected_attach_type(s->arrival, BPF_TRACE_FENTRY) ||
+		    bpf_program__set_attach_target(s->arrival, 0, function))
+			return -1;
+	} else if (function) {
+		s->at_breakpoint = true;
+		/* None of the kernel's frames belong to the program. */
+		skel->rodata->arrival_skip = 0;
+	}
 	skel->rodata->switch_event = index;
 	skel->data->switch_shortest = switch_threshold_shift(event->period);
 	if (bpf_program__set_autoload(skel->progs.switch_threads, true) ||
@@ -110,7 +125,8 @@ struct switches *switches__new(struct krait_bpf *skel, const struct sampler_conf
 			       bool has_loop, struct error *err)
 {
 	struct switches *s = calloc(1, sizeof(*s));
-	enum arrival arrival = find_arrival();
+	bool calls;
+	enum arrival arrival = find_arrival(&calls);
 
 	if (arrival == ARRIVAL_NONE) {
 		error_set(
@@ -128,7 +144,7 @@ struct switches *switches__new(struct krait_bpf *skel, const struct sampler_conf
 	}
 	s->skel = skel;
 	s->event_fd = -1;
-	if (!configure(s, config, has_loop, arrival))
+	if (!configure(s, config, has_loop, arrival, calls))
 		return s;
 	error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s", strerror(errno));
 	switches__free(s);
@@ -158,6 +174,24 @@ static int open_event(void)
 	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+static struct bpf_link *attach_arrival(struct switches *s)
+{
+	/* Likewise for a breakpoint. */
+	cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_SYS_ADMIN);
+	struct bpf_link *link = NULL;
+
+	if (!s->at_breakpoint)
+		return bpf_program__type(s->arrival) == BPF_PROG_TYPE_TRACING ?
+			       bpf_program__attach_trace(s->arrival) :
+			       bpf_program__attach(s->arrival);
+	/* 5.10 does not take the first: none of perf's own code. */
+	for (enum arrival a = ARRIVAL_CALL; !link && a < ARRIVAL_NONE; a++) {
+		link = bpf_program__attach_kprobe(s->arrival, false, arrivals[a].function);
+		s->needs_event = a == ARRIVAL_CALL;
+	}
+	return link;
+}
+
 int switches__cost(const struct switches *s, struct switches_cost *ret)
 {
 	const struct bpf_map *map = s->skel->maps.switch_cpus;
@@ -184,12 +218,7 @@ int switches__cost(const struct switches *s, struct switches_cost *ret)
 
 int switches__start(struct switches *s, struct error *err)
 {
-	s->arriving = bpf_program__attach(s->arrival);
-	if (!s->arriving && errno == KERNEL_ENOTSUPP)
-		return error_set(
-			err, ENOTSUP, EXIT_CODE_KERNEL,
-			"this kernel cannot run a program where a function of its own is "
-			"called, which --off-cpu needs before 6.14: arm64's can from 6.4 on");
+	s->arriving = attach_arrival(s);
 	if (s->arriving && s->needs_event)
 		s->event_fd = open_event();
 	if (s->arriving && (!s->needs_event || s->event_fd >= 0))
