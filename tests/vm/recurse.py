@@ -1,4 +1,7 @@
-"""Climbs to a known height over and over: of each stack it can be told whether it is possible."""
+"""Climbs to a known height over and over: of each stack it can be told whether it is possible.
+
+usage: recurse.py SECONDS [THREADS]
+"""
 
 import sys
 import time
@@ -32,4 +35,10 @@ def main():
             fetch(file)
 
 
+def thread():
+    main()
+
+
+for _ in range(int(sys.argv[2]) - 1 if len(sys.argv) > 2 else 0):
+    __import__("_thread").start_new_thread(thread, ())
 main()
