@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "native/names/demangle.h"
+#include "process/elf/a64_code.h"
 #include "base/data/cleanup.h"
 #include "base/data/vec.h"
 
@@ -104,24 +105,21 @@ static bool a64_find(const struct stubs *s, size_t offset, size_t *ret_start, GE
 	static const __u32 bti_c = 0xd503245f;
 	const size_t at = offset & ~(size_t)3;
 	size_t adrp = at;
-	__u32 insn, load;
-	__u64 pages;
+	__u64 page;
+	__u32 load;
 
 	/* On the mark it begins after that. */
 	if (a64_word(s, at) == bti_c)
 		adrp += 4;
-	while ((a64_word(s, adrp) & 0x9f00001f) != 0x90000010) {
+	while (!a64_adrp(a64_word(s, adrp), 16, s->start + adrp, &page)) {
 		if (!adrp || at - adrp >= STUB_MAX)
 			return false;
 		adrp -= 4;
 	}
-	insn = a64_word(s, adrp);
 	load = a64_word(s, adrp + 4);
 	if ((load & 0xffc003ff) != 0xf9400211)
 		return false;
-	pages = (insn >> 5 & 0x7ffff) << 2 | (insn >> 29 & 3);
-	pages = (pages ^ 1ULL << 20) - (1ULL << 20);
-	*ret_word = ((s->start + adrp) & ~0xfffULL) + (pages << 12) + (load >> 10 & 0xfff) * 8;
+	*ret_word = page + (load >> 10 & 0xfff) * 8;
 	*ret_start = adrp >= 4 && a64_word(s, adrp - 4) == bti_c ? adrp - 4 : adrp;
 	return true;
 }

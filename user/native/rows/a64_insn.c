@@ -4,19 +4,9 @@
 #ifdef __aarch64__
 #include <string.h>
 
+#include "process/elf/a64_code.h"
+
 #define ZERO 31 /* in encodings that mean zero, not sp */
-
-static __u32 bits(__u32 insn, unsigned from, unsigned count)
-{
-	return insn >> from & ((1U << count) - 1);
-}
-
-static __s64 signed_bits(__u32 insn, unsigned from, unsigned count)
-{
-	__s64 value = bits(insn, from, count);
-
-	return value >> (count - 1) ? value - (1LL << count) : value;
-}
 
 static void write_reg(struct code_insn *x, unsigned reg)
 {
@@ -38,8 +28,8 @@ static void jump(struct code_insn *x, enum code_kind kind, __s64 words)
 
 static void read_by_reg(struct code_insn *x, __u32 insn)
 {
-	unsigned op = bits(insn, 21, 4), reg = bits(insn, 5, 5);
-	bool has_key = bits(insn, 11, 1); /* signed pointers: bits 4..0 are a modifier, or 31 */
+	unsigned op = a64_bits(insn, 21, 4), reg = a64_bits(insn, 5, 5);
+	bool has_key = a64_bits(insn, 11, 1); /* signed pointers: bits 4..0 are a modifier, or 31 */
 
 	if (op == 1 || op == 9) {
 		x->kind = CODE_CALL;
@@ -56,11 +46,11 @@ static void read_by_reg(struct code_insn *x, __u32 insn)
 static void read_branch(struct code_insn *x, __u32 insn)
 {
 	if ((insn & 0x7c000000) == 0x14000000)
-		jump(x, insn >> 31 ? CODE_CALL : CODE_JMP, signed_bits(insn, 0, 26));
+		jump(x, insn >> 31 ? CODE_CALL : CODE_JMP, a64_signed_bits(insn, 0, 26));
 	else if ((insn & 0xff000000) == 0x54000000 || (insn & 0x7e000000) == 0x34000000)
-		jump(x, CODE_JCC, signed_bits(insn, 5, 19));
+		jump(x, CODE_JCC, a64_signed_bits(insn, 5, 19));
 	else if ((insn & 0x7e000000) == 0x36000000)
-		jump(x, CODE_JCC, signed_bits(insn, 5, 14));
+		jump(x, CODE_JCC, a64_signed_bits(insn, 5, 14));
 	else if ((insn & 0xfe000000) == 0xd6000000)
 		read_by_reg(x, insn);
 	else if (insn == 0xd503201f)
@@ -68,7 +58,7 @@ static void read_branch(struct code_insn *x, __u32 insn)
 	else if ((insn & 0xffe0001f) == 0xd4200000 || (insn & 0xffe0001f) == 0xd4400000)
 		x->kind = CODE_TRAP; /* brk, hlt */
 	else if ((insn & 0xfff00000) == 0xd5300000 || (insn & 0xfff80000) == 0xd5280000)
-		write_reg(x, bits(insn, 0, 5)); /* mrs, sysl */
+		write_reg(x, a64_bits(insn, 0, 5)); /* mrs, sysl */
 	else if ((insn & 0xff000000) != 0xd4000000 && (insn & 0xff000000) != 0xd5000000)
 		x->kind = CODE_BAD;
 }
@@ -78,10 +68,10 @@ static void read_branch(struct code_insn *x, __u32 insn)
 /* add or sub with an immediate: the only one whose effect on sp is known. */
 static void read_add(struct code_insn *x, __u32 insn)
 {
-	unsigned to = bits(insn, 0, 5), from = bits(insn, 5, 5);
-	__s64 value = (__s64)bits(insn, 10, 12) << (bits(insn, 22, 1) ? 12 : 0);
+	unsigned to = a64_bits(insn, 0, 5), from = a64_bits(insn, 5, 5);
+	__s64 value = (__s64)a64_bits(insn, 10, 12) << (a64_bits(insn, 22, 1) ? 12 : 0);
 
-	x->value = bits(insn, 30, 1) ? -value : value;
+	x->value = a64_bits(insn, 30, 1) ? -value : value;
 	if (to == A64_SP && from == A64_SP)
 		x->kind = A64_ADD_SP;
 	else if (to == A64_SP)
@@ -94,13 +84,13 @@ static void read_add(struct code_insn *x, __u32 insn)
 
 static void read_immediate(struct code_insn *x, __u32 insn)
 {
-	bool flags = bits(insn, 29, 1);
-	unsigned to = bits(insn, 0, 5), group = bits(insn, 23, 3);
+	bool flags = a64_bits(insn, 29, 1);
+	unsigned to = a64_bits(insn, 0, 5), group = a64_bits(insn, 23, 3);
 
 	if (group == 2 && !flags && insn >> 31)
 		read_add(x, insn);
-	else if (to == A64_SP &&
-		 (((group == 2 || group == 3) && !flags) || (group == 4 && bits(insn, 29, 2) != 3)))
+	else if (to == A64_SP && (((group == 2 || group == 3) && !flags) ||
+				  (group == 4 && a64_bits(insn, 29, 2) != 3)))
 		x->kind = A64_LOSE_SP; /* 32 bits of it, tagged memory, and, orr, eor */
 	else if (to != ZERO)
 		write_reg(x, to);
@@ -108,10 +98,10 @@ static void read_immediate(struct code_insn *x, __u32 insn)
 
 static void read_register(struct code_insn *x, __u32 insn)
 {
-	unsigned to = bits(insn, 0, 5);
+	unsigned to = a64_bits(insn, 0, 5);
 
 	/* add and sub of an extended register */
-	if ((insn & 0x1f200000) == 0x0b200000 && !bits(insn, 29, 1) && to == A64_SP)
+	if ((insn & 0x1f200000) == 0x0b200000 && !a64_bits(insn, 29, 1) && to == A64_SP)
 		x->kind = A64_LOSE_SP;
 	else if (to != ZERO)
 		write_reg(x, to);
@@ -124,12 +114,12 @@ static void read_vector(struct code_insn *x, __u32 insn)
 	bool from_lane = (insn & 0xbfe0ec00) == 0x0e002c00; /* smov, umov */
 
 	if (to_int || from_lane)
-		write_reg(x, bits(insn, 0, 5));
+		write_reg(x, a64_bits(insn, 0, 5));
 }
 
 static void read_scalable(struct code_insn *x, __u32 insn)
 {
-	unsigned to = bits(insn, 0, 5);
+	unsigned to = a64_bits(insn, 0, 5);
 
 	/* addvl, addpl: C8.2; cntb and the like change a general register. */
 	if ((insn & 0xffa0f800) == 0x04205000 && to == A64_SP)
@@ -175,22 +165,22 @@ static void put_access(struct code_insn *x, const struct access *a)
 
 static void read_pair(struct code_insn *x, __u32 insn)
 {
-	unsigned opc = insn >> 30, mode = bits(insn, 23, 2);
-	bool vector = bits(insn, 26, 1);
+	unsigned opc = insn >> 30, mode = a64_bits(insn, 23, 2);
+	bool vector = a64_bits(insn, 26, 1);
 	unsigned size = vector ? 4U << opc : opc == 2 ? 8 : 4;
-	__s64 at = signed_bits(insn, 15, 7) * (__s64)size;
+	__s64 at = a64_signed_bits(insn, 15, 7) * (__s64)size;
 
-	if (opc == 3 || (!vector && opc == 1 && !bits(insn, 22, 1))) {
+	if (opc == 3 || (!vector && opc == 1 && !a64_bits(insn, 22, 1))) {
 		x->kind = opc == 3 ? CODE_BAD : A64_OTHER; /* stgp stores tags, too */
-		if (bits(insn, 5, 5) == A64_SP && opc != 3 && mode & 1)
+		if (a64_bits(insn, 5, 5) == A64_SP && opc != 3 && mode & 1)
 			x->kind = A64_LOSE_SP;
 		return;
 	}
-	put_access(x, &(struct access){ .base = bits(insn, 5, 5),
-					.regs = { bits(insn, 0, 5), bits(insn, 10, 5) },
+	put_access(x, &(struct access){ .base = a64_bits(insn, 5, 5),
+					.regs = { a64_bits(insn, 0, 5), a64_bits(insn, 10, 5) },
 					.size = size,
 					.vector = vector,
-					.loads = bits(insn, 22, 1),
+					.loads = a64_bits(insn, 22, 1),
 					.at = mode == 2 ? at : 0,
 					.before = mode == 3 ? at : 0,
 					.after = mode == 1 ? at : 0 });
@@ -198,13 +188,14 @@ static void read_pair(struct code_insn *x, __u32 insn)
 
 static void read_single(struct code_insn *x, __u32 insn)
 {
-	bool vector = bits(insn, 26, 1), scaled = bits(insn, 24, 1);
-	unsigned log = insn >> 30, opc = bits(insn, 22, 2), mode = scaled ? 0 : bits(insn, 10, 2);
+	bool vector = a64_bits(insn, 26, 1), scaled = a64_bits(insn, 24, 1);
+	unsigned log = insn >> 30, opc = a64_bits(insn, 22, 2),
+		 mode = scaled ? 0 : a64_bits(insn, 10, 2);
 	bool loads = vector ? opc & 1 : opc != 0;
-	struct access a = { .base = bits(insn, 5, 5), .vector = vector, .loads = loads };
+	struct access a = { .base = a64_bits(insn, 5, 5), .vector = vector, .loads = loads };
 
 	a.size = vector && opc >= 2 ? 16 : 1U << log;
-	a.regs[0] = bits(insn, 0, 5);
+	a.regs[0] = a64_bits(insn, 0, 5);
 	a.regs[1] = A64_NO_REG;
 	if (!vector && log == 3 && opc == 2)
 		return; /* prfm */
@@ -212,10 +203,10 @@ static void read_single(struct code_insn *x, __u32 insn)
 	if (!vector && opc > 1)
 		a.size = 4;
 	if (scaled) {
-		a.at = (__s64)bits(insn, 10, 12) * a.size;
+		a.at = (__s64)a64_bits(insn, 10, 12) * a.size;
 		if (!vector && opc > 1)
-			a.at = (__s64)bits(insn, 10, 12) << log;
-	} else if (bits(insn, 21, 1)) {
+			a.at = (__s64)a64_bits(insn, 10, 12) << log;
+	} else if (a64_bits(insn, 21, 1)) {
 		/* atomics, register offsets, signed pointers */
 		if (!vector)
 			write_reg(x, a.regs[0]);
@@ -225,7 +216,7 @@ static void read_single(struct code_insn *x, __u32 insn)
 			write_reg(x, a.base);
 		return;
 	} else {
-		__s64 at = signed_bits(insn, 12, 9);
+		__s64 at = a64_signed_bits(insn, 12, 9);
 
 		a.at = mode & 1 ? 0 : at;
 		a.before = mode == 3 ? at : 0;
@@ -241,25 +232,25 @@ static void read_memory(struct code_insn *x, __u32 insn)
 	} else if ((insn & 0x3a000000) == 0x38000000) {
 		read_single(x, insn);
 	} else if ((insn & 0x3b000000) == 0x18000000) {
-		if (!bits(insn, 26, 1))
-			write_reg(x, bits(insn, 0, 5)); /* relative to the code */
+		if (!a64_bits(insn, 26, 1))
+			write_reg(x, a64_bits(insn, 0, 5)); /* relative to the code */
 	} else if ((insn & 0xbf000000) == 0x0c000000 || (insn & 0xbf000000) == 0x0d000000) {
 		/* ld1 to st4: with bit 23 they move the base by what they moved. */
-		if (bits(insn, 23, 1) && bits(insn, 5, 5) == A64_SP)
+		if (a64_bits(insn, 23, 1) && a64_bits(insn, 5, 5) == A64_SP)
 			x->kind = A64_LOSE_SP;
-		else if (bits(insn, 23, 1))
-			write_reg(x, bits(insn, 5, 5));
+		else if (a64_bits(insn, 23, 1))
+			write_reg(x, a64_bits(insn, 5, 5));
 	} else if ((insn & 0x3f000000) == 0x08000000) {
 		/* exclusive, ordered, compare and swap */
-		write_reg(x, bits(insn, 0, 5));
-		write_reg(x, bits(insn, 10, 5));
-		write_reg(x, bits(insn, 16, 5));
-	} else if (bits(insn, 5, 5) == A64_SP) {
+		write_reg(x, a64_bits(insn, 0, 5));
+		write_reg(x, a64_bits(insn, 10, 5));
+		write_reg(x, a64_bits(insn, 16, 5));
+	} else if (a64_bits(insn, 5, 5) == A64_SP) {
 		x->kind = A64_LOSE_SP; /* tags, copies: not seen there */
 	} else {
-		write_reg(x, bits(insn, 0, 5));
-		write_reg(x, bits(insn, 5, 5));
-		write_reg(x, bits(insn, 16, 5));
+		write_reg(x, a64_bits(insn, 0, 5));
+		write_reg(x, a64_bits(insn, 5, 5));
+		write_reg(x, a64_bits(insn, 16, 5));
 	}
 }
 
@@ -274,7 +265,7 @@ struct code_insn code_insn(const __u8 *code, __u64 left)
 	if (left < sizeof(insn))
 		return (struct code_insn){ .kind = CODE_BAD, .len = 4 };
 	memcpy(&insn, code, sizeof(insn));
-	switch (bits(insn, 25, 4)) {
+	switch (a64_bits(insn, 25, 4)) {
 	case 0: /* udf; matrices */
 		x.kind = !(insn >> 16) ? CODE_TRAP : insn >> 31 ? A64_OTHER : CODE_BAD;
 		break;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "process/elf/a64_code.h"
 #include "process/elf/elf_file.h"
 #include "process/elf/elf_symbol.h"
 #include "process/elf/elf_table.h"
@@ -93,11 +94,6 @@ static __u32 word_at(const __u8 *code, size_t at)
 	return word;
 }
 
-static __u64 sign_extended(__u64 value, unsigned bits)
-{
-	return (value ^ 1ULL << (bits - 1)) - (1ULL << (bits - 1));
-}
-
 /* "adrp x0, main; add x0, x0, low bits of main", or "movz x0, main; movk ..." (glibc's start.S) */
 static bool a64_find_main(const __u8 *code, __u64 addr, __u64 *ret)
 {
@@ -107,11 +103,9 @@ static bool a64_find_main(const __u8 *code, __u64 addr, __u64 *ret)
 	for (size_t i = 0; i < START_MAX / 4; i++) {
 		const __u32 insn = word_at(code, i);
 
-		if ((insn & 0x9f00001f) == 0x90000000) {
-			const __u64 pages = (insn >> 5 & 0x7ffff) << 2 | (insn >> 29 & 3);
-
-			at = ((addr + 4 * i) & ~0xfffULL) + (sign_extended(pages, 21) << 12);
-		} else if ((insn & 0xffc003ff) == 0x91000000) {
+		if (a64_adrp(insn, 0, addr + 4 * i, &at))
+			continue;
+		if ((insn & 0xffc003ff) == 0x91000000) {
 			*ret = at + (insn >> 10 & 0xfff);
 			return at;
 		} else if ((insn & 0xff80001f) == 0xd2800000) {
@@ -138,7 +132,7 @@ static bool a64_only_call(const __u8 *code, __u64 addr, __u64 *ret)
 		insn = word_at(code, ++i);
 	if (insn >> 26 != 0x05)
 		return false;
-	*ret = addr + 4 * i + (sign_extended(insn & 0x3ffffff, 26) << 2);
+	*ret = addr + 4 * i + (__u64)a64_signed_bits(insn, 0, 26) * 4;
 	return true;
 }
 
