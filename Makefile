@@ -13,6 +13,7 @@
 #   V=1                   show commands; test runs show each test
 #   O=dir                 build elsewhere (default build, build-asan, build-debug ...)
 #   STATIC=1              link everything statically (scripts/static provides the libraries)
+#   ARCH=arm64            static, wheel, image, deb: for arm64, on x86-64 (all else: scripts/cross)
 #   DEBUG=1               -O0 for the user side, in build-debug
 #   SAN=address,undefined sanitizers for the user side, in build-asan; SAN=thread in build-tsan
 #   T=pattern             only test files whose path matches the extended regular expression
@@ -48,8 +49,9 @@ INSTALL ?= install
 PREFIX ?= /usr/local
 FUZZ_SECS ?= 60
 
-# The compiler says for which machine: CC=aarch64-linux-gnu-gcc builds for arm64.
+# The compiler says for which machine: CC=aarch64-linux-gnu-gcc builds for arm64. What it builds runs by qemu-user here.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+EMULATOR := $(if $(filter $(shell uname -m),$(MACHINE)),,qemu-$(MACHINE)-static)
 ARCH := $(MACHINE:aarch64=arm64)
 BPF_ARCH := $(ARCH:x86_64=x86)
 
@@ -225,6 +227,7 @@ $(O)/libkrait.a: $(LIB_OBJ)
 	$(Q)$(AR) rcs $@ $^
 
 $(O)/krait: $(MAIN_OBJ) $(O)/libkrait.a
+	@[ $(ARCH) = $(MACHINE:aarch64=arm64) ] || { echo 'krait: $(CC) does not build for $(ARCH): scripts/cross does' >&2; exit 1; }
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
@@ -453,7 +456,7 @@ demo: ## profile a small program, everything from nothing
 $(O)/man/krait.1: $(O)/krait scripts/man deploy/agent.conf
 	$(call say,MAN,$(@D))
 	@rm -rf $(@D) && mkdir -p $(@D)
-	$(Q)scripts/man $< $(@D)
+	$(Q)scripts/man $(@D) $(EMULATOR) $<
 
 MAN := $(PREFIX)/share/man
 # Where each shell looks for files of packages.
@@ -487,11 +490,17 @@ uninstall: ## remove what install put there
 		$(DESTDIR)$(MAN)/man5/krait-agent.conf.5 \
 		$(DESTDIR)$(BASH)/krait $(DESTDIR)$(ZSH)/_krait $(DESTDIR)$(FISH)/krait.fish
 
-dist: $(SKEL) ## krait-VERSION.tar.gz of the committed tree and its compiled BPF programs: builds without clang
+# Each machine's, in a build folder of its own but for this one's.
+DIST_SKEL := $(patsubst %,$(O)/dist/krait.%.skel.h,x86 arm64)
+DIST_BPF_O = $(if $(filter $*,$(BPF_ARCH)),$(BPF_O),$(O)/dist/$*)
+$(DIST_SKEL): $(O)/dist/krait.%.skel.h: always
+	@mkdir -p $(@D)
+	+@$(MAKE) O=$(O) BPF_O=$(DIST_BPF_O) ARCH=$(*:x86=x86_64) $(DIST_BPF_O)/gen/krait.skel.h
+	@cp $(DIST_BPF_O)/gen/krait.skel.h $@
+
+dist: $(DIST_SKEL) ## krait-VERSION.tar.gz of the committed tree and its compiled BPF programs: builds without clang
 	@git diff --quiet HEAD -- bpf vmlinux || { echo 'krait: dist: bpf/ differs from the commit' >&2; exit 1; }
-	@mkdir -p $(O)/dist
-	@cp $(SKEL) $(O)/dist/krait.$(BPF_ARCH).skel.h
-	git archive --prefix=krait-$(VERSION)/bpf/ --add-file=$(O)/dist/krait.$(BPF_ARCH).skel.h \
+	git archive --prefix=krait-$(VERSION)/bpf/ $(DIST_SKEL:%=--add-file=%) \
 		--prefix=krait-$(VERSION)/ -o krait-$(VERSION).tar.gz HEAD
 
 # Each first installs what it needs, and so has what it tries made by another make.
@@ -527,35 +536,39 @@ check-rpm: ## the same, installed into a folder, upgraded and erased
 	+@$(MAKE) rpm
 	@O=$(O) scripts/check-packages rpm
 
+STATIC_O := build-static$(if $(filter arm64,$(ARCH)),-arm64)
+# What is for arm64 is tried in its machine.
+try = $(if $(filter arm64,$(ARCH)),scripts/vm --parts packages arm64,O=$(STATIC_O) scripts/check-packages $(1))
+
 static: ## build-static/dist/krait: one file for every Linux from 5.10; root, and Debian's archive
 	@scripts/static
 
 check-static: ## the same, tried where nothing but busybox is and on Debian 11 to sid, built twice
 	@scripts/install-deps packages
 	@scripts/static
-	@O=build-static-again scripts/static && cmp build-static/dist/krait build-static-again/dist/krait
-	@O=build-static scripts/check-packages static
+	@O=$(STATIC_O)-again scripts/static && cmp $(STATIC_O)/dist/krait $(STATIC_O)-again/dist/krait
+	@$(call try,static)
 
 wheel: static ## build-static/dist/krait_profiler-VERSION-....whl for pip: the static file, python -m krait, %%krait
-	@python3 deploy/python/wheel.py $(VERSION) build-static/dist/krait build-static/dist/LICENSES build-static/dist
+	@python3 deploy/python/wheel.py $(VERSION) $(STATIC_O)/dist/krait $(STATIC_O)/dist/LICENSES $(STATIC_O)/dist
 
 check-wheel: ## the same, installed into a fresh environment of each Python, and in a notebook's kernel
 	@scripts/install-deps packages wheel
 	+@$(MAKE) wheel
-	@O=build-static scripts/check-packages wheel
+	@$(call try,wheel)
 
 # docker and podman read it with "load".
 image: static ## build-static/dist/krait-VERSION.oci.tar: a container image of the static file and nothing else
 	@scripts/install-deps image
-	@scripts/image $(VERSION) build-static/dist
+	@scripts/image $(VERSION) $(STATIC_O)/dist
 
 check-image: ## the same, run as a container with the rights that deploy/kubernetes.yaml gives
 	@scripts/install-deps packages
 	+@$(MAKE) image
-	@O=build-static scripts/check-packages image
+	@$(call try,image)
 
 clean: ## remove everything built
-	$(RM) -r build build-static build-static-again build-asan build-tsan build-debug build-cov build-fuzz build-fuzz-short $(filter-out . ..,$(O))
+	$(RM) -r build build-arm64 build-static build-static-again build-static-arm64 build-static-arm64-again build-asan build-tsan build-debug build-cov build-fuzz build-fuzz-short $(filter-out . ..,$(O))
 
 help: ## this text
 	@sed -n '/^#   /s/^#   /  /p' Makefile
@@ -565,5 +578,5 @@ help: ## this text
 
 -include $(O)/small/room.d $(BPF_ALONE:=.d) $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(patsubst %.c,$(O)/%.d,$(LEFT_OUT)) $(TEST_OBJ:.o=.d)
 
-.PHONY: all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm check-compiler verify bench fuzz \
+.PHONY: always all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm check-compiler verify bench fuzz \
 	coverage lint format compile_commands.json build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages bpf-alone install agent-files uninstall dist check-dist deb check-deb rpm check-rpm static check-static wheel check-wheel image check-image clean help
