@@ -31,12 +31,20 @@ static const cap_value_t for_events[] = { CAP_SYS_ADMIN };
 /* Likewise, if the recording ends before the command: it may have changed its user. */
 static const cap_value_t for_command[] = { CAP_KILL };
 
+long sysctl_kernel(const char *name, long fallback)
+{
+	cleanup_fclose FILE *f = NULL;
+	char path[128];
+	long number;
+
+	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
+	f = fopen(path, "re");
+	return f && fscanf(f, "%ld", &number) == 1 ? number : fallback;
+}
+
 bool privileges_events_need_admin(void)
 {
-	cleanup_fclose FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	int level;
-
-	return f && fscanf(f, "%d", &level) == 1 && level > 2;
+	return sysctl_kernel("perf_event_paranoid", 2) > 2;
 }
 
 /* Keeps those that the process has. Returns 0 or -errno. */

@@ -26,6 +26,9 @@ struct privileges_need {
  */
 int privileges_drop(const struct privileges_need *need) __attribute__((warn_unused_result));
 
+/* The number in /proc/sys/kernel/NAME; fallback if it cannot be read. */
+long sysctl_kernel(const char *name, long fallback) __attribute__((nonnull));
+
 /* Does this kernel let only CAP_SYS_ADMIN open perf events (kernel.perf_event_paranoid is 3, as on Debian)? */
 bool privileges_events_need_admin(void);
 

@@ -13,6 +13,7 @@
 
 #include "process/proc/proc.h"
 #include "base/data/cleanup.h"
+#include "base/system/privileges.h"
 
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59 /* include/uapi/asm-generic/socket.h */
@@ -32,15 +33,6 @@ bool peer_namespaces_are_first(void)
 {
 	return is_namespace(AT_FDCWD, "/proc/self/ns/user", USER_NAMESPACE_INIT_INO) &&
 	       is_namespace(AT_FDCWD, "/proc/self/ns/pid", PID_NAMESPACE_INIT_INO);
-}
-
-/* The id that stands for those without a mapping. */
-static bool is_overflow(const char *path, unsigned id)
-{
-	cleanup_fclose FILE *f = fopen(path, "re");
-	unsigned overflow;
-
-	return !f || fscanf(f, "%u", &overflow) != 1 || id == overflow;
 }
 
 /* Before 4.13 the kernel does not tell: krait does not run there anyway. */
@@ -76,8 +68,9 @@ const char *peer_take(struct peer *ret, int fd)
 		return "you are in another pid namespace (a container); the service is for processes outside";
 	if (!ids.uid)
 		return "root needs no service: use krait without it (unset KRAIT_SOCKET)";
-	if (is_overflow("/proc/sys/kernel/overflowuid", ids.uid) ||
-	    is_overflow("/proc/sys/kernel/overflowgid", ids.gid))
+	/* The ids that stand for those without a mapping; all, if the kernel does not tell. */
+	if (sysctl_kernel("overflowuid", ids.uid) == ids.uid ||
+	    sysctl_kernel("overflowgid", ids.gid) == ids.gid)
 		return "your user id has no mapping, or is nobody's";
 	if (take_groups(ret, fd))
 		return "the kernel does not say which groups you have";

@@ -13,11 +13,10 @@
 #include "cmd/common/commands.h"
 #include "base/data/cleanup.h"
 #include "base/system/error.h"
+#include "base/system/privileges.h"
 #include "base/text/log.h"
 
 #define UNIT "krait-broker.socket"
-#define YAMA "/proc/sys/kernel/yama/ptrace_scope"
-
 enum { KEY_CHECK = 256 };
 
 static const struct argp_option option_table[] = {
@@ -99,11 +98,10 @@ static void say_start(void)
 
 static void say_yama(void)
 {
-	cleanup_fclose FILE *f = fopen(YAMA, "re");
-	int scope = 0;
+	long scope = sysctl_kernel("yama/ptrace_scope", 0);
 
-	if (f && fscanf(f, "%d", &scope) == 1 && scope)
-		printf("Here kernel.yama.ptrace_scope is %d: users may not look at processes that are not their children, and the\n"
+	if (scope)
+		printf("Here kernel.yama.ptrace_scope is %ld: users may not look at processes that are not their children, and the\n"
 		       "service does not do it for them. If they may, with gdb -p and strace -p, too:\n\n"
 		       "  echo kernel.yama.ptrace_scope=0 >/etc/sysctl.d/60-ptrace.conf && sysctl --system\n\n",
 		       scope);

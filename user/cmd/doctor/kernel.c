@@ -13,6 +13,7 @@
 #include "cmd/doctor/findings.h"
 #include "process/proc/proc.h"
 #include "base/data/cleanup.h"
+#include "base/system/privileges.h"
 
 /* The default rate of "krait record". */
 #define USUAL_HZ 997
@@ -53,19 +54,9 @@ static void check_lockdown(struct findings *f)
 								      "none");
 }
 
-/* Returns fallback if the file does not exist. */
-static long sysctl_of(const char *name, long fallback)
-{
-	char path[128], text[64];
-
-	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
-	return proc_read(AT_FDCWD, path, text, sizeof(text)) > 0 ? strtol(text, NULL, 10) :
-								   fallback;
-}
-
 static void check_paranoia(struct findings *f)
 {
-	long level = sysctl_of("perf_event_paranoid", 2);
+	long level = sysctl_kernel("perf_event_paranoid", 2);
 
 	/* Level 3 of Debian and Android requires CAP_SYS_ADMIN, which root has. */
 	if (level > 2 && geteuid())
@@ -78,7 +69,7 @@ static void check_paranoia(struct findings *f)
 
 static void check_rate(struct findings *f)
 {
-	long rate = sysctl_of("perf_event_max_sample_rate", 100000);
+	long rate = sysctl_kernel("perf_event_max_sample_rate", 100000);
 
 	if (rate < USUAL_HZ)
 		findings_add(f, FINDING_LIMITED, "sampling rate",
@@ -92,7 +83,7 @@ static void check_rate(struct findings *f)
 
 static void check_ptrace(struct findings *f)
 {
-	long scope = sysctl_of("yama/ptrace_scope", 0);
+	long scope = sysctl_kernel("yama/ptrace_scope", 0);
 
 	if (scope > 2)
 		findings_add(f, FINDING_BROKEN, "ptrace_scope",
@@ -124,7 +115,7 @@ static void check_symbols(struct findings *f)
 			     "the kernel's functions have no names",
 			     "sysctl kernel.kptr_restrict=1, and run krait with sudo",
 			     "/proc/kallsyms shows no addresses (kptr_restrict is %ld)",
-			     sysctl_of("kptr_restrict", 0));
+			     sysctl_kernel("kptr_restrict", 0));
 }
 
 static void check_counters(struct findings *f)

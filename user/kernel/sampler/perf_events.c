@@ -46,12 +46,7 @@ struct perf_events {
 
 long perf_events_max_rate(void)
 {
-	cleanup_fclose FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
-	long rate = 0;
-
-	if (!f || fscanf(f, "%ld", &rate) != 1)
-		return 0;
-	return rate;
+	return sysctl_kernel("perf_event_max_sample_rate", 0);
 }
 
 static int explain_open(struct error *err, const struct event_spec *event, int errnum)
