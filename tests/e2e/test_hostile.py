@@ -105,7 +105,8 @@ class Compiler:
 
 
 def check_refused(tap, compiler):
-    for name, (options, word) in REFUSED.items():
+    # tests/unit/test_py_offsets.c has each field; here each kind is met once, and all of them in a thorough run.
+    for name, (options, word) in list(REFUSED.items())[::1 if h.is_all() else 3]:
         program = compiler.build(*options)
         with h.Target([program, "sound"]) as target:
             os.kill(target.pid, h.signal.SIGSTOP)  # it need not run to be looked at

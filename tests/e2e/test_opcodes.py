@@ -13,7 +13,7 @@ import subprocess
 
 import harness as h
 
-SECONDS = 0.5
+SECONDS = 0.35
 ROW = re.compile(r"^ *(?:([\d.]+)% +(\d+))? +(?:([\d.]+)%)? +@(\d+) +(\S+) *(not specialised|specialised|instrumented|jit)?")
 LINE = re.compile(r"^[ \d.%]{24} *(\d+)  ")
 
