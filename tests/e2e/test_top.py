@@ -362,6 +362,51 @@ def check_hostile(tap, python):
         check_patience(tap, "names", t)
 
 
+def check_browser(tap, python):
+    """krait report --tui: as root its reader has no terminal of its own."""
+    script = "def hot(n):\n    return sum(range(n))\ndef work():\n    while True:\n        hot(2000)\nprint('READY', flush=True)\nwork()\n"
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    h.folders.append(folder)
+    path, data = os.path.join(folder, "program.py"), os.path.join(folder, "x.data")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(script)
+    with h.Target(python.command(path)) as target:
+        h.run_krait("record", "-q", "-p", str(target.pid), "-F", "997", "-d", h.moment(0.3), "--no-native", "-o", data)
+    done = h.run_krait("report", "--tui", data)
+    tap.ok(done.returncode == 2 and "needs a terminal" in done.stderr, "--tui: not without a terminal", done.stderr)
+    report = h.run_krait("report", data).stdout
+    hot = re.search(r"([\d.]+)% .*\bhot ", report)
+    with Terminal(os.path.abspath(h.KRAIT), "report", "--tui", data) as t:
+        screen = t.wait(" hot ")
+        shown = re.search(r"([\d.]+)% .*\bhot ", screen)
+        tap.ok(hot and shown and abs(float(hot[1]) - float(shown[1])) < 0.06, "--tui: as report has it", report, screen)
+        t.keys("/", "h", "o", "t", "Enter", "Right")
+        screen = t.wait(lambda s: re.search(r"- hot .*\n.*\+ work ", s))
+        t.keys("Down", "Right")
+        screen = t.wait("<module>")
+        tap.ok(re.search(r"- hot .*\n.*- work .*\n.*<module>", screen), "--tui: callers, level by level", screen)
+        t.keys("Up", "Enter")
+        screen = t.wait("return sum")
+        tap.ok("return sum(range(n))" in screen and "def hot" in screen, "--tui: the source", screen)
+        t.keys("Escape")
+        t.wait("Function")
+        t.keys("t")
+        t.wait("Thread")
+        t.keys("Enter")
+        tap.ok("thread " in t.wait("thread ").splitlines()[1], "--tui: into a thread", t.screen())
+        t.keys("?")
+        tap.ok("any key" in t.wait("any key"), "--tui: help", t.screen())
+        t.keys("x")
+        t.resize(100, 30)
+        screen = t.wait(lambda s: len(s.rstrip("\n").splitlines()) == 30)
+        tap.ok(len(screen.rstrip("\n").splitlines()) == 30, "--tui: another size", screen)
+        t.resize(80, 24)
+        t.wait(lambda s: len(s.rstrip("\n").splitlines()) == 24)
+        t.keys("C-c")
+        tap.ok(t.exit_code() == 0 and t.is_restored(), "--tui: Ctrl-C ends it, and the terminal is as it was", t.screen())
+        check_patience(tap, "--tui", t)
+
+
 def memory_kib(pid):
     with open("/proc/%d/status" % pid, encoding="ascii") as f:
         return int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
@@ -415,6 +460,7 @@ def main():
     check_ends(tap, python)
     check_looks(tap, python)
     check_hostile(tap, python)
+    check_browser(tap, python)
     check_memory(tap, python)
     h.cleanup()
     tap.done()

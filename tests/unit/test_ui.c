@@ -39,6 +39,44 @@ static void a_screen_of_functions(void **state)
 	shown_end(&x);
 }
 
+/* Presses keys, and appends what they lead to. */
+static void put_screen(FILE *out, struct shown *x, const char *keys, unsigned rows,
+		       unsigned columns)
+{
+	shown_keys(x, keys);
+	fprintf(out, "---- \"%s\"\n%s", keys, shown_draw(x, rows, columns, true));
+}
+
+/* Each view as it was, in both sizes; keys lead from one to the next. */
+static void screens_are_as_they_were(void **state)
+{
+	static const unsigned sizes[][2] = { { 24, 80 }, { 50, 200 } };
+	static const char *const keys[] = { "", "c", "cs", "%", "t", "t2", "3", "4", "5", "1h" };
+
+	for (unsigned off_cpu = 0; off_cpu < 2; off_cpu++) {
+		for (unsigned i = 0; i < 2; i++) {
+			char *text, name[64];
+			struct shown x;
+			size_t size;
+			FILE *out = open_memstream(&text, &size);
+
+			shown_begin(&x, off_cpu);
+			if (off_cpu)
+				fed_wait(&x.fed, fed_stack(&x.fed, PID_B, "main;other"),
+					 STATE_SLEEP, SECOND / 4);
+			fed_round(&x.fed);
+			for (unsigned k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+				put_screen(out, &x, keys[k], sizes[i][0], sizes[i][1]);
+			fclose(out);
+			shown_end(&x);
+			snprintf(name, sizeof(name), "top%s-%ux%u.txt", off_cpu ? "-off-cpu" : "",
+				 sizes[i][1], sizes[i][0]);
+			assert_golden(name, text);
+			free(text);
+		}
+	}
+}
+
 /* Captures have lines of C: the screen says so and names the command. */
 static void native_functions_have_no_source_here(void **state)
 {
@@ -414,6 +452,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_screen_of_functions),
+		cmocka_unit_test(screens_are_as_they_were),
 		cmocka_unit_test(native_functions_have_no_source_here),
 		cmocka_unit_test(views_by_key),
 		cmocka_unit_test(into_a_process_and_out),

@@ -7,6 +7,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,8 @@
 #include "cmd/common/input.h"
 #include "cmd/common/pager.h"
 #include "cmd/common/printed.h"
+#include "cmd/report/browser.h"
+#include "cmd/top/terminal.h"
 #include "output/text/call_tree.h"
 #include "output/text/column_table.h"
 #include "output/text/gil_table.h"
@@ -21,6 +24,7 @@
 #include "output/text/origin_table.h"
 #include "output/text/summary.h"
 #include "output/text/thread_table.h"
+#include "profile/waits.h"
 #include "base/system/error.h"
 #include "base/text/log.h"
 #include "base/text/pattern.h"
@@ -52,6 +56,7 @@ enum option_key {
 	OPTION_STDIO,
 	OPTION_NO_CHILDREN,
 	OPTION_JSON,
+	OPTION_TUI,
 };
 
 enum report_by {
@@ -78,7 +83,7 @@ struct report_options {
 	struct column_options columns;
 	bool by_columns; /* some of these were given */
 	const char *about; /* whose callers or callees to show; NULL: not requested */
-	bool callees, tree, by_given, min_given, limit_given, no_pager, json;
+	bool callees, tree, by_given, min_given, limit_given, no_pager, json, tui;
 };
 
 static const struct argp_option option_table[] = {
@@ -138,7 +143,10 @@ static const struct argp_option option_table[] = {
 	  "(docs/READING.md)",
 	  0 },
 	{ "no-pager", OPTION_NO_PAGER, 0, 0, PAGER_HELP, 0 },
-	{ "stdio", OPTION_STDIO, 0, 0, "print text (there is nothing else)", 0 },
+	{ "tui", OPTION_TUI, 0, 0,
+	  "browse on the terminal: callers and callees, threads, programs, files, source, search; ? there lists the keys",
+	  0 },
+	{ "stdio", OPTION_STDIO, 0, 0, "print text (the default)", 0 },
 	{ "color", OPTION_COLOR, "always|never|auto", OPTION_ARG_OPTIONAL,
 	  "auto (the default): on a terminal, unless NO_COLOR is set", 0 },
 	{ "min-percent", OPTION_MIN_PERCENT, "SHARE", 0,
@@ -255,6 +263,10 @@ static void check(const struct report_options *o, struct argp_state *state)
 		arguments_refuse(
 			state,
 			"--json has functions or lines: only with --by function or --by line");
+	if (o->tui && (o->json || o->tree || o->about || o->by_given || o->by_columns))
+		arguments_refuse(
+			state,
+			"--tui browses functions: leave out --by, --sort, --json, --tree, --callers and --callees");
 	if (o->by_columns && o->by_given)
 		arguments_refuse(state, "--by chooses one kind of row, --sort and the like several "
 					"columns: choose one");
@@ -285,6 +297,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_graph(o, arg, state);
 		return 0;
 	case OPTION_STDIO:
+		o->tui = false;
+		return 0;
+	case OPTION_TUI:
+		o->tui = true;
 		return 0;
 	case OPTION_NO_CHILDREN:
 		o->summary.sort = SUMMARY_SELF;
@@ -361,6 +377,7 @@ static const struct argp parser = {
 	       "  krait report --callers Cart.total         who calls it, and for how much\n"
 	       "  krait report --callees Cart.total         what it calls\n"
 	       "  krait report --callers lock               who waits for a lock, and where\n"
+	       "  krait report --tui                        browse it\n"
 	       "  krait report --json | jq '.events[0].rows[].function'\n"
 	       "  krait record -p PID -f folded -o - | krait report -\n",
 	.children = input_children,
@@ -472,6 +489,66 @@ static int print_gil(struct report_options *o, const struct input *in)
 	return err;
 }
 
+/* ---- browsing ----------------------------------------------------------------------------------- */
+
+/* How long to sleep: without a controlling terminal, no signal says that its size has changed. */
+#define BROWSE_MS 250
+
+static int show(struct terminal *t, struct browser *b, bool utf8)
+{
+	struct screen screen;
+	unsigned rows, columns;
+
+	terminal__size(t, &rows, &columns);
+	if (screen_init(&screen, rows, columns, utf8))
+		return -ENOMEM;
+	browser_draw(b, &screen);
+	terminal__show(t, &screen);
+	screen_free(&screen);
+	return 0;
+}
+
+static int browse_on(struct terminal *t, struct browser *b, bool utf8)
+{
+	struct pollfd fd = { .fd = terminal__fd(t), .events = POLLIN };
+	int key, err = 0;
+
+	terminal__take_all_keys(t);
+	while (!err) {
+		err = show(t, b, utf8);
+		(void)!poll(&fd, 1, BROWSE_MS);
+		while ((key = terminal__key(t)) != TERMINAL_NO_KEY)
+			if (key == TERMINAL_GONE || !browser_key(b, key))
+				return 0;
+	}
+	return err;
+}
+
+/* Returns an exit code. */
+static int browse(const struct report_options *o, const struct input *in)
+{
+	const struct counts *shown = input__shown(in);
+	struct counts *waits = waits_are_in(shown) ? waits__new_of_functions(shown) : NULL;
+	const bool utf8 = terminal_utf8();
+	struct terminal *t = NULL;
+	struct browser b;
+	int err = browser_init(&b, waits ? waits : shown,
+			       o->input.path ? o->input.path : "perf.data");
+
+	if (!err && !(t = terminal__open(utf8)))
+		err = -errno;
+	if (!err)
+		err = browse_on(t, &b, utf8);
+	terminal__close(t);
+	browser_free(&b);
+	counts__free(waits);
+	if (!err)
+		return EXIT_CODE_OK;
+	log_error(NULL, "--tui: %s",
+		  err == -ENOTTY ? "this terminal is not known here (TERM)" : strerror(-err));
+	return EXIT_CODE_OUTPUT;
+}
+
 /* Did the programs mostly wait, and nothing of that was recorded? */
 static bool is_idle(const struct input *in)
 {
@@ -491,6 +568,10 @@ int cmd_report(int argc, char **argv)
 		return EXIT_CODE_USAGE;
 	if ((o.tree || o.about) && !o.min_given)
 		o.summary.min_percent = TREE_MIN_PERCENT;
+	if (o.tui && !terminal_suits()) {
+		log_error(NULL, "--tui needs a terminal: krait report without it prints text");
+		return EXIT_CODE_USAGE;
+	}
 	if (o.json && !o.limit_given)
 		o.summary.limit = 0;
 	if (o.by == BY_LINE)
@@ -499,7 +580,9 @@ int cmd_report(int argc, char **argv)
 	if (o.by == BY_GIL && !(o.gil = gil_table__new()))
 		return EXIT_CODE_OUTPUT;
 	code = input__load(&in, &o.input, NULL, o.gil ? take_sample : NULL, &o);
-	if (code == EXIT_CODE_OK) {
+	if (code == EXIT_CODE_OK && o.tui) {
+		code = browse(&o, &in);
+	} else if (code == EXIT_CODE_OK) {
 		pager_start(&pager, !o.no_pager && !o.json);
 		o.summary.can_leave_kernel = in.is_capture;
 		err = o.gil  ? print_gil(&o, &in) :

@@ -17,7 +17,6 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "cmd/top/ui.h"
 #ifdef KRAIT_STATIC
 #include "terminfo.h"
 #endif
@@ -240,6 +239,11 @@ struct terminal *terminal__open(bool utf8)
 		return NULL;
 	}
 	return t;
+}
+
+void terminal__take_all_keys(struct terminal *t)
+{
+	raw();
 }
 
 void terminal__close(struct terminal *t)

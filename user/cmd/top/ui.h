@@ -10,23 +10,7 @@
 #include <stdbool.h>
 
 #include "cmd/top/model.h"
-
-/* Keys above the characters (0 to 255). */
-enum ui_key {
-	KEY_OF_UP = 0x1000,
-	KEY_OF_DOWN,
-	KEY_OF_LEFT,
-	KEY_OF_RIGHT,
-	KEY_OF_PAGE_UP,
-	KEY_OF_PAGE_DOWN,
-	KEY_OF_HOME,
-	KEY_OF_END,
-	KEY_OF_ENTER,
-	KEY_OF_BACK, /* backspace */
-	KEY_OF_ESCAPE,
-	KEY_OF_F1, /* F2 and so on follow */
-	KEY_OF_F10 = KEY_OF_F1 + 9,
-};
+#include "cmd/top/terminal.h"
 
 enum ui_prompt { PROMPT_NONE, PROMPT_FILTER, PROMPT_WRITE };
 

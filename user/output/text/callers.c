@@ -34,13 +34,16 @@ static bool choose(struct callers *c, const char *pattern, enum pattern_use use)
 	return any;
 }
 
-static int find_wanted(struct callers *c, const char *pattern)
+/* pattern: NULL: that one frame. */
+static int find_wanted(struct callers *c, const char *pattern, __u32 frame)
 {
 	c->wanted = calloc(c->view->frame_cnt, sizeof(*c->wanted));
 	if (!c->wanted)
 		return -ENOMEM;
-	return choose(c, pattern, PATTERN_LITERAL) || choose(c, pattern, PATTERN_GLOB) ? 0 :
-											 -ENOENT;
+	c->wanted[frame] = !pattern;
+	return !pattern || choose(c, pattern, PATTERN_LITERAL) || choose(c, pattern, PATTERN_GLOB) ?
+		       0 :
+		       -ENOENT;
 }
 
 /* Node 0 is the root. Returns 0 or -ENOMEM. */
@@ -171,12 +174,12 @@ static int arrange(struct callers *c, struct view_node **ret)
 	}
 }
 
-int callers_of(struct view_node **ret, __u32 *ret_cnt, const struct view *v, const char *pattern,
-	       bool callees)
+static int make(struct view_node **ret, __u32 *ret_cnt, const struct view *v, const char *pattern,
+		__u32 frame, bool callees)
 {
 	cleanup_free __u32 *made = calloc((size_t)v->max_depth + 1, sizeof(*made));
 	struct callers c = { .view = v, .cnt = 1 };
-	int err = made ? find_wanted(&c, pattern) : -ENOMEM;
+	int err = made ? find_wanted(&c, pattern, frame) : -ENOMEM;
 
 	*ret = NULL;
 	if (!err && vec_reserve(c.nodes, c.cap, 1))
@@ -200,4 +203,16 @@ int callers_of(struct view_node **ret, __u32 *ret_cnt, const struct view *v, con
 	free(c.nodes);
 	idindex_free(&c.index);
 	return err;
+}
+
+int callers_of(struct view_node **ret, __u32 *ret_cnt, const struct view *v, const char *pattern,
+	       bool callees)
+{
+	return make(ret, ret_cnt, v, pattern, 0, callees);
+}
+
+int callers_of_frame(struct view_node **ret, __u32 *ret_cnt, const struct view *v, __u32 frame,
+		     bool callees)
+{
+	return make(ret, ret_cnt, v, NULL, frame, callees);
 }

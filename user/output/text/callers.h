@@ -19,5 +19,8 @@
  */
 int callers_of(struct view_node **ret, __u32 *ret_cnt, const struct view *v, const char *pattern,
 	       bool callees) __attribute__((warn_unused_result));
+/* The same of one frame of the view. */
+int callers_of_frame(struct view_node **ret, __u32 *ret_cnt, const struct view *v, __u32 frame,
+		     bool callees) __attribute__((warn_unused_result));
 
 #endif /* KRAIT_OUTPUT_TEXT_CALLERS_H */
