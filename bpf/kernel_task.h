@@ -151,6 +151,7 @@ static __always_inline __u32 current_ids(struct task_ids *ret, bool in_place,
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	const struct cred *cred;
+	__u32 payer;
 
 	if (!in_place) {
 		task_ids(ret, task, groups);
@@ -159,8 +160,9 @@ static __always_inline __u32 current_ids(struct task_ids *ret, bool in_place,
 	cred = bpf_get_current_task_btf()->real_cred;
 	ret->uid = cred->fsuid.val;
 	ret->gid = cred->fsgid.val;
+	payer = cred->user_ns->level ? task_payer((__u64)task) : cred->uid.val;
 	ret->groups = read_groups(cred->group_info, cred->group_info->ngroups, groups);
-	return cred->user_ns->level ? task_payer((__u64)task) : cred->uid.val;
+	return payer;
 }
 
 static __always_inline __u32 task_fsuid(struct task_struct *task, bool in_place)

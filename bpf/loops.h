@@ -294,6 +294,20 @@ __weak __noinline int unwind_look_up_apart(__u32 memory, __u64 ip)
 	return s ? unwind_look_up(&s->native, ip) : -1;
 }
 
+__weak __noinline int unwind_settle_apart(__u32 memory)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+
+	return s ? unwind_settle_step(&s->native) : -1;
+}
+
+__weak __noinline int unwind_turn_apart(__u32 memory, __u32 bit)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+
+	return s ? unwind_search_turn(&s->native, bit) : -1;
+}
+
 __weak __noinline int unwind_read_apart(__u32 memory, __u64 addr)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
@@ -318,7 +332,7 @@ static long native_loop(__u32 index, void *data)
 }
 
 /* Begins a walk with the registers in s->native: looks up the tables of its process. */
-__weak __noinline int native_enter(__u32 memory, __u64 start_ns)
+__weak __noinline int native_enter(__u32 memory)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
 
@@ -327,7 +341,7 @@ __weak __noinline int native_enter(__u32 memory, __u64 start_ns)
 	s->native.now = (__u32)(s->record.time_ns >> UNWIND_NOW_SHIFT);
 	s->native.epoch = unwind_epoch();
 	s->native.context = memory;
-	unwind_enter(&s->native, unwind_space_of(s->record.pid, start_ns));
+	unwind_enter(&s->native, unwind_space_of(s->record.pid, s->proc.start_ns));
 	unwind_find_trail(&s->native);
 	return 0;
 }

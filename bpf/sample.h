@@ -129,14 +129,14 @@ static __always_inline int send_record(struct record_sample *record, struct proc
 }
 
 /* Skip 0: for a constant 0 clang emits an atomic "or", which 5.10 lacks. */
-static __always_inline void miss_wait(const struct trigger *t)
+static __always_inline void miss_wait(__u64 wait_ns)
 {
-	if (t->wait_ns)
-		count_more(COUNTER_WAITS_MISSED_NS, t->wait_ns);
+	if (wait_ns)
+		count_more(COUNTER_WAITS_MISSED_NS, wait_ns);
 }
 
-static __always_inline void emit_record(const struct trigger *t, struct scratch *s,
-					struct proc_info *proc, struct event_counts *counts)
+static __always_inline void emit_record(struct scratch *s, struct proc_info *proc,
+					struct event_counts *counts, __u64 wait_ns)
 {
 	struct anchor *anchor;
 
@@ -147,7 +147,7 @@ static __always_inline void emit_record(const struct trigger *t, struct scratch 
 	if (anchor && s->record.anchor == ANCHOR_NOTE_CONFIRM)
 		anchor_unsent(anchor, &s->plan);
 	atomic_add(&counts->ring_full, 1);
-	miss_wait(t);
+	miss_wait(wait_ns);
 }
 
 /* The process of the current thread, if its interrupts are wanted. */
@@ -283,6 +283,36 @@ static __always_inline void settle_process(const struct scratch *s, struct proc_
 	}
 }
 
+/* Sends the sample and gives back what it has taken. */
+static __always_inline void end_sample(struct scratch *s, struct proc_info *proc,
+				       struct event_counts *counts, enum sample_context context,
+				       __u64 wait_ns)
+{
+	settle_process(s, proc);
+	emit_record(s, proc, counts, wait_ns);
+	give_back_thread_maps(s);
+	scratch_give_back(s, context);
+}
+
+/*
+ * The chains of who awaits the running task, and of the greenlet's parents, are a third of all code. Few processes
+ * have them. So they are in a program of their own, which user space loads once it has met such a process: the
+ * sampling program calls it by the only entry of t->chains, and it goes on with the sample (continue_sample()).
+ */
+static __always_inline bool wants_chains(const struct scratch *s)
+{
+	return ((want_tasks && tasks_known) || (want_greenlets && greenlets_known)) &&
+	       reason_outcome(s->record.reason) != OUTCOME_LOST;
+}
+
+static __always_inline void take_chains(struct scratch *s, bool has_loop)
+{
+	if (want_tasks && tasks_known)
+		take_tasks(s, has_loop);
+	if (want_greenlets && greenlets_known)
+		take_greenlets(s, has_loop);
+}
+
 /* proc: the result of tracked_process(). */
 static __always_inline void take_sample(const struct trigger *t, struct proc_info *proc)
 {
@@ -303,7 +333,7 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	s = scratch_take(t->context);
 	if (!s) {
 		atomic_add(&counts->nested, 1);
-		miss_wait(t);
+		miss_wait(t->wait_ns);
 		return;
 	}
 	payer = (__u32)take_ids(s->index);
@@ -330,14 +360,40 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 		take_wait(t->wait, s, task, &s->gil);
 	if (want_states)
 		put_interp(s);
-	if (want_tasks && tasks_known && reason_outcome(s->record.reason) != OUTCOME_LOST)
-		take_tasks(t, s, proc);
-	if (want_greenlets && greenlets_known && reason_outcome(s->record.reason) != OUTCOME_LOST)
-		take_greenlets(t, s, proc);
-	settle_process(s, proc);
-	emit_record(t, s, proc, counts);
-	give_back_thread_maps(s);
-	scratch_give_back(s, t->context);
+	if (wants_chains(s)) {
+		if (t->chains) {
+			s->began_ns = t->began_ns;
+			s->wait_ns = t->wait_ns;
+			bpf_tail_call(t->ctx, t->chains, 0);
+		} else {
+			take_chains(s, t->has_loop);
+		}
+	}
+	end_sample(s, proc, counts, t->context, t->wait_ns);
+}
+
+/*
+ * Goes on with the sample of the program that has called this one, and ends it. context: both programs'.
+ * Returns the sample's memory, which nobody else takes before this program ends; NULL: there is none.
+ */
+static __always_inline struct scratch *continue_sample(enum sample_context context)
+{
+	struct scratch *s = scratch_taken(context);
+	struct event_counts *counts;
+	struct proc_info *proc;
+	__u32 event, pid;
+
+	if (!s)
+		return NULL;
+	take_chains(s, true);
+	event = s->record.event;
+	pid = s->record.pid;
+	counts = bpf_map_lookup_elem(&event_counts, &event);
+	proc = bpf_map_lookup_elem(&procs, &pid);
+	/* Nobody reads what becomes of an entry that has gone meanwhile. */
+	if (counts)
+		end_sample(s, proc ? proc : &s->proc, counts, context, s->wait_ns);
+	return s;
 }
 
 #endif /* KRAIT_BPF_SAMPLE_H */

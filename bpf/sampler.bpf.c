@@ -216,8 +216,25 @@ static __always_inline __u64 sample_time(const void *ctx)
 	return flags & PERF_SAMPLE_TIME ? BPF_CORE_READ(data, time) : 0;
 }
 
+/* See wants_chains(). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} sample_chains SEC(".maps");
+
+/* Looked up again: else the verifier follows all of take_sample() once with ticks and once without. */
+static __always_inline void note_done(__u32 index)
+{
+	struct ticks *ticks = may_crowd(index) ? ticks_of(index) : NULL;
+
+	if (ticks)
+		ticks->done_ns = bpf_ktime_get_ns();
+}
+
 /* Most ticks hit others than tracked processes, and must cost next to nothing. */
-static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_loop)
+static __always_inline void on_event(struct bpf_perf_event_data *ctx, __u64 began_ns, bool has_loop)
 {
 	struct proc_info *proc = tracked_process();
 	__u64 now_ns, period, missed = 0, skipped = 0;
@@ -281,20 +298,43 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_l
 			.pt_regs = context_regs(ctx),
 			.has_loop = has_loop,
 			.has_kernel_stack = true,
+			.began_ns = began_ns,
+			.chains = has_loop ? &sample_chains : NULL,
 		},
 		proc);
-	if (!may_crowd(index))
-		return;
-	/* Looked up again: else the verifier follows all of take_sample() once with ticks and once without. */
-	ticks = ticks_of(index);
-	if (ticks)
-		ticks->done_ns = bpf_ktime_get_ns();
+	note_done(index);
 }
 
 SEC("perf_event")
-OWN_PROGRAM_RETURNS(sample_loop, struct bpf_perf_event_data, rides_along, on_event, true)
+int sample_loop(struct bpf_perf_event_data *ctx)
+{
+	__u64 began_ns = own_begin();
+
+	on_event(ctx, began_ns, true);
+	own_end(began_ns);
+	return rides_along;
+}
 
 SEC("perf_event")
-OWN_PROGRAM_RETURNS(sample_bounded, struct bpf_perf_event_data, rides_along, on_event, false)
+int sample_bounded(struct bpf_perf_event_data *ctx)
+{
+	__u64 began_ns = own_begin();
+
+	on_event(ctx, began_ns, false);
+	own_end(began_ns);
+	return rides_along;
+}
+
+SEC("?perf_event")
+int sample_chained(struct bpf_perf_event_data *ctx)
+{
+	struct scratch *s = continue_sample(CONTEXT_EVENT);
+
+	if (s) {
+		note_done(masked(s->record.event, KRAIT_MAX_EVENTS - 1));
+		own_end(s->began_ns);
+	}
+	return rides_along;
+}
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

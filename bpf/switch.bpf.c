@@ -369,7 +369,7 @@ static __noinline int come_unreported(struct switch_cpu *cpu, bool has_switched)
 
 /* Takes the stack of the finished wait; if it gets none, that of the ticks. */
 static __always_inline void take_due(void *ctx, struct switch_cpu *cpu, struct proc_info *proc,
-				     __u64 now_ns, bool has_loop)
+				     __u64 now_ns, void *chains, bool has_loop)
 {
 	bool has_wait = cpu->period_ns != 0;
 
@@ -385,12 +385,21 @@ static __always_inline void take_due(void *ctx, struct switch_cpu *cpu, struct p
 				       .wait_ns = due_wait_ns(cpu),
 				       .has_loop = has_loop,
 				       .has_kernel_stack = true,
-				       .kernel_skip = arrival_skip },
+				       .kernel_skip = arrival_skip,
+				       .began_ns = now_ns,
+				       .chains = chains },
 		    proc);
 }
 
+static __always_inline void end_arrival(struct switch_cpu *cpu, __u64 began_ns)
+{
+	switch_spend(&cpu->budget, cpu->came_ns, bpf_ktime_get_ns() - began_ns);
+	if (measure_time)
+		own_end(began_ns);
+}
+
 /* The thread that has come is the current one. */
-static __always_inline int on_arrival(void *ctx, bool has_switched, bool has_loop)
+static __always_inline int on_arrival(void *ctx, bool has_switched, void *chains, bool has_loop)
 {
 	struct switch_cpu *cpu = switch_cpu();
 	struct proc_info *proc;
@@ -409,18 +418,35 @@ static __always_inline int on_arrival(void *ctx, bool has_switched, bool has_loo
 	if (!proc)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
-	take_due(ctx, cpu, proc, now_ns, has_loop);
-	switch_spend(&cpu->budget, cpu->came_ns, bpf_ktime_get_ns() - now_ns);
-	if (measure_time)
-		own_end(now_ns);
+	take_due(ctx, cpu, proc, now_ns, chains, has_loop);
+	end_arrival(cpu, now_ns);
 	return 0;
 }
+
+/* See wants_chains(). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} arrival_chains SEC(".maps");
 
 SEC("?raw_tp/sched_exit_tp")
 int arrival_loop(struct bpf_raw_tracepoint_args *ctx)
 {
 	/* The scheduler may have chosen the same thread again. */
-	return on_arrival(ctx, ctx->args[0], true);
+	return on_arrival(ctx, ctx->args[0], &arrival_chains, true);
+}
+
+SEC("?raw_tp/sched_exit_tp")
+int arrival_chained(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct scratch *s = continue_sample(CONTEXT_TRACE);
+	struct switch_cpu *cpu = switch_cpu();
+
+	if (s && cpu)
+		end_arrival(cpu, s->began_ns);
+	return 0;
 }
 
 /*
@@ -430,13 +456,13 @@ int arrival_loop(struct bpf_raw_tracepoint_args *ctx)
 SEC("?kprobe/__perf_event_task_sched_in")
 int arrival_call_loop(void *ctx)
 {
-	return on_arrival(ctx, true, true);
+	return on_arrival(ctx, true, NULL, true);
 }
 
 SEC("?kprobe/__perf_event_task_sched_in")
 int arrival_call_bounded(void *ctx)
 {
-	return on_arrival(ctx, true, false);
+	return on_arrival(ctx, true, NULL, false);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -33,6 +33,8 @@ struct trigger {
 	bool has_loop; /* bpf_loop() is available (5.17+) */
 	bool has_kernel_stack; /* bpf_get_stack() takes ctx */
 	__u64 kernel_skip; /* kernel frames at the top that belong to the program itself */
+	__u64 began_ns; /* own_begin() */
+	void *chains; /* who takes the chains of tasks and greenlets: see sample.h; NULL: the program itself */
 };
 
 #endif /* KRAIT_BPF_TRIGGER_H */

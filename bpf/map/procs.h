@@ -116,17 +116,15 @@ static __always_inline void own_end(__u64 began_ns)
 		count_more(COUNTER_OWN_NS, bpf_ktime_get_ns() - began_ns);
 }
 
-/* The program of that name runs work(ctx, and what follows), its time counts, and it returns that. */
-#define OWN_PROGRAM_RETURNS(name, context, result, work, ...)                                      \
+/* The program of that name runs work(ctx, and what follows), and its time counts. */
+#define OWN_PROGRAM(name, context, work, ...)                                                      \
 	int name(context *ctx)                                                                     \
 	{                                                                                          \
 		__u64 began_ns = own_begin();                                                      \
                                                                                                    \
 		work(ctx, ##__VA_ARGS__);                                                          \
 		own_end(began_ns);                                                                 \
-		return result;                                                                     \
+		return 0;                                                                          \
 	}
-#define OWN_PROGRAM(name, context, work, ...)                                                      \
-	OWN_PROGRAM_RETURNS(name, context, 0, work, ##__VA_ARGS__)
 
 #endif /* KRAIT_BPF_MAP_PROCS_H */

@@ -66,6 +66,8 @@ struct scratch {
 	__u32 slot_index, anchor_index;
 	__u32 expected; /* expected number of Python frames, from the thread's previous walk */
 	__u32 waits; /* enum wait_flag, of a free-threaded interpreter */
+	/* For end_sample(): when the program began to be measured, or 0; and what is lost if the sample is. */
+	__u64 began_ns, wait_ns;
 	struct gil gil; /* of the thread's interpreter, valid if states are wanted */
 	__u64 state_addr; /* for nogil_is_parked(), in a free-threaded thread; else 0 */
 	/*
@@ -127,6 +129,15 @@ static __always_inline struct scratch *scratch_take(__u32 context)
 	barrier();
 	s->index = index;
 	return s;
+}
+
+/* The memory that an earlier program of this context has taken; NULL: none has. */
+static __always_inline struct scratch *scratch_taken(__u32 context)
+{
+	__u32 index = context * cpu_cnt + bpf_get_smp_processor_id();
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &index);
+
+	return s && s->taken ? s : NULL;
 }
 
 static __always_inline void scratch_give_back(struct scratch *s, __u32 context)

@@ -94,7 +94,7 @@ static __always_inline int walk_native(const struct trigger *t, struct scratch *
 		w->flags &= ~UNWIND_EXACT;
 	if (s->record.cnt[SECTION_FRAMES])
 		note_frame_in_regs(s->index);
-	native_enter(s->index, current_process_start_ns(has_task_regs));
+	native_enter(s->index);
 	walk_native_frames(&c, t->has_loop);
 	native_leave(s->index);
 	return 0;

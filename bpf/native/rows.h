@@ -133,7 +133,8 @@ struct unwind_mapping {
 	__u32 pad_;
 };
 _Static_assert(sizeof(struct unwind_mapping) == 32, "struct unwind_mapping is shared with BPF");
-#define UNWIND_MAPPING_WORDS (sizeof(struct unwind_mapping) / sizeof(__u32))
+#define UNWIND_MAPPING_SHIFT 3 /* log2 of its words */
+#define UNWIND_MAPPING_WORDS (1U << UNWIND_MAPPING_SHIFT)
 #define UNWIND_MAPPINGS_MAX 16383
 
 /*

@@ -66,10 +66,10 @@ static __always_inline void unwind_note_state(struct native_walk *w)
 	s->flags = UNWIND_STATE_FLAGS(w->flags);
 }
 
-/* Notes the step at this place, before the next one begins. */
-static __always_inline void unwind_note_step(struct native_walk *w, __u32 at)
+/* Notes the step that has just been made. */
+static __always_inline void unwind_note_step(struct native_walk *w)
 {
-	struct trail_step *s = UNWIND_TRAIL_STEP(w, at);
+	struct trail_step *s = UNWIND_TRAIL_STEP(w, w->cnt - 1);
 
 	s->fp_addr = w->fp_addr;
 	s->again = w->again;
@@ -91,6 +91,24 @@ static __always_inline void unwind_meet_trail(struct native_walk *w)
 		     s->fp == w->fp && s->base_addr == w->base_addr &&
 		     s->flags == UNWIND_STATE_FLAGS(w->flags);
 }
+
+/* After a step that was made without the trail. */
+static __always_inline int unwind_settle_step(struct native_walk *w)
+{
+	if (w->leaves)
+		unwind_note_step(w);
+	else
+		unwind_meet_trail(w);
+	return 0;
+}
+
+/* In the kernel it is a global function (loops.h), as many paths lead here. */
+#ifdef __bpf__
+int unwind_settle_apart(__u32 memory);
+#define UNWIND_SETTLE_STEP(w) unwind_settle_apart((w)->context)
+#else
+#define UNWIND_SETTLE_STEP(w) unwind_settle_step(w)
+#endif
 
 static __always_inline bool unwind_is_word(struct native_walk *w, __u64 addr, __u64 want)
 {

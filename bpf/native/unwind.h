@@ -250,10 +250,7 @@ static __always_inline int unwind_step(struct native_walk *w, struct native_fram
 	w->cnt++;
 	w->apart++;
 	reason = unwind_find_rule(w, at) ? unwind_by_fp(w, out) : unwind_by_rule(w, out);
-	if (w->leaves)
-		unwind_note_step(w, w->cnt - 1);
-	else
-		unwind_meet_trail(w);
+	UNWIND_SETTLE_STEP(w);
 	if (reason != NATIVE_NONE) {
 		w->reason = reason;
 		return 1;

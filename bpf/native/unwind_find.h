@@ -47,33 +47,71 @@ static __always_inline __u64 unwind_word64(const struct unwind_slab *slab, __u32
 	return UNWIND_WORD(slab, position) | (__u64)UNWIND_WORD(slab, position + 1) << 32;
 }
 
+/* Halvings of a turn of a search. */
+#define UNWIND_TURN 4
+
+/*
+ * Makes a turn of the search that w describes, for the last of the elements whose number, a part of its first
+ * eight bytes, is not above the key. bit: log2 of how far the turn's first halving looks ahead.
+ */
+static __always_inline int unwind_search_turn(struct native_walk *w, __u32 bit)
+{
+	const struct unwind_slab *slab = unwind_slab(w, w->base >> UNWIND_SLAB_SHIFT);
+
+	if (!slab)
+		return -1;
+	for (int i = 0; i < UNWIND_TURN; i++) {
+		__u32 next = w->at + (1U << ((bit - i) & 15)),
+		      at = w->base + (next << (w->shift & 7));
+
+		if (next < w->element_cnt && (unwind_word64(slab, at) & w->mask) <= w->key)
+			w->at = next;
+	}
+	return 0;
+}
+
+/* In the kernel this is a global function (loops.h): the verifier follows a turn once, not each halving. */
+#ifdef __bpf__
+int unwind_turn_apart(__u32 memory, __u32 bit);
+#define UNWIND_SEARCH_TURN(w, bit) unwind_turn_apart((w)->context, bit)
+#else
+#define UNWIND_SEARCH_TURN(w, bit) unwind_search_turn(w, bit)
+#endif
+
+/*
+ * Searches cnt sorted elements of 1 << shift words from the position base on, and leaves in w->at the last one that
+ * is not above the key, or the first if all are.
+ */
+static __always_inline void unwind_search(struct native_walk *w, __u32 base, __u32 cnt, __u32 shift,
+					  __u64 key, __u64 mask)
+{
+	w->at = 0;
+	w->base = base;
+	w->element_cnt = cnt;
+	w->shift = shift;
+	w->key = key;
+	w->mask = mask;
+	for (__u32 turn = 16 / UNWIND_TURN; turn; turn--)
+		UNWIND_SEARCH_TURN(w, turn * UNWIND_TURN - 1);
+}
+
 /* Sets w's mapping to the one that contains the address. Returns 0, or -1 if there is none. */
 static __always_inline int unwind_find_mapping(struct native_walk *w, __u64 ip)
 {
 	const struct unwind_slab *slab;
-	__u32 base = w->mappings, cnt = w->mapping_cnt, step;
+	__u32 base = w->mappings;
 
 	if (ip - w->start < w->end - w->start)
 		return 0;
 	w->start = w->end = 0;
 	w->file = 0;
-	if (!cnt || ip >> 63)
+	if (!w->mapping_cnt || ip >> 63)
 		return -1;
 	slab = unwind_slab(w, base >> UNWIND_SLAB_SHIFT);
 	if (!slab)
 		return -1;
-	/*
-	 * Find the last mapping that begins at or before ip; if none does, the search ends at the
-	 * first, which does not contain ip.
-	 */
-	w->at = 0;
-	for (step = UNWIND_SPACES_MAX / 2; step; step /= 2) {
-		__u32 next = w->at + step;
-
-		if (next < cnt && unwind_word64(slab, base + next * UNWIND_MAPPING_WORDS) <= ip)
-			w->at = next;
-	}
-	base += w->at * UNWIND_MAPPING_WORDS;
+	unwind_search(w, base, w->mapping_cnt, UNWIND_MAPPING_SHIFT, ip, ~0ULL);
+	base += w->at << UNWIND_MAPPING_SHIFT;
 	w->start = unwind_word64(slab, base);
 	w->end = unwind_word64(slab, base + 2);
 	w->bias = unwind_word64(slab, base + 4);
@@ -101,22 +139,6 @@ static __always_inline __u32 unwind_row_found(struct native_walk *w, const struc
 	return UNWIND_ROW_RULE(row);
 }
 
-/* The rule number for an offset within its page, from the rows at a position; 0: none. */
-static __always_inline __u32 unwind_search(struct native_walk *w, const struct unwind_slab *slab,
-					   __u32 rows, __u32 cnt, __u32 offset)
-{
-	__u32 step;
-
-	w->at = 0;
-	for (step = UNWIND_PAGE_SIZE / 2; step; step /= 2) {
-		__u32 next = w->at + step;
-
-		if (next < cnt && UNWIND_ROW_OFFSET(UNWIND_WORD(slab, rows + next)) <= offset)
-			w->at = next;
-	}
-	return unwind_row_found(w, slab, rows, cnt, offset);
-}
-
 /* The rule number for an offset of a file. */
 static __always_inline __u32 unwind_rule_number(struct native_walk *w, const struct unwind_file *f,
 						__u64 offset)
@@ -134,7 +156,8 @@ static __always_inline __u32 unwind_rule_number(struct native_walk *w, const str
 	if (!slab)
 		return UNWIND_NO_RULE;
 	offset &= UNWIND_PAGE_SIZE - 1;
-	return unwind_search(w, slab, rows, cnt, (__u32)offset);
+	unwind_search(w, rows, cnt, 0, offset, UNWIND_ROW_OFFSET(~0ULL));
+	return unwind_row_found(w, slab, rows, cnt, (__u32)offset);
 }
 
 static __always_inline int unwind_look_up(struct native_walk *w, __u64 ip)

@@ -73,8 +73,10 @@ struct native_walk {
 	__u32 now; /* in units of 2^30 ns */
 	__u32 cnt; /* frames stored */
 	__u32 reason; /* enum native_reason, valid when unwind_step() returned 1 */
-	/* position of a search: in memory, so that verifiers do not track its value */
+	/* position of a search, in memory, so that verifiers do not track its value; and what is searched */
 	volatile __u32 at;
+	__u32 base, element_cnt, shift;
+	__u64 key, mask;
 	__u32 before,
 		/* addresses right before and after the one looked up that have the same rule */
 		after;

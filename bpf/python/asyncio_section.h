@@ -22,7 +22,6 @@
 #include "bpf/map/scratch.h"
 #include "bpf/section.h"
 #include "bpf/python/asyncio_tasks.h"
-#include "bpf/trigger.h"
 #include "bpf/python/walker.h"
 
 /*
@@ -82,13 +81,12 @@ static __always_inline int describe_parts(__u32 memory, __u32 layout, __u32 cnt,
 
 GLOBAL_FLAVOURS(describe_parts, (__u32 memory, __u32 layout, __u32 cnt), memory, layout, cnt)
 
-static __always_inline void append_parts(const struct trigger *t, struct scratch *s,
-					 const struct proc_info *proc, enum record_section section,
-					 __u32 cnt)
+static __always_inline void append_parts(struct scratch *s, enum record_section section, __u32 cnt,
+					 bool has_loop)
 {
 	if (!cnt)
 		return;
-	CALL_FLAVOUR(t->has_loop, describe_parts, s->index, proc->layout, cnt);
+	CALL_FLAVOUR(has_loop, describe_parts, s->index, s->proc.layout, cnt);
 	section_append(&s->record, section, cnt);
 }
 
@@ -265,8 +263,7 @@ static __always_inline int walk_running_task(__u32 memory, __u32 layout, __u64 t
 GLOBAL_FLAVOURS(walk_running_task, (__u32 memory, __u32 layout, __u64 task_addr), memory, layout,
 		task_addr)
 
-static __always_inline void take_tasks(const struct trigger *t, struct scratch *s,
-				       const struct proc_info *proc)
+static __always_inline void take_tasks(struct scratch *s, bool has_loop)
 {
 	__u32 at = s->record.tstate_addr ? running_loop_at(s) : 0;
 	__u64 running[2] = { 0, 0 }; /* loop, task */
@@ -276,8 +273,8 @@ static __always_inline void take_tasks(const struct trigger *t, struct scratch *
 	    (!(running[0] | running[1]) && !has_left_loop(s)))
 		return;
 	s->tasks.has_loop = running[0] != 0;
-	cnt = CALL_FLAVOUR(t->has_loop, walk_running_task, s->index, proc->layout, running[1]);
-	append_parts(t, s, proc, SECTION_TASKS, at_most(cnt, KRAIT_MAX_TASK_PARTS));
+	cnt = CALL_FLAVOUR(has_loop, walk_running_task, s->index, s->proc.layout, running[1]);
+	append_parts(s, SECTION_TASKS, at_most(cnt, KRAIT_MAX_TASK_PARTS), has_loop);
 }
 
 #endif /* KRAIT_BPF_PYTHON_ASYNCIO_SECTION_H */

@@ -29,6 +29,9 @@
 /* What is read at once of a string or bytes object: all of most. A header has at most 88 bytes. */
 #define CODE_CONTENTS_HEAD 128
 
+/* Words that are mixed in at once. */
+#define CONTENTS_TURN 16U
+
 static inline __u64 fingerprint_mix(__u64 hash, __u64 value)
 {
 	hash ^= value;
@@ -41,7 +44,7 @@ struct code_contents {
 	READ_MEMBER
 	__u64 hash; /* of the key and what has been read so far */
 	__u32 size, pad_; /* of what is mixed in */
-	__u8 data[CODE_CONTENTS_HEAD + CODE_CONTENTS_MAX];
+	__u8 data[CODE_CONTENTS_HEAD + CODE_CONTENTS_MAX + 8 * CONTENTS_TURN];
 };
 
 #define CODE_FIELD(window, off, field) window_u64(window, (off)->code.field, CODE_WINDOW_MASK)
@@ -80,8 +83,6 @@ static __always_inline __u64 contents_mix_word(__u64 hash, __u64 word)
 	return hash ^ (hash >> 32);
 }
 
-/* Words that a turn takes. */
-#define CONTENTS_TURN 16U
 /* What a turn multiplies its words with: odd multiples of this, as its products must not wait for each other. */
 #define CONTENTS_FACTOR 0x9e3779b97f4a7c15ULL
 
@@ -112,29 +113,24 @@ static inline int contents_turn(struct code_contents *c, __u32 pos)
 
 static __always_inline void contents_mix(struct code_contents *c, __u32 pos, __u32 size)
 {
-	__u64 factor = CONTENTS_FACTOR, sum = 0;
-	const __u8 *data;
-	__u32 words;
+	__u8 *rest;
 
 	c->size = at_most(size, CODE_CONTENTS_MAX);
-	/* As memory has it, here and below: the verifier would go on once for each way that led here. */
-	words = *(volatile __u32 *)&c->size / 8;
-	for (__u32 i = 0; i < CODE_CONTENTS_MAX / 8 && i + CONTENTS_TURN <= words;
-	     i += CONTENTS_TURN) {
-		if (contents_turn(c, pos + 8 * i))
+	/* As memory has it: the verifier would go on once for each way that led here. */
+	size = at_most(*(volatile __u32 *)&c->size, CODE_CONTENTS_MAX);
+	/* What is not there counts 0. */
+	rest = &c->data[pos + size];
+#ifdef __bpf__
+#pragma unroll
+	for (__u32 i = 0; i < CONTENTS_TURN; i++)
+		*(__u64 *)(rest + 8 * i) = 0;
+#else
+	memset(rest, 0, 8 * CONTENTS_TURN);
+#endif
+	for (__u32 at = 0; at <= CODE_CONTENTS_MAX && at <= size; at += 8 * CONTENTS_TURN) {
+		if (contents_turn(c, pos + at))
 			return;
 	}
-	size = *(volatile __u32 *)&c->size;
-	words = at_most(size / 8, CODE_CONTENTS_MAX / 8);
-	data = c->data + pos + 8 * (words & ~(CONTENTS_TURN - 1));
-	words &= CONTENTS_TURN - 1;
-	for (__u32 i = 0; i < CONTENTS_TURN - 1 && i < words; i++) {
-		sum += window_u64(data, 8 * i, ~0U) * factor;
-		factor += 2 * CONTENTS_FACTOR;
-	}
-	size &= 7;
-	sum += (window_u64(data, 8 * words, ~0U) & (size ? (1ULL << 8 * size) - 1 : 0)) * factor;
-	c->hash = contents_mix_word(c->hash, sum);
 }
 
 #ifndef __bpf__

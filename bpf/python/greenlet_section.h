@@ -22,7 +22,6 @@
 #include "bpf/map/scratch.h"
 #include "bpf/section.h"
 #include "bpf/python/asyncio_section.h"
-#include "bpf/trigger.h"
 #include "bpf/python/walker.h"
 
 /* greenlet marks a thread that never used it with this value (TThreadStateCreator.hpp). */
@@ -110,12 +109,11 @@ static __always_inline int walk_parents(__u32 memory, __u32 layout, bool has_loo
 
 GLOBAL_FLAVOURS(walk_parents, (__u32 memory, __u32 layout), memory, layout)
 
-static __always_inline void take_greenlets(const struct trigger *t, struct scratch *s,
-					   const struct proc_info *proc)
+static __always_inline void take_greenlets(struct scratch *s, bool has_loop)
 {
-	__u32 cnt = CALL_FLAVOUR(t->has_loop, walk_parents, s->index, proc->layout);
+	__u32 cnt = CALL_FLAVOUR(has_loop, walk_parents, s->index, s->proc.layout);
 
-	append_parts(t, s, proc, SECTION_GREENLETS, at_most(cnt, KRAIT_MAX_GREENLET_PARTS));
+	append_parts(s, SECTION_GREENLETS, at_most(cnt, KRAIT_MAX_GREENLET_PARTS), has_loop);
 }
 
 #endif /* KRAIT_BPF_PYTHON_GREENLET_SECTION_H */

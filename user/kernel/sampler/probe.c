@@ -89,12 +89,46 @@ static int probe_lockdown(struct error *err)
 		"with lockdown=integrity or none)");
 }
 
+/*
+ * Programs with functions of their own that call another program: x86-64 from 5.10 on, arm64 from 6.0 on, and not
+ * without the JIT compiler (BPF_FUNC_tail_call in the kernel's check_map_func_compatibility()).
+ */
+static bool probe_tail_calls(void)
+{
+	int map = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, "krait_probe", 4, 4, 1, NULL);
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 6, .src_reg = 1 },
+		{ .code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_CALL, .imm = 7 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = 6 },
+		{ .code = BPF_LD | BPF_DW | BPF_IMM,
+		  .dst_reg = 2,
+		  .src_reg = BPF_PSEUDO_MAP_FD,
+		  .imm = map },
+		{ 0 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 3, .imm = 0 },
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_tail_call },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int fd = map >= 0 ? bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, "krait_probe", "GPL", insns,
+					  sizeof(insns) / sizeof(insns[0]), NULL) :
+			    -1;
+
+	if (map >= 0)
+		close(map);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 /* One line; the kernel matrix (scripts/vm) prints it. */
 static void log_features(const struct features *f)
 {
 	static const char *const says[] = { "no", "yes" };
 
-	log_debug("features", "bpf_loop %s, task_regs %s, cookies %s", says[f->bpf_loop],
+	log_debug("features", "loops %s, task_regs %s, cookies %s", says[f->loops],
 		  says[f->task_regs], says[f->cookies]);
 }
 
@@ -116,7 +150,8 @@ int probe_features(struct features *ret, struct error *err)
 		return result;
 	ret->cookies = libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie,
 					       NULL) == 1;
-	ret->bpf_loop = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
+	ret->loops = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1 &&
+		     probe_tail_calls();
 	ret->task_regs =
 		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL) == 1;
 	log_features(ret);

@@ -10,7 +10,7 @@
 struct error;
 
 struct features {
-	bool bpf_loop; /* 5.17+; else bounded loops */
+	bool loops; /* bpf_loop(), and tail calls (5.17+, arm64: 6.0+); else bounded loops */
 	bool task_regs; /* 5.15+; else user registers are read from the kernel's stack */
 	bool cookies; /* 5.15+; else an interpreter in a library is found a little later */
 };

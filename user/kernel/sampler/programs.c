@@ -191,23 +191,23 @@ bool programs_want_clocks(const struct sampler_config *config)
 struct bpf_program *programs_configure(struct krait_bpf *skel, const struct sampler_config *config,
 				       bool has_switches, const struct features *features)
 {
-	struct bpf_program *program = features->bpf_loop ? skel->progs.sample_loop :
-							   skel->progs.sample_bounded;
+	struct bpf_program *program = features->loops ? skel->progs.sample_loop :
+							skel->progs.sample_bounded;
 	int cpus = libbpf_num_possible_cpus(), err = 0;
 	size_t bytes = ring_bytes(config);
-	const bool code = probe_cnt(config, true) && features->bpf_loop;
+	const bool code = probe_cnt(config, true) && features->loops;
 
 	err |= bpf_program__set_autoload(skel->progs.sample_loop,
-					 features->bpf_loop && !config->only_looks);
+					 features->loops && !config->only_looks);
 	err |= bpf_program__set_autoload(skel->progs.sample_bounded,
-					 !features->bpf_loop && !config->only_looks);
+					 !features->loops && !config->only_looks);
 	/* A probe in a library is in all processes that map it, other users' too. */
 	err |= bpf_program__set_autoload(skel->progs.runtime_begin,
 					 features->cookies && !config->own_only);
 	err |= bpf_program__set_autoload(skel->progs.process_mmap,
 					 config->native || config->tasks || config->greenlets);
 	err |= bpf_program__set_autoload(skel->progs.probe_tracepoint,
-					 probe_cnt(config, false) && features->bpf_loop);
+					 probe_cnt(config, false) && features->loops);
 	err |= bpf_program__set_autoload(skel->progs.probe_code, code);
 	err |= bpf_map__set_max_entries(skel->maps.scratch, cpus * (code	 ? CONTEXT_CNT :
 								    has_switches ? CONTEXT_PROBE :
@@ -307,6 +307,65 @@ int programs_load(struct krait_bpf *skel, struct error *err)
 				 "the kernel rejects krait's BPF programs: %s (see -v)",
 				 strerror(-result));
 	return 0;
+}
+
+/* Gives the maps of one skeleton to another, which has the same. */
+static int share_maps(const struct krait_bpf *from, struct krait_bpf *to)
+{
+	struct bpf_map *map, *shared = NULL;
+
+	bpf_object__for_each_map(map, to->obj) {
+		shared = bpf_object__next_map(from->obj, shared);
+		if (!shared || bpf_map__reuse_fd(map, bpf_map__fd(shared)))
+			return -1;
+	}
+	return 0;
+}
+
+/* Loads the program and puts it where its caller looks for it. */
+static int enter_chained(struct krait_bpf *more, struct bpf_program *program,
+			 const struct bpf_map *callers)
+{
+	struct bpf_program *other;
+	const __u32 first = 0;
+	int err, fd;
+
+	bpf_object__for_each_program(other, more->obj)
+		bpf_program__set_autoload(other, other == program);
+	err = krait_bpf__load(more);
+	if (err)
+		return err;
+	fd = bpf_program__fd(program);
+	return bpf_map_update_elem(bpf_map__fd(callers), &first, &fd, BPF_ANY) ? -errno : 0;
+}
+
+static int load_chained(const struct krait_bpf *skel, bool arrival)
+{
+	cleanup_close int types_fd = -1;
+	struct krait_bpf *more = programs_open(&types_fd);
+	int err = -errno;
+
+	if (!more)
+		return err;
+	err = share_maps(skel, more) ? -errno : 0;
+	if (!err)
+		err = arrival ? enter_chained(more, more->progs.arrival_chained,
+					      skel->maps.arrival_chains) :
+				enter_chained(more, more->progs.sample_chained,
+					      skel->maps.sample_chains);
+	krait_bpf__destroy(more);
+	return err;
+}
+
+int programs_load_chained(const struct krait_bpf *skel)
+{
+	int err = 0;
+
+	if (bpf_program__autoload(skel->progs.sample_loop))
+		err = load_chained(skel, false);
+	if (!err && bpf_program__autoload(skel->progs.arrival_loop))
+		err = load_chained(skel, true);
+	return err;
 }
 
 /*

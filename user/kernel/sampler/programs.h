@@ -36,6 +36,13 @@ bool programs_want_clocks(const struct sampler_config *config) __attribute__((no
 int programs_load(struct krait_bpf *skel, struct error *err)
 	__attribute__((warn_unused_result, nonnull));
 
+/*
+ * Loads the programs that take chains of tasks and greenlets (wants_chains() in bpf/sample.h), if those
+ * that are loaded have left them to others. Without them samples have no chains. Returns 0 or -errno.
+ */
+int programs_load_chained(const struct krait_bpf *skel)
+	__attribute__((warn_unused_result, nonnull));
+
 /* The error if the kernel has no memory for them or their maps. Returns it. */
 int programs_no_memory(struct error *err) __attribute__((nonnull));
 

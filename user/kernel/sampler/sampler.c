@@ -14,6 +14,7 @@
 #include "bpf/wait/switch.h"
 #include "base/data/cleanup.h"
 #include "base/system/clock.h"
+#include "base/text/log.h"
 #include "kernel/maps/anchors.h"
 #include "kernel/maps/known_files.h"
 #include "kernel/maps/layouts.h"
@@ -131,6 +132,8 @@ struct sampler {
 	struct switches *switches; /* NULL: time off the CPU is not wanted */
 	struct bpf_link *looks; /* NULL: nobody looks at threads */
 	struct bpf_link *clocks; /* NULL: nobody compares clocks, or the kernel cannot */
+	bool has_chained; /* programs_load_chained() has been called, with this result: */
+	int chained;
 };
 
 static int load(struct sampler *s, struct error *err)
@@ -143,7 +146,7 @@ static int load(struct sampler *s, struct error *err)
 		return result;
 	s->skel = programs_open(&types_fd);
 	if (s->skel && switches_wanted(&s->config)) {
-		s->switches = switches__new(s->skel, &s->config, features.bpf_loop, err);
+		s->switches = switches__new(s->skel, &s->config, features.loops, err);
 		if (!s->switches)
 			return -1;
 	}
@@ -464,12 +467,30 @@ int sampler__set_space(struct sampler *s, pid_t pid, __u64 start_ns, __u32 space
 	return bpf_map_update_elem(fd, &pid, &proc, BPF_ANY) ? -errno : 0;
 }
 
+/* Before the first process that has chains. */
+static int need_chained(struct sampler *s)
+{
+	if (s->has_chained)
+		return s->chained;
+	s->has_chained = true;
+	s->chained = programs_load_chained(s->skel);
+	if (s->chained)
+		log_warn("sampler",
+			 "stacks do not show asyncio tasks and greenlets: the kernel does not load "
+			 "the program that follows them: %s",
+			 strerror(-s->chained));
+	return s->chained;
+}
+
 int sampler__set_tasks(struct sampler *s, pid_t pid, const struct task_layout *layout)
 {
-	int fd = bpf_map__fd(s->skel->maps.task_layouts);
+	int fd = bpf_map__fd(s->skel->maps.task_layouts), err;
 
 	if (!layout)
 		return bpf_map_delete_elem(fd, &pid) ? -errno : 0;
+	err = need_chained(s);
+	if (err)
+		return err;
 	if (bpf_map_update_elem(fd, &pid, layout, BPF_ANY))
 		return -errno;
 	/* Only after the entry, and never 0 again: threads remember what they found at that value. */
@@ -480,10 +501,13 @@ int sampler__set_tasks(struct sampler *s, pid_t pid, const struct task_layout *l
 
 int sampler__set_greenlets(struct sampler *s, pid_t pid, const struct greenlet_place *place)
 {
-	int fd = bpf_map__fd(s->skel->maps.greenlet_places);
+	int fd = bpf_map__fd(s->skel->maps.greenlet_places), err;
 
 	if (!place)
 		return bpf_map_delete_elem(fd, &pid) ? -errno : 0;
+	err = need_chained(s);
+	if (err)
+		return err;
 	s->skel->bss->greenlets_known = 1;
 	return bpf_map_update_elem(fd, &pid, place, BPF_ANY) ? -errno : 0;
 }
