@@ -6,6 +6,7 @@
  * few hundred instructions, the other a bounded for loop for older kernels. User space loads the
  * one that this kernel accepts.
  */
+#include "bpf/fault.h"
 #include "bpf/sample.h"
 #include "bpf/wait/switch_cpu.h"
 
@@ -335,6 +336,100 @@ int sample_chained(struct bpf_perf_event_data *ctx)
 		own_end(s->began_ns);
 	}
 	return rides_along;
+}
+
+/* The event whose page faults are thinned (fault.h), and by how much now. */
+const volatile __u32 fault_event = 0;
+volatile __u32 fault_shift = 4;
+/* log2 of a page's size, and of the pages of one page table, which a huge page replaces; 0: none does */
+const volatile __u32 fault_page_shift = 12, fault_region_shift = 0;
+
+/*
+ * For each of some regions: which process it is of, and the page of its first fault. A second fault of that page begins a
+ * new life of the region. What another region puts there costs a sample more.
+ */
+#define FAULT_REGIONS 4096
+__u64 fault_regions[FAULT_REGIONS] SEC(".data.faults") = { 0 };
+
+static __always_inline bool is_first_in_region(__u64 page)
+{
+	__u64 pid = bpf_get_current_pid_tgid() >> 32, region = page >> fault_region_shift;
+	__u64 id = (pid << 26 ^ region) << 16, first = page & 0xffff;
+	__u64 *at = &fault_regions[masked((__u32)(region ^ pid * 31), FAULT_REGIONS - 1)];
+	__u64 was = *at;
+
+	if (was >> 16 == id >> 16 && (was & 0xffff) != first)
+		return false;
+	*at = id | first;
+	return true;
+}
+
+/* The note of the fault; 0: it is not wanted. */
+static __always_inline __u64 take_fault(__u64 addr)
+{
+	__u64 page = addr >> fault_page_shift;
+	__u32 shift = fault_shift, flags = 0;
+
+	if (fault_chooses(page, shift))
+		flags = FAULT_CHOSEN;
+	else if (!fault_region_shift || !fault_chooses_region(page, shift, fault_region_shift))
+		return 0;
+	if (fault_region_shift && is_first_in_region(page))
+		flags |= FAULT_FIRST;
+	return flags ? fault_note(page, shift, flags) : 0;
+}
+
+/* A page fault, as the kernel begins to serve it. */
+static __always_inline void on_fault(struct bpf_perf_event_data *ctx, __u64 began_ns, bool has_loop)
+{
+	__u64 note = take_fault(ctx->addr), now_ns;
+	struct proc_info *proc;
+
+	if (!note)
+		return;
+	proc = tracked_process();
+	now_ns = bpf_ktime_get_ns();
+	if (!proc || now_ns > end_ns)
+		return;
+	take_sample(
+		&(struct trigger){
+			.ctx = ctx,
+			.now_ns = now_ns,
+			.time_ns = now_ns,
+			.period = note,
+			.event = fault_event,
+			.context = CONTEXT_EVENT,
+			.in_kernel = !MODE_IS_USER(context_reg(ctx, UNWIND_WORD_MODE)),
+			.regs = { context_reg(ctx, UNWIND_WORD_IP),
+				  context_reg(ctx, UNWIND_WORD_SP),
+				  context_reg(ctx, UNWIND_WORD_FP) },
+			.pt_regs = context_regs(ctx),
+			.has_loop = has_loop,
+			.has_kernel_stack = true,
+			.began_ns = began_ns,
+			.chains = has_loop ? &sample_chains : NULL,
+		},
+		proc);
+}
+
+SEC("?perf_event")
+int fault_loop(struct bpf_perf_event_data *ctx)
+{
+	__u64 began_ns = own_begin();
+
+	on_fault(ctx, began_ns, true);
+	own_end(began_ns);
+	return 0;
+}
+
+SEC("?perf_event")
+int fault_bounded(struct bpf_perf_event_data *ctx)
+{
+	__u64 began_ns = own_begin();
+
+	on_fault(ctx, began_ns, false);
+	own_end(began_ns);
+	return 0;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

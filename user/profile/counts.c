@@ -107,7 +107,8 @@ void counts__free(struct counts *c)
 /* Waits that happen to be equally long do not make the measure even. */
 static bool is_of_lengths(const struct counts *c)
 {
-	return event_is_time(&c->event) && !event_is_clock(&c->event);
+	return (event_is_time(&c->event) && !event_is_clock(&c->event)) ||
+	       event_is_bytes(&c->event);
 }
 
 static void count_total(struct counts *c, __u64 samples, __u64 weight)
@@ -234,6 +235,8 @@ void counts__clear(struct counts *c)
 /* Nanoseconds are the same unit on a CPU and off it; any other event matches only itself. */
 static bool same_unit(const struct event_spec *a, const struct event_spec *b)
 {
+	if (event_is_bytes(a) || event_is_bytes(b))
+		return !strcmp(a->name, b->name);
 	if (event_is_time(a) || event_is_time(b))
 		return event_is_time(a) && event_is_time(b);
 	return a->type == b->type && a->config == b->config;
@@ -310,7 +313,10 @@ const struct label_count *counts__labelled(const struct counts *c, __u32 *ret_cn
 
 const char *counts__share_unit(const struct counts *c)
 {
-	return !c->uneven ? "samples" : event_is_time(&c->event) ? "nanoseconds" : "events";
+	return !c->uneven		 ? "samples" :
+	       event_is_time(&c->event)	 ? "nanoseconds" :
+	       event_is_bytes(&c->event) ? "bytes" :
+					   "events";
 }
 
 double counts__unit_ns(const struct counts *c)

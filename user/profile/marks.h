@@ -45,6 +45,12 @@
 #define MARK_TASK_FRAMES "[truncated: frames of a coroutine]"
 /* Python frames whose names were not wanted: their owner had cost too much (python/code/name_share.h). */
 #define MARK_LEFT_OUT "[name left out]"
+/* About memory whose last fault nobody has seen (record/samples/residence.h); below a stack: it is not in memory now. */
+#define MARK_MEMORY_BEFORE "[resident before]"
+#define MARK_MEMORY_PARENT "[from its parent]"
+#define MARK_MEMORY_UNSEEN "[no fault seen]"
+#define MARK_MEMORY_FILES "[mapped files]"
+#define MARK_MEMORY_SWAPPED "[swapped out]"
 /* An address outside of all mappings. */
 #define MARK_UNKNOWN "[unknown]"
 /* A Python place whose function found no room in the DSO. */

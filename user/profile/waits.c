@@ -60,7 +60,7 @@ static __u32 function_above(const struct dict *dict, __u32 node)
 
 typedef void (*move_fn)(struct counts *to, __u32 node, struct node_count n);
 
-static struct counts *new_moved(const struct counts *c, move_fn move)
+static struct counts *new_moved(const struct counts *c, move_fn move, bool all)
 {
 	struct counts *own = counts__new(c->dict, &c->event);
 	const __u32 cnt = c->cnt;
@@ -75,7 +75,7 @@ static struct counts *new_moved(const struct counts *c, move_fn move)
 
 		if (!n.samples)
 			continue;
-		if (ends_in_wait(c->dict, node))
+		if (ends_in_wait(c->dict, node) || (all && node))
 			move(own, node, n);
 		else
 			counts__add(own, node, n.samples, n.weight);
@@ -87,15 +87,17 @@ static struct counts *new_moved(const struct counts *c, move_fn move)
 
 static void to_function(struct counts *to, __u32 node, struct node_count n)
 {
-	const __u32 label = frame_of(to->dict, node)->name;
-	const __u32 above = function_above(to->dict, dict__node_at(to->dict, node)->parent);
+	const bool is_wait = ends_in_wait(to->dict, node);
+	const __u32 label = is_wait ? frame_of(to->dict, node)->name : 0;
+	const __u32 above =
+		function_above(to->dict, is_wait ? dict__node_at(to->dict, node)->parent : node);
 
 	counts__add_labelled(to, above ? above : node, label, n.samples, n.weight);
 }
 
 struct counts *waits__new_of_functions(const struct counts *c)
 {
-	return new_moved(c, to_function);
+	return new_moved(c, to_function, event_is_bytes(&c->event));
 }
 
 __u32 waits_without_kernel(struct dict *dict, __u32 node)
@@ -121,5 +123,5 @@ static void to_caller(struct counts *to, __u32 node, struct node_count n)
 
 struct counts *waits__new_without_kernel(const struct counts *c)
 {
-	return new_moved(c, to_caller);
+	return new_moved(c, to_caller, false);
 }

@@ -22,7 +22,7 @@ bool waits_are_in(const struct counts *c);
 /*
  * New counts, with windows and accounts of the old ones, in which a wait counts for the innermost Python
  * function; without any for the innermost native one, or for the mark that stands for the whole stack. Its label
- * is the mark of what it waits for. NULL: out of memory.
+ * is the mark of what it waits for. Memory, too: what C functions touch is their caller's. NULL: out of memory.
  */
 struct counts *waits__new_of_functions(const struct counts *c);
 /* New counts in which the mark follows the function that called the kernel. NULL: out of memory. */

@@ -252,6 +252,42 @@ void event_tasks(struct event_spec *ret)
 				    .period = 1 };
 }
 
+void event_touched(struct event_spec *ret)
+{
+	*ret = (struct event_spec){ .name = EVENT_TOUCHED,
+				    .type = PERF_TYPE_SOFTWARE,
+				    .config = PERF_COUNT_SW_PAGE_FAULTS,
+				    .period = 1 };
+}
+
+void event_resident(struct event_spec *ret)
+{
+	*ret = (struct event_spec){ .name = EVENT_RESIDENT,
+				    .type = PERF_TYPE_SOFTWARE,
+				    .config = PERF_COUNT_SW_DUMMY,
+				    .period = 1 };
+}
+
+bool event_is_touched(const struct event_spec *event)
+{
+	return event->type == PERF_TYPE_SOFTWARE && !strcmp(event->name, EVENT_TOUCHED);
+}
+
+bool event_is_resident(const struct event_spec *event)
+{
+	return event->type == PERF_TYPE_SOFTWARE && !strcmp(event->name, EVENT_RESIDENT);
+}
+
+bool event_is_bytes(const struct event_spec *event)
+{
+	return event_is_touched(event) || event_is_resident(event);
+}
+
+bool event_is_made(const struct event_spec *event)
+{
+	return event_is_off_cpu(event) || event_is_tasks(event) || event_is_resident(event);
+}
+
 void event_default(struct event_spec *ret)
 {
 	*ret = (struct event_spec){ .name = "cpu-clock",

@@ -76,6 +76,22 @@ void event_off_cpu(struct event_spec *ret, __u64 threshold_ns);
 bool event_is_tasks(const struct event_spec *event);
 void event_tasks(struct event_spec *ret);
 
+/*
+ * record --memory (record/samples/memory.h). "touched-memory": page faults of chosen pages (bpf/fault.h), in bytes.
+ * "resident-memory": what of the processes' memory is there, in bytes; not a perf event.
+ */
+#define EVENT_TOUCHED "touched-memory"
+#define EVENT_RESIDENT "resident-memory"
+void event_touched(struct event_spec *ret);
+void event_resident(struct event_spec *ret);
+bool event_is_touched(const struct event_spec *event);
+bool event_is_resident(const struct event_spec *event);
+/* Its periods are bytes: one of the two. */
+bool event_is_bytes(const struct event_spec *event);
+
+/* Is it krait's own, and no perf event? */
+bool event_is_made(const struct event_spec *event);
+
 /* Its periods are nanoseconds of a thread's life: on CPU, off CPU, or both. */
 bool event_is_time(const struct event_spec *event);
 

@@ -110,6 +110,31 @@ static void add_tasks(struct record_options *o, struct argp_state *state)
 	event_tasks(&o->events[o->event_cnt++]);
 }
 
+/* Before all others: what one event is shown of shows the memory. */
+static void add_memory(struct record_options *o, bool given, struct argp_state *state)
+{
+	if (!o->memory)
+		return;
+	if (o->inputs || o->own)
+		arguments_refuse(state, "--memory looks at pages, which %s",
+				 o->inputs ? "--log-inputs would not log" : "needs root");
+	if (o->states || o->holds_gil || !thread_filter_is_empty(&o->thread))
+		arguments_refuse(
+			state,
+			"--memory is about whole processes: not with --thread, --state and --gil");
+	if (o->off_cpu && !given)
+		arguments_refuse(
+			state,
+			"--memory records no clock of its own: add -e cpu-clock to see time, too");
+	if (o->event_cnt + 2 > KRAIT_MAX_EVENTS)
+		arguments_refuse(state, "--memory adds two events, and there can be %d at most",
+				 KRAIT_MAX_EVENTS);
+	memmove(&o->events[2], &o->events[0], o->event_cnt * sizeof(o->events[0]));
+	event_resident(&o->events[0]);
+	event_touched(&o->events[1]);
+	o->event_cnt += 2;
+}
+
 static void add_off_cpu(struct record_options *o, bool clocks, struct argp_state *state)
 {
 	if (o->wall && !clocks)
@@ -139,9 +164,9 @@ static void check_event(const struct record_options *o, unsigned index, struct a
 
 void record_events_settle(struct record_options *o, struct argp_state *state)
 {
-	bool clocks = false, others = false, rated = false;
+	bool clocks = false, others = false, rated = o->memory, given = o->event_cnt;
 
-	if (!o->event_cnt)
+	if (!o->event_cnt && !o->memory)
 		event_default(&o->events[o->event_cnt++]);
 	for (unsigned i = 0; i < o->event_cnt; i++) {
 		rated = rated || !event_is_probe(&o->events[i]);
@@ -173,6 +198,7 @@ void record_events_settle(struct record_options *o, struct argp_state *state)
 		arguments_refuse(
 			state,
 			"--jitter varies the rate of clocks: use it with -F, and record no other events");
+	add_memory(o, given, state);
 	if (o->off_cpu)
 		add_off_cpu(o, clocks, state);
 	add_tasks(o, state);

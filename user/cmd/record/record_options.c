@@ -37,6 +37,7 @@ enum {
 	KEY_BECOMING,
 	KEY_JITTER,
 	KEY_TASKS,
+	KEY_MEMORY,
 	KEY_OPCODES,
 	KEY_WALL,
 	KEY_IDLE,
@@ -135,6 +136,11 @@ static const struct argp_option options[] = {
 	  "also the event waiting-tasks: suspended asyncio tasks with the "
 	  "chain of tasks that await them, counted HZ times a second "
 	  "(default 1, at most 10)" },
+	{ "memory", KEY_MEMORY, 0, 0,
+	  "instead of CPU time the memory of the processes (with -e also what that says): event "
+	  "resident-memory, what they have at the end, by the stack that touched it last, and event "
+	  "touched-memory, all that was touched. For large blocks; memory that an allocator reuses belongs to "
+	  "whoever touched its page last" },
 	{ LIVE_ROW_TASK_NAMES, "add a frame with the name of each task before the frames of "
 			       "its coroutines" },
 	{ LIVE_ROW_NO_ASYNC, "the thread's own stack: the event loop, and the running task" },
@@ -182,6 +188,7 @@ static const char doc[] =
 	"  krait record -p 1234 -o out.folded        it and its children, until Ctrl-C\n"
 	"  krait record -F 10k -- python3 app.py     a command, to its end\n"
 	"  krait record -e page-faults -c 1 -p 1234  who touches new memory, each fault\n"
+	"  krait record --memory -p 1234 -d 60s      where it grows\n"
 	"  krait record -e cpu-clock,context-switches -- python3 app.py\n"
 	"  krait record --off-cpu -p 1234            what it waits for, too\n"
 	"  krait record --wall -o wall.html -p 1234  wall-clock time: working, waiting\n"
@@ -260,6 +267,9 @@ static bool set_switch(struct record_options *o, int key)
 		o->off_cpu = o->wall = true;
 		break;
 	case KEY_AS_IT_IS:
+		break;
+	case KEY_MEMORY:
+		o->memory = true;
 		break;
 	case KEY_GIL:
 		o->holds_gil = true;

@@ -66,6 +66,7 @@ struct record_options {
 	__u64 tasks_ns; /* between two counts of suspended tasks; 0: do not count */
 	bool task_names; /* names of asyncio tasks, in their stacks */
 	bool opcodes; /* of each Python frame's instruction */
+	bool memory; /* the events of memory, before all others */
 	bool jitter; /* vary the rate all the time */
 	bool lines, threads, no_process, no_source, quiet, stats, perf_map;
 	int compression; /* of perf.data: zstd's level; 0: none */

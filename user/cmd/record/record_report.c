@@ -16,6 +16,7 @@
 #include "base/text/log.h"
 #include "base/files/output_file.h"
 #include "base/text/stream.h"
+#include "base/text/units.h"
 #include "base/share/quota.h"
 
 /* Measured on processors from 2020 on, with stacks of 50 to 900 frames. */
@@ -59,7 +60,7 @@ static void print_result(const struct record_report *r)
 					i ? " + " : "", e->samples, o->event_cnt > 1 ? " " : "",
 					o->event_cnt > 1 ? e->event.name : "");
 	}
-	if (o->frequency)
+	if (o->frequency && !o->memory)
 		snprintf(rate, sizeof(rate), o->jitter ? " at %llu Hz on average" : " at %llu Hz",
 			 o->frequency);
 	if (o->period == 1)
@@ -281,6 +282,13 @@ static void print_stats(const struct record_report *r)
 			"census.spent_ns %llu\n",
 			stats->census.cnt, stats->census.tasks, stats->census.cut,
 			stats->census.failed, stats->census.spent_ns);
+	if (r->options->memory)
+		fprintf(stderr,
+			"memory.faults %llu\nmemory.shift %u\nmemory.rounds %llu\nmemory.failed %llu\n"
+			"memory.spent_ns %llu\nmemory.lonely_bytes %llu\n",
+			stats->residence.faults, stats->residence.shift, stats->residence.rounds,
+			stats->residence.failed, stats->residence.spent_ns,
+			stats->residence.lonely_bytes);
 	fprintf(stderr, "codes_replaced %llu\n", stats->codes_replaced);
 	fprintf(stderr, "seconds %.6f\nfirst_sample_seconds %.6f\nprocesses %u\n", stats->seconds,
 		stats->first_sample_seconds, stats->processes);
@@ -358,6 +366,41 @@ static void warn_of_cost(const struct record_options *o, const struct session_st
 			 frames, states, o->frequency, percent);
 }
 
+/* A share of what was touched that is worth a word. */
+#define LONELY_SHARE 0.05
+
+/* Says of which moment the memory is, and what is not in it. */
+static void say_memory(const struct record_report *r)
+{
+	const struct residence_stats *m = &r->stats.residence;
+	const struct profile *p = session__profile(r->session);
+	const double touched = (double)profile__counts(p, 1)->weight;
+	const __u64 end_ns = session__began_ns(r->session) + (__u64)(r->stats.seconds * 1e9);
+	char size[24];
+
+	if (!r->options->memory)
+		return;
+	if (m->time_ns && m->time_ns + NS_PER_SEC / 10 < end_ns)
+		log_info(
+			NULL,
+			"resident-memory is that of %.1f s before the end: later there was no process",
+			(double)(end_ns - m->time_ns) / 1e9);
+	format_size(size, sizeof(size), m->lonely_bytes);
+	if ((double)m->lonely_bytes > LONELY_SHARE * touched)
+		log_info(
+			NULL,
+			"touched-memory leaves out up to %s of huge pages that were gone again within a second",
+			size);
+	if (m->failed)
+		log_warn(NULL, "the pages of %llu process%s could not be read, and are in no row",
+			 m->failed, m->failed == 1 ? "" : "es");
+	if (m->cut)
+		log_warn(
+			NULL,
+			"%u process%s mapped more than 512 GiB: what lies beyond that is in no row",
+			m->cut, m->cut == 1 ? "" : "es");
+}
+
 /* Warns if following switches cost more than krait promises. */
 static void warn_of_switches(const struct session_stats *stats)
 {
@@ -427,6 +470,7 @@ int record_report_judge(const struct record_report *r)
 	session__warn_of_shortages(r->session);
 	warn_of_cost(r->options, stats);
 	warn_of_switches(stats);
+	say_memory(r);
 	warn_of_replaced(stats);
 	warn_of_taskless(r->options, stats);
 	warn_of_others(stats);

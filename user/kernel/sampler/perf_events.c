@@ -173,7 +173,8 @@ static int attach_one(struct perf_events *events, unsigned index, unsigned grid,
 	new->index = index;
 	new->grid = grid;
 	new->grids = grids_of(event);
-	new->link = bpf_program__attach_perf_event(events->programs.event, fd);
+	new->link = bpf_program__attach_perf_event(
+		event_is_touched(event) ? events->programs.fault : events->programs.event, fd);
 	if (!new->link)
 		return error_set(err, errno, EXIT_CODE_KERNEL,
 				 "cannot attach the BPF program to %s on CPU %d: %s", event->name,
@@ -346,7 +347,7 @@ static int attach_on(struct perf_events *events, unsigned index, int cpu, struct
 {
 	const struct event_spec *event = &events->config.events[index];
 
-	if (event_is_off_cpu(event) || event_is_tasks(event))
+	if (event_is_made(event))
 		return 0;
 	if (event_is_probe(event))
 		return attach_places(events, index, cpu, err);

@@ -27,7 +27,7 @@ struct sampler_config;
 
 /* Borrowed. */
 struct perf_event_programs {
-	const struct bpf_program *event, *tracepoint, *code;
+	const struct bpf_program *event, *fault, *tracepoint, *code;
 };
 
 /* Opens and enables them. NULL with *err filled. */

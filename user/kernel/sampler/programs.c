@@ -173,6 +173,14 @@ static __u64 clock_period_ns(const struct sampler_config *config)
 	return e->frequency ? NS_PER_SEC / e->frequency : e->period;
 }
 
+static bool has_faults(const struct sampler_config *config)
+{
+	for (unsigned i = 0; i < config->event_cnt; i++)
+		if (event_is_touched(&config->events[i]))
+			return true;
+	return false;
+}
+
 /* Events that are tracepoints, or probes in code. */
 static unsigned probe_cnt(const struct sampler_config *config, bool in_code)
 {
@@ -181,6 +189,43 @@ static unsigned probe_cnt(const struct sampler_config *config, bool in_code)
 	for (unsigned i = 0; i < config->event_cnt; i++)
 		cnt += event_is_probe(&config->events[i]) && in_code == !!config->events[i].code;
 	return cnt;
+}
+
+static __u32 page_shift(void)
+{
+	return (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
+}
+
+/* May one fault bring more than one page? Pages of medium sizes have their own switches, which are off by default. */
+static bool has_huge_pages(void)
+{
+	cleanup_fclose FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "re");
+	char text[64];
+
+	return f && fgets(text, sizeof(text), f) && !strstr(text, "[never]");
+}
+
+static void configure_events(struct krait_bpf *skel, const struct sampler_config *config,
+			     bool has_switches)
+{
+	for (unsigned i = 0; i < config->event_cnt; i++) {
+		const struct event_spec *e = &config->events[i];
+
+		skel->rodata->grids_period_ns[i] = grids_of(e) > 1 ? NS_PER_SEC / e->frequency : 0;
+		skel->rodata->probe_periods[i] = event_is_probe(e) ? e->period : 0;
+		if (!event_is_touched(e))
+			continue;
+		skel->rodata->fault_event = i;
+		skel->rodata->fault_page_shift = page_shift();
+		skel->rodata->fault_region_shift = has_huge_pages() ? page_shift() - 3 : 0;
+	}
+	skel->rodata->several_events = config->event_cnt - has_switches > 1;
+}
+
+const struct bpf_program *programs_fault(const struct krait_bpf *skel)
+{
+	return bpf_program__autoload(skel->progs.fault_loop) ? skel->progs.fault_loop :
+							       skel->progs.fault_bounded;
 }
 
 bool programs_want_clocks(const struct sampler_config *config)
@@ -201,6 +246,10 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 					 features->loops && !config->only_looks);
 	err |= bpf_program__set_autoload(skel->progs.sample_bounded,
 					 !features->loops && !config->only_looks);
+	err |= bpf_program__set_autoload(skel->progs.fault_loop,
+					 features->loops && has_faults(config));
+	err |= bpf_program__set_autoload(skel->progs.fault_bounded,
+					 !features->loops && has_faults(config));
 	/* A probe in a library is in all processes that map it, other users' too. */
 	err |= bpf_program__set_autoload(skel->progs.runtime_begin,
 					 features->cookies && !config->own_only);
@@ -223,12 +272,7 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 	skel->rodata->ring_bytes_max = bytes;
 	skel->rodata->sample_bytes_max = bytes - bytes / 16;
 	skel->rodata->clock_events = clock_events(config);
-	for (unsigned i = 0; i < config->event_cnt; i++) {
-		const struct event_spec *e = &config->events[i];
-
-		skel->rodata->grids_period_ns[i] = grids_of(e) > 1 ? NS_PER_SEC / e->frequency : 0;
-		skel->rodata->probe_periods[i] = event_is_probe(e) ? e->period : 0;
-	}
+	configure_events(skel, config, has_switches);
 	skel->rodata->want_clocks = programs_want_clocks(config);
 	skel->rodata->make_up_ticks = config->whole_time;
 	skel->rodata->whole_period_ns = clock_period_ns(config);
@@ -238,8 +282,7 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 							  0;
 	skel->rodata->audit_every = config->audit_every;
 	skel->rodata->follow_all = config->follow_all;
-	skel->rodata->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
-	skel->rodata->several_events = config->event_cnt - has_switches > 1;
+	skel->rodata->page_shift = page_shift();
 	skel->rodata->rides_along = config->ride.cnt > 0;
 	skel->rodata->want_native = config->native;
 	skel->rodata->want_kernel = config->kernel;

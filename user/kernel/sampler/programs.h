@@ -29,6 +29,9 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 				       bool has_switches, const struct features *features)
 	__attribute__((warn_unused_result, nonnull));
 
+/* After that: the program of the event touched-memory, if there is one. */
+const struct bpf_program *programs_fault(const struct krait_bpf *skel) __attribute__((nonnull));
+
 /* Can the clocks of threads be compared with samples: does each tick of some event become one? */
 bool programs_want_clocks(const struct sampler_config *config) __attribute__((nonnull));
 

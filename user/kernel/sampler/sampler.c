@@ -284,6 +284,7 @@ int sampler__start(struct sampler *s, struct error *err)
 	s->events = perf_events__new(&s->config,
 				     &(struct perf_event_programs){
 					     .event = s->program,
+					     .fault = programs_fault(s->skel),
 					     .tracepoint = s->skel->progs.probe_tracepoint,
 					     .code = s->skel->progs.probe_code,
 				     },
@@ -370,6 +371,11 @@ void sampler__set_detail(struct sampler *s, __u32 frames_max, bool natives, __u6
 		s->skel->data->switch_shortest = switch_threshold_shift(wait_ns);
 	s->skel->data->frames_max = frames_max;
 	s->skel->data->natives_on = natives;
+}
+
+void sampler__thin_faults(struct sampler *s, __u32 shift)
+{
+	s->skel->data->fault_shift = shift;
 }
 
 void sampler__hush(struct sampler *s, bool on)

@@ -12,7 +12,7 @@ const KraitText = (() => {
 
 	/*
 	 * What is counted: "samples", or "events" if samples stand for different numbers of them;
-	 * "nanoseconds" are shown as a time.
+	 * "nanoseconds" are shown as a time, "bytes" as a size.
 	 */
 	let unit = 'samples', unitNs = 0;
 	const time = ns => {
@@ -20,13 +20,17 @@ const KraitText = (() => {
 		const n = ns / size;
 		return `${n.toFixed(size === 1 || n >= 100 ? 0 : n >= 10 ? 1 : 2)}\u2009${name}`;
 	};
-	const samples = n => unit === 'nanoseconds' ? time(n) :
+	const size = n => {
+		const [by, name] = [[2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB']].find(([s]) => n >= s) || [1, 'bytes'];
+		return `${(n / by).toFixed(by === 1 || n >= 100 * by ? 0 : 1)}\u2009${name}`;
+	};
+	const samples = n => unit === 'nanoseconds' ? time(n) : unit === 'bytes' ? size(n) :
 		number.format(n) + ' ' + (n === 1 ? unit.slice(0, -1) : unit);
 	/* "811 samples · 813 ms"; needs the time per sample. */
 	const counted = n => samples(n) + (unit === 'samples' && unitNs ? ` · ${time(n * unitNs)}` : '');
 	/* Alone in a column: a time if known, else a number. */
-	const amount = n => unit === 'nanoseconds' ? time(n) : unit === 'samples' && unitNs ? time(n * unitNs) : number.format(n);
-	const amountTitle = () => unit === 'nanoseconds' || (unit === 'samples' && unitNs) ? 'Self time' : `Self ${unit}`;
+	const amount = n => unit === 'nanoseconds' ? time(n) : unit === 'bytes' ? size(n) : unit === 'samples' && unitNs ? time(n * unitNs) : number.format(n);
+	const amountTitle = () => unit === 'nanoseconds' || (unit === 'samples' && unitNs) ? 'Self time' : unit === 'bytes' ? 'Self size' : `Self ${unit}`;
 	const setUnit = (name, ns) => {
 		unit = name || unit;
 		unitNs = ns || 0;

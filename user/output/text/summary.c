@@ -410,7 +410,7 @@ static int print_any(FILE *out, struct json *j, const struct counts *c,
 	int err;
 
 	options.waits = waits_are_in(c);
-	if (!options.waits)
+	if (!options.waits && !event_is_bytes(&c->event))
 		return print_table(out, j, c, &options);
 	waits = waits__new_of_functions(c);
 	if (!waits)

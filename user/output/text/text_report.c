@@ -164,6 +164,8 @@ void report_amount(const struct text_report *r, char buf[24], __u64 units)
 {
 	if (r->unit_ns > 0)
 		report_time(buf, (double)units * r->unit_ns);
+	else if (event_is_bytes(&r->counts->event))
+		format_size(buf, 24, units);
 	else
 		snprintf(buf, 24, "%llu", (unsigned long long)units);
 }
@@ -172,12 +174,16 @@ const char *report_amount_title(const struct text_report *r)
 {
 	if (r->unit_ns > 0)
 		return "Self time";
+	if (event_is_bytes(&r->counts->event))
+		return "Self size";
 	return r->counts->uneven ? "Events" : "Samples";
 }
 
 const char *report_total_title(const struct text_report *r)
 {
-	return r->unit_ns > 0 ? "Time" : report_amount_title(r);
+	return r->unit_ns > 0			 ? "Time" :
+	       event_is_bytes(&r->counts->event) ? "Size" :
+						   report_amount_title(r);
 }
 
 void report_put_self(const struct text_report *r, __u64 self)
@@ -229,6 +235,15 @@ static void put_time_total(const struct text_report *r)
 		event_is_clock(&c->event) ? "CPUs" : "threads");
 }
 
+static void put_bytes_total(const struct text_report *r)
+{
+	char size[32];
+
+	format_size(size, sizeof(size), r->counts->weight);
+	fprintf(r->out, "%s %s", size,
+		event_is_resident(&r->counts->event) ? "resident" : "touched");
+}
+
 /*
  * The samples, of what unless it is time, and how many events they are if that is unclear. What was
  * lost was lost by the whole recording, also where the samples are some of it.
@@ -240,19 +255,25 @@ void report_put_total(const struct text_report *r)
 
 	format_count(samples, sizeof(samples), c->samples);
 	format_count(events, sizeof(events), c->samples ? (__u64)(r->all + 0.5) : 0);
-	if (event_is_time(&c->event))
+	if (event_is_bytes(&c->event))
+		put_bytes_total(r);
+	else if (event_is_time(&c->event))
 		fprintf(r->out, "%s samples", samples);
 	else
 		fprintf(r->out, "%s %s of %s", events, counts__share_unit(c), c->event.name);
-	if (!event_is_time(&c->event) && c->uneven)
+	if (!event_is_time(&c->event) && c->uneven && !event_is_resident(&c->event))
 		fprintf(r->out, " in %s samples", samples);
-	else if (!event_is_time(&c->event) && c->sample_weight > 1)
+	else if (!event_is_time(&c->event) && !c->uneven && c->sample_weight > 1)
 		fprintf(r->out, ", each of %llu", (unsigned long long)c->sample_weight);
 	accounts_say(&c->accounts, books, sizeof(books));
 	fprintf(r->out, "%s%s", *books ? ", " : "", books);
 	if (event_is_time(&c->event))
 		put_time_total(r);
 	putc('\n', r->out);
+	if (event_is_resident(&c->event) && c->samples)
+		fputs("A page belongs to the last fault in it. What an allocator hands out again has no new one: "
+		      "large blocks are right, for small objects use memray.\n",
+		      r->out);
 }
 
 void report_put_json(struct json *j, const struct counts *c)

@@ -47,6 +47,7 @@ enum probe_op {
 	PROBE_GREENLETS, /* dir, mem. Answer: a descriptor of a list (probe_greenlets.h) */
 	PROBE_CLAIMS, /* by pid. Answer: a struct claims */
 	PROBE_GREENLET_PLACE, /* by pid. Answer: a struct greenlet_place */
+	PROBE_PAGES, /* dir. Answer: a descriptor of a list (probe_pages.h) */
 	PROBE_NAMES, /* dir, mem; tasks has the offsets. Answer: a struct probe_names, as far as used */
 	PROBE_SOURCE, /* dir, mem; tasks has the offsets. Answer: a struct probe_source and a descriptor */
 	/*
@@ -111,6 +112,7 @@ struct probe_request {
 	struct probe_tasks_ask tasks;
 	struct probe_names_ask names;
 	struct probe_source_ask source;
+	__u32 pages_shift; /* bpf/fault.h */
 };
 
 struct probe_answer {

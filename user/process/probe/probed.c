@@ -12,7 +12,7 @@
 #include "base/data/cleanup.h"
 #include "base/system/clock.h"
 
-/* Tens of thousands of tasks take some tenths of a second, on a busy machine several. */
+/* Tens of thousands of tasks, or tens of GiB of pages, take some tenths of a second, on a busy machine several. */
 #define TASKS_WAIT_NS (10 * NS_PER_SEC)
 
 enum { DIR_FD, MEM_FD, FILE_FD };
@@ -229,7 +229,7 @@ static int call_with(struct probed *p, struct probe_request *r, unsigned fd, uns
 	p->len = 0;
 	cleanup_close_(&p->came);
 	p->came = -1;
-	if (r->op == PROBE_TASKS || r->op == PROBE_GREENLETS)
+	if (r->op == PROBE_TASKS || r->op == PROBE_GREENLETS || r->op == PROBE_PAGES)
 		wait_long_for(p->prober, &p->busy, TASKS_WAIT_NS);
 	else if (r->op == PROBE_THREADS)
 		wait_long_for(p->prober, &p->busy, PROBER_LIST_WAIT_NS);
@@ -318,6 +318,20 @@ int probed__maps(struct probed *p, struct probe_maps *ret)
 	*ret = (struct probe_maps){ 0 };
 	if (!err)
 		err = p->came < 0 ? -EPROTO : probe_maps_read(p->came, ret);
+	cleanup_close_(&p->came);
+	p->came = -1;
+	return err;
+}
+
+int probed__pages(struct probed *p, __u32 shift, struct probe_pages *ret)
+{
+	struct probe_request r = { .op = PROBE_PAGES, .pages_shift = shift };
+	char none;
+	int err = call(p, &r, DIR_FD, &none, sizeof(none));
+
+	*ret = (struct probe_pages){ .memory = NULL };
+	if (!err)
+		err = p->came < 0 ? -EPROTO : probe_pages_read(p->came, ret);
 	cleanup_close_(&p->came);
 	p->came = -1;
 	return err;

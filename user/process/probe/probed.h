@@ -17,6 +17,7 @@
 
 #include "process/probe/probe.h"
 #include "process/probe/probe_maps.h"
+#include "process/probe/probe_pages.h"
 #include "base/data/memory.h"
 
 /* Why a process is not read, as shown to the user. */
@@ -68,6 +69,9 @@ void probed__close_file(struct probed *p) __attribute__((nonnull));
 
 /* Its mappings. Returns 0, or the reason why not. */
 int probed__maps(struct probed *p, struct probe_maps *ret)
+	__attribute__((warn_unused_result, nonnull));
+/* Its pages that are in memory or swapped out, of those chosen at that shift. Returns 0, or the reason why not. */
+int probed__pages(struct probed *p, __u32 shift, struct probe_pages *ret)
 	__attribute__((warn_unused_result, nonnull));
 /* Its threads, and the Python stacks of waiting ones. Returns 0, or the reason why not. */
 int probed__threads(struct probed *p, const struct probe_threads_ask *ask,

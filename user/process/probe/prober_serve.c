@@ -23,6 +23,7 @@
 #include "process/probe/probe.h"
 #include "process/probe/probe_greenlets.h"
 #include "process/probe/probe_maps.h"
+#include "process/probe/probe_pages.h"
 #include "process/proc/proc.h"
 #include "process/identify/published_find.h"
 #include "process/memory/remote.h"
@@ -378,6 +379,12 @@ static int answer_maps(struct server *s, int dir)
 	return s->fds[2] < 0 ? s->fds[2] : 0;
 }
 
+static int answer_pages(struct server *s, const struct probe_request *r, int dir)
+{
+	s->fds[2] = probe_pages_list(dir, r->pages_shift);
+	return s->fds[2] < 0 ? s->fds[2] : 0;
+}
+
 static int answer_threads(struct server *s, const struct probe_request *r, int dir, int mem)
 {
 	s->fds[2] = probe_threads_list(dir, mem, &r->threads, say_alive, s);
@@ -486,8 +493,7 @@ static int other_folder(const struct probe_request *r, int dir)
 static int answer_by_folder(struct server *s, const struct probe_request *r, const int *fds,
 			    unsigned fd_cnt)
 {
-	const unsigned wanted =
-		r->op == PROBE_MAPS || r->op == PROBE_FILE || r->op == PROBE_DEBUG ? 1 : 2;
+	const unsigned wanted = r->op == PROBE_GREENLETS || r->op == PROBE_THREADS ? 2 : 1;
 	cleanup_close int other = fd_cnt ? other_folder(r, fds[0]) : -1;
 	int dir = other >= 0 ? other : fd_cnt ? fds[0] : -1;
 
@@ -500,6 +506,8 @@ static int answer_by_folder(struct server *s, const struct probe_request *r, con
 		return answer_file(s, r, dir);
 	case PROBE_DEBUG:
 		return answer_debug(s, r, dir);
+	case PROBE_PAGES:
+		return answer_pages(s, r, dir);
 	case PROBE_THREADS:
 		return answer_threads(s, r, dir, fds[1]);
 	default:
@@ -524,6 +532,7 @@ static int answer(struct server *s, const struct probe_request *r, const int *fd
 	case PROBE_MAPS:
 	case PROBE_FILE:
 	case PROBE_DEBUG:
+	case PROBE_PAGES:
 	case PROBE_THREADS:
 	case PROBE_GREENLETS:
 		return answer_by_folder(s, r, fds, fd_cnt);

@@ -21,6 +21,7 @@
 #include "record/samples/own.h"
 #include "record/run/parts.h"
 #include "record/run/perf_mappings.h"
+#include "record/samples/residence.h"
 #include "record/samples/resting.h"
 #include "record/run/starting.h"
 #include "record/unwinding/unwinding.h"
@@ -38,8 +39,10 @@
 static void on_sample(void *ctx, const struct record_sample *record)
 {
 	struct session *s = ctx;
+	__u32 node = collector__sample(s->collector, record);
 
-	collector__sample(s->collector, record);
+	if (s->residence && record->event == s->touched)
+		residence__fault(s->residence, record, node);
 }
 
 static void on_task(void *ctx, const struct record_task *record)
@@ -296,6 +299,25 @@ static unsigned timer_cnt(const struct sampler_config *config)
 	return cnt;
 }
 
+/* If its two events are there. Returns 0 or -ENOMEM. */
+static int make_residence(struct session *s)
+{
+	const struct sampler_config *config = &s->config->sampler;
+	unsigned resident = config->event_cnt;
+
+	s->touched = config->event_cnt;
+	for (unsigned i = 0; i < config->event_cnt; i++) {
+		if (event_is_resident(&config->events[i]))
+			resident = i;
+		if (event_is_touched(&config->events[i]))
+			s->touched = i;
+	}
+	if (resident == config->event_cnt || s->touched == config->event_cnt)
+		return 0;
+	s->residence = residence__new(s->collector, s->processes, s->sampler, resident, s->touched);
+	return s->residence ? 0 : -ENOMEM;
+}
+
 /*
  * Opens everything that needs the rights krait is about to give up: signals, descriptors, the
  * command, probers.
@@ -438,7 +460,7 @@ static int build(struct session *s, struct error *err)
 		s->starting = starting__new(STDERR_FILENO);
 	if (make_sampler(s, err))
 		return -1;
-	if (make_unwinding(s))
+	if (make_unwinding(s) || make_residence(s))
 		return out_of_memory(err);
 	make_mappings(s);
 	if (s->inputs)
@@ -484,6 +506,7 @@ void session__free(struct session *s)
 		kernel_symbols__tap(s->config->collector.natives.kernel_symbols, NULL, NULL);
 	input_writer__free(s->inputs);
 	census__free(s->census);
+	residence__free(s->residence);
 	resting_memory__free(s->waits);
 	sampler__free(s->sampler);
 	collector__free(s->collector);

@@ -18,6 +18,7 @@
 #include "record/samples/collector.h"
 #include "record/samples/kept_sources.h"
 #include "record/samples/late_names.h"
+#include "record/samples/residence.h"
 
 /* ---- last symbols ----------------------------------------------------------------------------- */
 
@@ -99,8 +100,7 @@ static void drain_rest(struct session *s)
 	}
 }
 
-/* Takes in all records that are in the ring now, unless they keep coming. */
-static void take_in(struct session *s)
+void session_take_in(struct session *s)
 {
 	__u64 until_ns = clock_monotonic_ns() + TAKE_IN_NS;
 	bool has_moved;
@@ -125,7 +125,7 @@ static void take_open_waits(struct session *s)
 	for (unsigned i = 0; i < config->event_cnt; i++) {
 		if (!event_is_off_cpu(&config->events[i]))
 			continue;
-		take_in(s);
+		session_take_in(s);
 		s->open_waits =
 			session_take_open_waits(s, i, config->events[i].period, s->stopped_ns);
 	}
@@ -144,6 +144,10 @@ void session_finish(struct session *s)
 	take_open_waits(s);
 	sampler__stop(s->sampler);
 	drain_rest(s);
+	if (s->residence) {
+		residence__look(s->residence);
+		residence__report(s->residence);
+	}
 	if (s->anchors)
 		anchor_thread__finish(s->anchors);
 	if (sampler__counter(s->sampler, COUNTER_EVENTS_DROPPED, &dropped) ||

@@ -12,6 +12,7 @@
 #include "kernel/sampler/sampler.h"
 #include "record/anchors/anchor_thread.h"
 #include "record/samples/census.h"
+#include "record/samples/residence.h"
 #include "record/run/child.h"
 #include "record/samples/collector.h"
 #include "record/run/parts.h"
@@ -147,6 +148,8 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	ret->mappings_ahead = s->mappings ? perf_mappings__cnt(s->mappings) : 0;
 	ret->mappings_reported = processes__mmap_cnt(s->processes);
 	ret->taskless = processes__taskless(s->processes, &ret->taskless_version);
+	if (s->residence)
+		ret->residence = *residence__stats(s->residence);
 	if (s->census)
 		ret->census = *census__stats(s->census);
 	ret->stacks = *stacks__stats(parts->stacks);

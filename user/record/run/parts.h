@@ -28,6 +28,7 @@ struct native_places;
 struct perf_mappings;
 struct prober;
 struct processes;
+struct residence;
 struct resting_memory;
 struct sampler;
 struct starting;
@@ -62,6 +63,8 @@ struct session {
 	__u64 retry_ns; /* when to look at a process again; 0: never */
 	struct kept_sources *sources; /* NULL: not wanted */
 	struct census *census; /* of suspended tasks; NULL: none */
+	struct residence *residence; /* of memory; NULL: not wanted */
+	unsigned touched; /* number of its event */
 	struct resting_memory *waits; /* waits open at the last look; NULL: there was none */
 	__u64 open_waits; /* waits still open at the end */
 	__u64 waits_refused, waits_missed_ns; /* as in struct session_stats */
@@ -84,6 +87,9 @@ void session_connect(struct session *s) __attribute__((nonnull));
  * command that cannot start.
  */
 void session_finish(struct session *s) __attribute__((nonnull));
+
+/* Takes in all records that are in the ring now, unless they keep coming. */
+void session_take_in(struct session *s) __attribute__((nonnull));
 
 /*
  * Threads that are off the CPU when a recording ends: the kernel side takes the stack of a wait when

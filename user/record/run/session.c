@@ -16,6 +16,7 @@
 #include "record/samples/label.h"
 #include "record/replay/input_writer.h"
 #include "record/samples/native_places.h"
+#include "record/samples/residence.h"
 #include "record/run/parts.h"
 #include "record/run/perf_mappings.h"
 #include "record/run/starting.h"
@@ -201,6 +202,10 @@ bool session__step(struct session *s, __u64 timeout_ns)
 	if (s->mappings)
 		perf_mappings__note_begins(s->mappings, now_ns);
 	s->retry_ns = processes__retry(s->processes, now_ns);
+	if (s->residence && now_ns >= residence__due(s->residence, now_ns)) {
+		session_take_in(s);
+		residence__look(s->residence);
+	}
 	if (now_ns - s->named_ns >= NAMES_NS && !s->starving) {
 		late_names__resolve(
 			native_part__late_names(collector__parts(s->collector)->nodes.natives),

@@ -23,6 +23,7 @@
 #include "record/anchors/anchoring.h"
 #include "record/samples/census.h"
 #include "record/samples/collector.h"
+#include "record/samples/residence.h"
 #include "record/samples/stack_nodes.h"
 #include "record/follow/filter.h"
 #include "record/follow/processes.h"
@@ -113,6 +114,7 @@ struct session_stats {
 	unsigned taskless; /* processes whose Python publishes nothing about its tasks */
 	__u32 taskless_version; /* version of the last of these */
 	struct census_stats census; /* of suspended tasks */
+	struct residence_stats residence; /* of memory */
 	struct stacks_stats stacks;
 	struct anchoring_stats anchoring;
 	struct native_part_stats natives;

@@ -384,7 +384,7 @@ void collector__clock(struct collector *c, const struct record_clock *record)
 				 cnt);
 }
 
-void collector__sample(struct collector *c, const struct record_sample *record)
+__u32 collector__sample(struct collector *c, const struct record_sample *record)
 {
 	struct accounts *accounts = &profile__counts(c->parts.profile, record->event)->accounts;
 	struct threads *threads = processes__threads(c->processes);
@@ -395,19 +395,19 @@ void collector__sample(struct collector *c, const struct record_sample *record)
 	__u32 node = 0;
 
 	if (is_others(c, p, record))
-		return;
+		return 0;
 	if (!t)
 		t = threads__add(threads, p, (pid_t)record->tid, record->thread_start_ns);
 	processes__charge(c->processes, p, record->owner);
 	if (t)
 		name_watch_sampled(c->processes, t, record);
 	if (is_unwanted(c, t, record))
-		return;
+		return 0;
 	if (t)
 		note_ticks(c, t, record);
 	put_unsampled(c, t, record);
 	if (is_lost(c, p, record))
-		return;
+		return 0;
 	if (!p->own->offered)
 		admission_offer(c->anchors, p);
 	if (t)
@@ -418,12 +418,13 @@ void collector__sample(struct collector *c, const struct record_sample *record)
 		t->own->tstate_addr = record->tstate_addr;
 	if (node && !counting_put(&c->parts.counting, t, record, node, collects)) {
 		accounts->unwanted++;
-		return;
+		return node;
 	}
 	if (!node)
 		counting_lost(&c->parts.counting, record, reason);
 	accounts->reasons[reason]++;
 	p->own->reasons[reason]++;
+	return node;
 }
 
 static struct thread *main_thread(struct collector *c, const struct record_sample *record)
@@ -462,6 +463,38 @@ unsigned collector__put_tasks(struct collector *c, const struct record_sample *r
 
 	profile__counts(c->parts.profile, record->event)->accounts.reasons[REASON_PYTHON] += cnt;
 	return cnt;
+}
+
+void collector__put_made(struct collector *c, const struct profile_sample *sample)
+{
+	counting_put_made(&c->parts.counting, sample);
+}
+
+__u32 collector__child(struct collector *c, __u32 node, const char *mark)
+{
+	__u32 child = dict__named_child(c->parts.profile->dict, node, FRAME_MARK, mark, 0, 0);
+
+	return child ? child : node;
+}
+
+__u32 collector__mark_node(struct collector *c, struct process *p, const char *mark,
+			   struct thread **ret_thread)
+{
+	struct record_sample head = { .owner = (__u16)p->owner,
+				      .thread_start_ns = p->start_ns,
+				      .pid = (__u32)p->pid,
+				      .tid = (__u32)p->pid };
+	struct thread *t = main_thread(c, &head);
+	__u32 root;
+
+	if (!t)
+		return 0;
+	*ret_thread = t;
+	head.ids = *t->own->comm ? t->own->ids : p->own->ids;
+	memcpy(head.comm, *t->own->comm ? t->own->comm : p->info.comm, sizeof(head.comm));
+	dict__begin(c->parts.profile->dict, p->owner);
+	root = thread_node(c->parts.profile->dict, c->config.label, t, &head);
+	return root ? collector__child(c, root, mark) : 0;
 }
 
 /* The record is unreadable, so the sample cannot be attributed to an event. */

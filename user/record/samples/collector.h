@@ -63,7 +63,17 @@ void collector__keep_places(struct collector *c, struct native_places *places);
 void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler,
 			struct anchor_thread *anchors, struct unwinding *unwinding);
 
-void collector__sample(struct collector *c, const struct record_sample *record);
+/* Returns the node at which it counts, or would if it stood for anything; 0: nowhere. */
+__u32 collector__sample(struct collector *c, const struct record_sample *record);
+/* Counts a sample that krait makes itself. */
+void collector__put_made(struct collector *c, const struct profile_sample *sample)
+	__attribute__((nonnull));
+/*
+ * A node below that of the process's main thread, which *ret_thread is then, for a mark; below another node. 0: no room.
+ */
+__u32 collector__mark_node(struct collector *c, struct process *p, const char *mark,
+			   struct thread **ret_thread) __attribute__((nonnull));
+__u32 collector__child(struct collector *c, __u32 node, const char *mark) __attribute__((nonnull));
 /*
  * Names a suspended task of the process's main thread: record has its chain (SECTION_TASKS);
  * afterwards its comm is the thread's name. Returns its node; 0: not wanted, or no room. Tasks at

@@ -2,7 +2,9 @@
 #include "record/samples/counting.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
+#include "bpf/fault.h"
 #include "record/follow/threads.h"
 #include "record/follow/processes.h"
 #include "profile/frames.h"
@@ -209,11 +211,16 @@ struct counting counting_of(const struct collector_config *config, struct profil
 {
 	const int clock = clock_of(config);
 	const struct event_spec *e = clock < 0 ? NULL : &config->events[clock];
+	int touched = (int)config->event_cnt - 1;
 
+	while (touched >= 0 && !event_is_touched(&config->events[touched]))
+		touched--;
 	return (struct counting){
 		.config = config,
 		.profile = profile,
 		.clock = clock,
+		.touched = touched,
+		.page_bytes = (__u64)sysconf(_SC_PAGESIZE),
 		.clock_period_ns = e ? e->frequency ? NS_PER_SEC / e->frequency : e->period : 0,
 	};
 }
@@ -282,12 +289,32 @@ void counting_lost(struct counting *c, const struct record_sample *record, enum 
 	c->parts[c->clock]++;
 }
 
+void counting_put_made(struct counting *c, const struct profile_sample *sample)
+{
+	profile__count(c->profile, sample->event, sample->node, sample->period);
+	profile__counts(c->profile, sample->event)->accounts.reasons[REASON_PYTHON]++;
+	c->parts[sample->event]++;
+	if (c->config->on_sample)
+		c->config->on_sample(c->config->on_sample_ctx, c->profile, sample);
+}
+
+/* What the record stands for: of a page fault it has only which one it was. */
+static __u64 weight_of(const struct counting *c, const struct record_sample *record)
+{
+	if (record->event != c->touched)
+		return record->period;
+	return record->period & FAULT_CHOSEN ? c->page_bytes << fault_shift_of(record->period) : 0;
+}
+
 unsigned counting_put(struct counting *c, struct thread *t, const struct record_sample *record,
 		      __u32 node, bool collects)
 {
 	const __u32 flags = flags_of(t, record, collects);
 	const struct wait_facts *facts = wait_of(record);
+	const __u64 weight = weight_of(c, record);
 
+	if (!weight && record->period)
+		return 0;
 	if (facts) {
 		/* From ticks before the thread ran. */
 		put_cpu_time(c, t, record, node, facts->ticks_ns,
@@ -296,8 +323,7 @@ unsigned counting_put(struct counting *c, struct thread *t, const struct record_
 			     record->reason);
 		return put_wait(c, t, record, node, flags, facts);
 	}
-	return put_sample(c, t, record, (struct span){ .to_ns = record->time_ns }, node,
-			  record->period,
+	return put_sample(c, t, record, (struct span){ .to_ns = record->time_ns }, node, weight,
 			  record->cnt[SECTION_INTERP] ? cpu_state(record) | flags : STATE_UNKNOWN,
 			  0);
 }

@@ -16,6 +16,7 @@
 
 struct collector_config;
 struct profile;
+struct profile_sample;
 struct record_sample;
 struct thread;
 
@@ -23,6 +24,8 @@ struct counting {
 	const struct collector_config *config; /* borrowed */
 	struct profile *profile; /* borrowed */
 	int clock; /* number of the event that turns every tick into a sample; -1: none does */
+	int touched; /* number of the event whose periods are faults (bpf/fault.h); -1: none */
+	__u64 page_bytes;
 	__u64 clock_period_ns; /* 0: there is none */
 	__u64 first_sample_ns; /* CLOCK_MONOTONIC; 0: none yet */
 	__u64 waits_lost_ns; /* time off the CPU in records without a stack */
@@ -40,6 +43,10 @@ struct counting counting_of(const struct collector_config *config, struct profil
  */
 unsigned counting_put(struct counting *c, struct thread *t, const struct record_sample *record,
 		      __u32 node, bool collects) __attribute__((warn_unused_result, nonnull));
+
+/* Counts a sample that comes from no record. */
+void counting_put_made(struct counting *c, const struct profile_sample *sample)
+	__attribute__((nonnull));
 
 /*
  * Counts a record without a stack. The caller keeps the accounts of its own event; this counts how

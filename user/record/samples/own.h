@@ -21,6 +21,7 @@
 
 struct kept_file;
 struct last_stack;
+struct residence_book;
 
 struct process_own {
 	/* thread_node.c */
@@ -42,6 +43,8 @@ struct process_own {
 	/* counting.c */
 	__u32 gil_cnt, gil_cap;
 	__u64 *gils; /* addresses of its interpreters' GILs */
+	/* residence.c */
+	struct residence_book *book; /* NULL: none yet */
 };
 
 struct thread_own {
@@ -60,6 +63,8 @@ struct thread_own {
 	/* interpreters.c */
 	__u64 interp_addr; /* last interpreter other than the oldest; 0: none */
 	bool has_callers; /* it entered that interpreter from an older one */
+	/* residence.c */
+	__u32 toucher; /* 0: none yet */
 };
 
 #endif /* KRAIT_RECORD_SAMPLES_OWN_H */

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * fault.h - which page faults of a thinned event become samples (record --memory), in the kernel and in user space.
+ *
+ * Pages are chosen, not faults: each fault of a chosen page is taken, so that the last one is known. Of each aligned group of
+ * 2^shift pages one is chosen, at a place that depends on the group's number: a mapping of many groups has the same
+ * share as any other, whatever distance a program keeps between the pages that it touches. A page that is chosen at a
+ * shift is chosen at all smaller ones.
+ *
+ * One fault may bring a huge page, whichever of its pages it hits. So a fault is also taken if it is the first in its
+ * region, as far as that is known: the pages of one table (2 MiB on x86).
+ */
+#ifndef KRAIT_BPF_FAULT_H
+#define KRAIT_BPF_FAULT_H
+
+#include "bpf/types.h"
+
+#define FAULT_SHIFT_MAX 20
+
+/* Bit i depends on bits i and up of the number: within a group the mapping is a permutation. */
+static inline __u64 fault_mix(__u64 page)
+{
+	return page ^ page >> 1 ^ page >> 4 ^ page >> 11 ^ page >> 18;
+}
+
+static inline int fault_chooses(__u64 page, __u32 shift)
+{
+	return !(fault_mix(page) & ((1ULL << shift) - 1));
+}
+
+/* Could a page of its region, 2^region_shift pages, be chosen? */
+static inline int fault_chooses_region(__u64 page, __u32 shift, __u32 region_shift)
+{
+	return !(fault_mix(page) & ((1ULL << shift) - 1) & ~((1ULL << region_shift) - 1));
+}
+
+/*
+ * record_sample.period of such a sample. Pages have 52 bits at most: 64 without the 12 within a page.
+ */
+#define FAULT_CHOSEN (1 << 0) /* the page is a chosen one; else only its region is */
+#define FAULT_FIRST (1 << 1) /* the first in its region */
+
+static inline __u64 fault_note(__u64 page, __u32 shift, __u32 flags)
+{
+	return page << 12 | shift << 4 | flags;
+}
+
+static inline __u64 fault_page(__u64 note)
+{
+	return note >> 12;
+}
+
+static inline __u32 fault_shift_of(__u64 note)
+{
+	return note >> 4 & 31;
+}
+
+#endif /* KRAIT_BPF_FAULT_H */

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Touches memory in known amounts (test_resident.py): "all" begins when told to; "other" is started by it; "short" ends."""
+import mmap, os, subprocess, sys, time
+MIB = 1 << 20
+kept, slots = [], {}
+def before():
+    kept.append(bytearray(24 * MIB))
+def leak():
+    for size in [MIB] * 12 + [3 * MIB] * 6:
+        kept.append(bytearray(size))
+def churn():
+    for _ in range(10):
+        bytearray(8 * MIB)
+def cache():
+    for i in range(30):
+        slots[i % 10] = bytearray(MIB)
+def touch(m, size):
+    for at in range(0, size, 4096):
+        m[at] = 1
+def first(m):
+    touch(m, 16 * MIB)
+def second(m):
+    touch(m, 16 * MIB)
+def given_back(m):
+    touch(m, 16 * MIB)
+def in_child(m):
+    touch(m, 8 * MIB)
+def in_other():
+    kept.append(bytearray(16 * MIB))
+PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+def work():
+    leak(); churn(); cache()
+    m = mmap.mmap(-1, 16 * MIB, flags=PRIVATE)
+    first(m)
+    m.close()
+    m = mmap.mmap(-1, 16 * MIB, flags=PRIVATE)
+    second(m)
+    kept.append(m)
+    m = mmap.mmap(-1, 16 * MIB, flags=PRIVATE)
+    given_back(m)
+    m.madvise(mmap.MADV_DONTNEED, 0, 8 * MIB)
+    kept.append(m)
+    kept.append(mmap.mmap(-1, 16 * MIB, flags=PRIVATE | 0x8000)) # MAP_POPULATE
+if sys.argv[1] == "all":
+    before()
+    print("READY", flush=True)
+    sys.stdin.readline()
+    work()
+    end, child = os.pipe(), os.fork()
+    if not child:
+        in_child(kept[-3])
+        time.sleep(0.5)
+        sys.stdin.readline()
+        os._exit(0)
+    other = subprocess.Popen([sys.executable, __file__, "other"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    other.stdout.readline()
+    time.sleep(1)
+    print(child, other.pid, flush=True)
+    sys.stdin.readline()
+    other.communicate()
+elif sys.argv[1] == "other":
+    in_other()
+    time.sleep(0.7)
+    print("there", flush=True)
+    sys.stdin.readline()
+else:
+    leak()
+    time.sleep(2.5)

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * residence.h - which stacks touched the memory that processes have now (record --memory).
+ *
+ * Every page fault of the chosen pages (bpf/fault.h) is noted with its stack. Each second, and at the end, a prober lists
+ * which of these pages are there (process/probe/probe_pages.h): a page is charged to its last fault, one without a fault to
+ * the first fault in its huge page, and the others to a mark that says why nobody is known. What is reported is the last
+ * round of looks that found a process: all of one moment, also if the command has ended by then.
+ *
+ * Must hold: what is charged adds up to the pages that the kernel lists; looks take at most a hundredth of the time; a
+ * program that faults faster than FAULTS_PER_SEC makes the sample of pages smaller, never krait slower.
+ */
+#ifndef KRAIT_RECORD_SAMPLES_RESIDENCE_H
+#define KRAIT_RECORD_SAMPLES_RESIDENCE_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+struct collector;
+struct process;
+struct processes;
+struct record_sample;
+struct residence;
+struct sampler;
+
+struct residence_stats {
+	__u64 faults; /* noted */
+	/* at most so much was touched in huge pages that were gone before a look */
+	__u64 lonely_bytes;
+	__u64 rounds, failed; /* rounds of looks; processes that could not be looked at */
+	__u64 spent_ns; /* on them */
+	__u64 time_ns; /* of the round that is reported, CLOCK_MONOTONIC; 0: none has found a process */
+	unsigned processes; /* in that */
+	unsigned cut; /* of these, more was mapped than was looked at */
+	unsigned shift; /* one in 2^shift pages is followed, at the end */
+};
+
+/* Numbers of the two events. NULL: out of memory. */
+struct residence *residence__new(struct collector *collector, struct processes *processes,
+				 struct sampler *sampler, unsigned resident, unsigned touched)
+	__attribute__((warn_unused_result, nonnull));
+void residence__free(struct residence *r);
+
+/* Notes a fault; node: where it counts, 0: its stack is lost. */
+void residence__fault(struct residence *r, const struct record_sample *record, __u32 node)
+	__attribute__((nonnull));
+/* Adapts to the rate of faults. Is a round of looks due? Returns when the next one is. */
+__u64 residence__due(struct residence *r, __u64 now_ns) __attribute__((nonnull));
+/* Looks at all processes. All faults so far must have been noted. */
+void residence__look(struct residence *r) __attribute__((nonnull));
+/* After the last round: passes what it found to the collector, as samples of that moment. */
+void residence__report(struct residence *r) __attribute__((nonnull));
+
+const struct residence_stats *residence__stats(const struct residence *r) __attribute__((nonnull));
+
+#endif /* KRAIT_RECORD_SAMPLES_RESIDENCE_H */
