@@ -31,6 +31,18 @@ static const cap_value_t for_events[] = { CAP_SYS_ADMIN };
 /* Likewise, if the recording ends before the command: it may have changed its user. */
 static const cap_value_t for_command[] = { CAP_KILL };
 
+bool privileges_has(cap_value_t cap, cap_flag_t set)
+{
+	cap_flag_value_t value = CAP_CLEAR;
+	cap_t own = cap_get_proc();
+
+	if (own) {
+		cap_get_flag(own, cap, set, &value);
+		cap_free(own);
+	}
+	return value == CAP_SET;
+}
+
 long sysctl_kernel(const char *name, long fallback)
 {
 	cleanup_fclose FILE *f = NULL;

@@ -13,6 +13,7 @@
 #define KRAIT_BASE_SYSTEM_PRIVILEGES_H
 
 #include <stdbool.h>
+#include <sys/capability.h>
 
 struct privileges_need {
 	bool sampling; /* BPF programs and perf events will be loaded */
@@ -25,6 +26,9 @@ struct privileges_need {
  * needed rights; sets no_new_privs, no core file, not dumpable. Returns 0 or -errno.
  */
 int privileges_drop(const struct privileges_need *need) __attribute__((warn_unused_result));
+
+/* Has this process that right, in that set? */
+bool privileges_has(cap_value_t cap, cap_flag_t set);
 
 /* The number in /proc/sys/kernel/NAME; fallback if it cannot be read. */
 long sysctl_kernel(const char *name, long fallback) __attribute__((nonnull));

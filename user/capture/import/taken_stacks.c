@@ -294,11 +294,6 @@ enum taken_found taken_stacks__find(const struct taken_stacks *t, int tid, __u64
 	return TAKEN_FOUND;
 }
 
-__u64 taken_stacks__cnt(const struct taken_stacks *t)
-{
-	return t->cnt;
-}
-
 bool taken_stacks__has(const struct taken_stacks *t, int pid)
 {
 	return t->pid_cnt &&

@@ -45,7 +45,6 @@ void taken_stacks__free(struct taken_stacks *t);
 
 enum taken_found taken_stacks__find(const struct taken_stacks *t, int tid, __u64 time_ns,
 				    struct taken_stack *ret);
-__u64 taken_stacks__cnt(const struct taken_stacks *t);
 /* Does one of them belong to that process? */
 bool taken_stacks__has(const struct taken_stacks *t, int pid);
 /* By perf's clock, the first one's time. 0: there is none. */

@@ -14,6 +14,7 @@
 #include "process/proc/cgroup.h"
 #include "process/proc/proc.h"
 #include "base/data/cleanup.h"
+#include "base/system/privileges.h"
 
 /* include/linux/proc_ns.h, PROC_PID_INIT_INO and PROC_USER_INIT_INO */
 #define PID_NAMESPACE_INIT_INO 0xEFFFFFFCU
@@ -25,14 +26,7 @@
 
 static bool has_right(cap_value_t cap)
 {
-	cap_t own = cap_get_proc();
-	cap_flag_value_t value = CAP_CLEAR;
-
-	if (own) {
-		cap_get_flag(own, cap, CAP_EFFECTIVE, &value);
-		cap_free(own);
-	}
-	return value == CAP_SET;
+	return privileges_has(cap, CAP_EFFECTIVE);
 }
 
 static void check_capabilities(struct findings *f)

@@ -62,3 +62,12 @@ int cpus_online(char text[CPU_LIST_MAX], int *ret_cpus, int max)
 
 	return err ? err : cpu_list_parse(text, ret_cpus, max);
 }
+
+bool cpus_have(const int *cpus, int cnt, int cpu)
+{
+	for (int i = 0; i < cnt; i++) {
+		if (cpus[i] == cpu)
+			return true;
+	}
+	return false;
+}

@@ -5,6 +5,8 @@
 #ifndef KRAIT_KERNEL_SAMPLER_CPUS_H
 #define KRAIT_KERNEL_SAMPLER_CPUS_H
 
+#include <stdbool.h>
+
 /* More than any machine that Linux runs on (NR_CPUS is at most 8192). */
 #define CPUS_MAX 8192
 #define CPUS_ONLINE "/sys/devices/system/cpu/online"
@@ -20,5 +22,7 @@ int cpu_list_parse(const char *text, int *ret_cpus, int max);
 int cpus_read_online(char ret[CPU_LIST_MAX]) __attribute__((warn_unused_result));
 /* Returns their count, or -errno; text gets the list as read. */
 int cpus_online(char text[CPU_LIST_MAX], int *ret_cpus, int max);
+
+bool cpus_have(const int *cpus, int cnt, int cpu);
 
 #endif /* KRAIT_KERNEL_SAMPLER_CPUS_H */

@@ -116,15 +116,6 @@ static bool has_ring(const struct mmap_events *e, int cpu)
 	return false;
 }
 
-static bool is_among(const int *cpus, int cnt, int cpu)
-{
-	for (int i = 0; i < cnt; i++) {
-		if (cpus[i] == cpu)
-			return true;
-	}
-	return false;
-}
-
 /*
  * A CPU that is just coming online is in the list before it can have events (-ENODEV): that is no error, but it may
  * already run processes.
@@ -152,7 +143,7 @@ static int add_rings(struct mmap_events *e, const int *cpus, int cnt)
 static void drop_gone(struct mmap_events *e, const int *cpus, int cnt)
 {
 	for (unsigned i = e->cnt; i-- > 0;) {
-		if (is_among(cpus, cnt, e->rings[i].cpu))
+		if (cpus_have(cpus, cnt, e->rings[i].cpu))
 			continue;
 		close_ring(&e->rings[i]);
 		e->rings[i] = e->rings[--e->cnt];

@@ -310,15 +310,6 @@ static bool has_event(const struct perf_events *events, unsigned index, unsigned
 	return false;
 }
 
-static bool has_cpu(const int *cpus, int cnt, int cpu)
-{
-	for (int i = 0; i < cnt; i++) {
-		if (cpus[i] == cpu)
-			return true;
-	}
-	return false;
-}
-
 __u64 perf_events__ticks(const struct perf_events *events, unsigned index, __u64 until_ns)
 {
 	__u64 ticks = events->gone_ticks[index];
@@ -334,7 +325,7 @@ __u64 perf_events__ticks(const struct perf_events *events, unsigned index, __u64
 static void drop_gone(struct perf_events *events, const int *cpus, int cnt)
 {
 	for (int i = events->cnt - 1; i >= 0; i--) {
-		if (has_cpu(cpus, cnt, events->list[i].cpu))
+		if (cpus_have(cpus, cnt, events->list[i].cpu))
 			continue;
 		events->gone_ticks[events->list[i].index] +=
 			grid_ticks(&events->list[i].timer, clock_monotonic_ns());

@@ -28,6 +28,7 @@
 #include "process/proc/proc.h"
 #include "process/memory/remote.h"
 #include "base/data/cleanup.h"
+#include "base/system/privileges.h"
 #include "base/text/short_path.h"
 
 /* The beginning of a mapped file, while we look for its loaded parts. */
@@ -312,19 +313,6 @@ static bool still_there(int dir)
 	return !proc_stat_at(dir, &stat) && stat.state != 'Z' && stat.state != 'X';
 }
 
-/* May this process read the memory of others? The right need not be effective at the moment. */
-static bool has_ptrace(void)
-{
-	cap_t own = cap_get_proc();
-	cap_flag_value_t value = CAP_CLEAR;
-
-	if (own) {
-		cap_get_flag(own, CAP_SYS_PTRACE, CAP_PERMITTED, &value);
-		cap_free(own);
-	}
-	return value == CAP_SET;
-}
-
 static int search(struct identify *s)
 {
 	struct py_process *p = s->found;
@@ -337,7 +325,7 @@ static int search(struct identify *s)
 	if (r == -EACCES || s->result == -EACCES)
 		return refuse(
 			p, -EACCES, "memory cannot be read: %s",
-			has_ptrace() ?
+			privileges_has(CAP_SYS_PTRACE, CAP_PERMITTED) ?
 				"a user namespace, a security module or kernel.yama.ptrace_scope=3 forbids it" :
 			geteuid() ?
 				"run as root or with CAP_SYS_PTRACE" :

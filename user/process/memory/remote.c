@@ -40,11 +40,14 @@ int remote_read_fd(int fd, __u64 addr, void *buf, size_t len)
 	return 0;
 }
 
-static int remote_read(void *ctx, __u64 addr, void *buf, size_t len)
+static int read_at_fd(void *ctx, __u64 addr, void *buf, size_t len)
 {
-	const struct remote *r = ctx;
+	return remote_read_fd(*(const int *)ctx, addr, buf, len);
+}
 
-	return remote_read_fd(r->fd, addr, buf, len);
+struct memory remote_memory_at(const int *fd)
+{
+	return (struct memory){ .read = read_at_fd, .ctx = (void *)fd };
 }
 
 struct remote *remote__open_at(int dir, bool writable)
@@ -54,7 +57,7 @@ struct remote *remote__open_at(int dir, bool writable)
 
 	if (!r)
 		return NULL;
-	*r = (struct remote){ .memory = { .read = remote_read, .ctx = r }, .fd = -1 };
+	*r = (struct remote){ .memory = remote_memory_at(&r->fd), .fd = -1 };
 	if (writable) {
 		/* The file belongs to the process's user, who need not be krait's. */
 		cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_DAC_OVERRIDE);

@@ -32,6 +32,8 @@ int remote__fd(const struct remote *r) __attribute__((nonnull));
 /* Reads from such a descriptor, borrowed. Returns as the reads of a remote. */
 int remote_read_fd(int fd, __u64 addr, void *buf, size_t len)
 	__attribute__((warn_unused_result, nonnull));
+/* Its reads, from the descriptor at fd, which has to stay there. */
+struct memory remote_memory_at(const int *fd) __attribute__((nonnull));
 
 /* Lives as long as r. Reads return 0, -EFAULT, -ESRCH or -EPERM. */
 const struct memory *remote__memory(const struct remote *r) __attribute__((nonnull));

@@ -171,13 +171,6 @@ struct list {
 	struct task_list out;
 };
 
-static int read_memory(void *ctx, __u64 addr, void *buf, size_t len)
-{
-	const struct list *l = ctx;
-
-	return remote_read_fd(l->mem, addr, buf, len);
-}
-
 /*
  * If greenlet has copied part of the stack away to make room for another's, reads it from the copy,
  * be it only a part of a frame.
@@ -195,8 +188,8 @@ static int read_of_greenlet(void *ctx, __u64 addr, void *buf, size_t len)
 		__u64 room = saved ? g->saved_size - into : g->saved_size ? before : len;
 		size_t part = room < len - done ? (size_t)room : len - done;
 
-		err = read_memory(l, saved ? g->copy_addr + into : addr + done, (char *)buf + done,
-				  part);
+		err = remote_read_fd(l->mem, saved ? g->copy_addr + into : addr + done,
+				     (char *)buf + done, part);
 		done += part;
 	}
 	return err;
@@ -496,7 +489,7 @@ int probe_greenlets_list(int dir, int mem, const struct probe_tasks_ask *ask)
 		return -ENOMEM;
 	l->mem = mem;
 	l->ask = ask;
-	l->memory = (struct memory){ .read = read_memory, .ctx = l };
+	l->memory = remote_memory_at(&l->mem);
 	l->stack_memory = (struct memory){ .read = read_of_greenlet, .ctx = l };
 	l->walk = (struct stack_walk){ .memory = &l->stack_memory,
 				       .offsets = &ask->offsets,

@@ -30,13 +30,6 @@ struct names_reader {
 	struct probe_names *ret;
 };
 
-static int read_memory(void *ctx, __u64 addr, void *buf, size_t len)
-{
-	const struct names_reader *r = ctx;
-
-	return remote_read_fd(r->mem, addr, buf, len);
-}
-
 static __u64 cpu_ns(void)
 {
 	struct timespec t;
@@ -168,7 +161,7 @@ struct names_reader *names_reader__new(void)
 
 	if (!r)
 		return NULL;
-	r->memory = (struct memory){ .read = read_memory, .ctx = r };
+	r->memory = remote_memory_at(&r->mem);
 	r->first = page_cache__new(&r->memory);
 	r->again = page_cache__new(&r->memory);
 	if (r->first && r->again)

@@ -89,11 +89,6 @@ static int from_file(int dir, const struct proc_ids *ids, const struct probe_sou
 
 /* ---- memory ----------------------------------------------------------------------------------- */
 
-static int read_memory(void *ctx, __u64 addr, void *buf, size_t len)
-{
-	return remote_read_fd(*(const int *)ctx, addr, buf, len);
-}
-
 static int from_interpreters(const struct memory *memory, const struct py_offsets *offsets,
 			     __u64 runtime_addr, const char *path, char **ret)
 {
@@ -121,7 +116,7 @@ static int from_memory(int dir, int mem, const struct proc_ids *ids,
 		       const struct py_offsets *offsets, __u64 runtime_addr,
 		       const struct probe_source_ask *ask, char **ret, struct probe_source *result)
 {
-	const struct memory memory = { .read = read_memory, .ctx = &mem };
+	const struct memory memory = remote_memory_at(&mem);
 	struct page_cache *cache;
 	int err;
 

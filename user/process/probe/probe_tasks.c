@@ -45,13 +45,6 @@ struct list {
 	struct task_list out;
 };
 
-static int read_memory(void *ctx, __u64 addr, void *buf, size_t len)
-{
-	const struct list *l = ctx;
-
-	return remote_read_fd(l->mem, addr, buf, len);
-}
-
 static int read_word(struct list *l, __u64 addr, __u64 *ret)
 {
 	return memory_read(&l->memory, addr, ret, sizeof(*ret));
@@ -322,7 +315,7 @@ int probe_tasks_list(int mem, const struct probe_tasks_ask *ask)
 		return -ENOMEM;
 	l->mem = mem;
 	l->ask = ask;
-	l->memory = (struct memory){ .read = read_memory, .ctx = l };
+	l->memory = remote_memory_at(&l->mem);
 	l->head_size = (__u32)ask->offsets.object.ob_type + 8;
 	result = task_layout_of(&l->layout, &ask->offsets, &ask->asyncio, 0);
 	if (!result) {

@@ -170,13 +170,6 @@ struct list {
 	struct thread_stacks *stacks;
 };
 
-static int read_memory(void *ctx, __u64 addr, void *buf, size_t len)
-{
-	const struct list *l = ctx;
-
-	return remote_read_fd(l->mem, addr, buf, len);
-}
-
 static int compare_tids(const void *a, const void *b)
 {
 	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
@@ -388,7 +381,7 @@ int probe_threads_list(int dir, int mem, const struct probe_threads_ask *ask,
 	struct list l = { .dir = dir, .mem = mem, .ask = ask };
 	int result = fd < 0 ? -errno : 0;
 
-	l.memory = (struct memory){ .read = read_memory, .ctx = &l };
+	l.memory = remote_memory_at(&l.mem);
 	l.stacks = thread_stacks__new(ask, &l.memory);
 	if (!l.stacks)
 		return -ENOMEM;
