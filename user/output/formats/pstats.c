@@ -19,115 +19,36 @@
 #include "base/text/printable.h"
 #include "base/text/stream.h"
 #include "output/label.h"
-#include "output/places.h"
-#include "profile/idtable.h"
+#include "output/formats/call_graph.h"
 #include "profile/strtab.h"
 
-struct sums {
-	__u64 self, total;
-	__u32 covered; /* one past the last node below the outermost one */
-};
-
-struct call {
-	__u32 to, from; /* functions */
-	struct sums sums;
-	__u32 next; /* of the same function; 0: no more */
-};
-
-struct graph {
-	struct view *view;
+struct pstats {
+	struct call_graph graph;
 	struct strtab texts; /* as they are written: what looks the same is the same */
-	struct places functions; /* names and files are numbers of texts */
-	__u32 *function_of; /* by view frame */
-	struct sums *sums; /* by function */
-	__u32 *first; /* by function, its first caller */
-	struct idtable calls; /* struct call; [0] is unused */
 	double unit; /* seconds of a unit */
 };
 
-/* ---- the graph -------------------------------------------------------------------------------- */
-
-static int add_text(struct graph *g, const char *text, __u32 *ret)
+static int add_text(struct pstats *s, const char *text, __u32 *ret)
 {
 	cleanup_free char *safe = printable(text);
 
-	*ret = safe ? strtab_add(&g->texts, safe, strlen(safe), 0) : 0;
+	*ret = safe ? strtab_add(&s->texts, safe, strlen(safe), 0) : 0;
 	return safe && (*ret || !*safe) ? 0 : -ENOMEM;
 }
 
-static int add_functions(struct graph *g)
+/* Its name and file are numbers of texts. */
+static int place_of(void *ctx, const struct view *v, const struct profile_frame *f,
+		    struct profile_frame *ret)
 {
-	const struct view *v = g->view;
+	struct pstats *s = ctx;
+	/* As cProfile says it of what is not in a file. */
+	const char *file = f->kind == FRAME_MARK || !*view_file(v, f) ? "~" : view_file(v, f);
 
-	g->function_of = calloc(v->frame_cnt, sizeof(*g->function_of));
-	if (!g->function_of)
-		return -ENOMEM;
-	for (__u32 i = 0; i < v->frame_cnt; i++) {
-		const struct profile_frame *f = &v->frames[i];
-		/* As cProfile says it of what is not in a file. */
-		const char *file = f->kind == FRAME_MARK || !*view_file(v, f) ? "~" :
-										view_file(v, f);
-		struct profile_frame place = { .kind = FRAME_PYTHON, .line = -1 };
-
-		place.first_line = f->first_line > 0 ? f->first_line : 0;
-		if (add_text(g, label_name(v, f), &place.name) || add_text(g, file, &place.file))
-			return -ENOMEM;
-		g->function_of[i] = places_add(&g->functions, &place);
-		if (g->function_of[i] == PLACE_NONE)
-			return -ENOMEM;
-	}
-	g->sums = calloc(g->functions.cnt, sizeof(*g->sums));
-	g->first = calloc(g->functions.cnt, sizeof(*g->first));
-	return g->sums && g->first ? 0 : -ENOMEM;
-}
-
-static struct call *get_call(struct graph *g, __u32 to, __u32 from)
-{
-	struct call new = { .to = to, .from = from, .next = g->first[to] }, *calls = g->calls.items;
-	__u32 hash = idindex_hash_pair(to, from);
-	const struct idindex_slot *slot;
-
-	idindex_for_each(&g->calls.index, hash, slot)
-		if (calls[slot->id].to == to && calls[slot->id].from == from)
-			return &calls[slot->id];
-	if (idtable_reserve(&g->calls))
-		return NULL;
-	g->first[to] = idtable_add(&g->calls, hash, &new, 0);
-	return &((struct call *)g->calls.items)[g->first[to]];
-}
-
-static void add(struct sums *sums, const struct view_node *n, __u32 number)
-{
-	sums->self += n->self;
-	if (number < sums->covered)
-		return;
-	sums->total += n->total;
-	sums->covered = n->end;
-}
-
-static int add_nodes(struct graph *g)
-{
-	const struct view *v = g->view;
-
-	for (__u32 i = 0; i < v->node_cnt; i++) {
-		const struct view_node *n = &v->nodes[i];
-		__u32 to = g->function_of[n->frame];
-		struct call *call;
-
-		/* The root is only what samples without a stack have. */
-		if (!i) {
-			g->sums[to].self = g->sums[to].total = n->self;
-			continue;
-		}
-		add(&g->sums[to], n, i);
-		if (!n->parent)
-			continue;
-		call = get_call(g, to, g->function_of[v->nodes[n->parent].frame]);
-		if (!call)
-			return -ENOMEM;
-		add(&call->sums, n, i);
-	}
-	return 0;
+	ret->kind = FRAME_PYTHON;
+	ret->first_line = f->first_line > 0 ? f->first_line : 0;
+	return add_text(s, label_name(v, f), &ret->name) || add_text(s, file, &ret->file) ?
+		       -ENOMEM :
+		       0;
 }
 
 /* ---- marshal ---------------------------------------------------------------------------------- */
@@ -177,40 +98,43 @@ static void put_string(FILE *out, const char *text)
 	fputs(text, out);
 }
 
-static void put_key(const struct graph *g, FILE *out, __u32 function)
+static void put_key(const struct pstats *s, FILE *out, __u32 function)
 {
-	const struct profile_frame *at = &g->functions.list[function];
+	const struct profile_frame *at = &s->graph.functions.list[function];
 
 	put_tuple(out, 3);
-	put_string(out, strtab_text(&g->texts, at->file));
+	put_string(out, strtab_text(&s->texts, at->file));
 	put_int(out, (__u64)at->first_line);
-	put_string(out, strtab_text(&g->texts, at->name));
+	put_string(out, strtab_text(&s->texts, at->name));
 }
 
-static void put_sums(const struct graph *g, FILE *out, const struct sums *sums)
+static void put_sums(const struct pstats *s, FILE *out, const struct call *call)
 {
-	put_int(out, sums->total);
-	put_int(out, sums->total);
-	put_float(out, (double)sums->self * g->unit);
-	put_float(out, (double)sums->total * g->unit);
+	put_int(out, call->total);
+	put_int(out, call->total);
+	put_float(out, (double)call->self * s->unit);
+	put_float(out, (double)call->total * s->unit);
 }
 
-static void put_graph(const struct graph *g, FILE *out)
+/* Calls are by function; the last of each is from all. */
+static void put_graph(const struct pstats *s, FILE *out)
 {
-	const struct call *calls = g->calls.items;
+	const struct call *calls = s->graph.calls, *end = calls + s->graph.call_cnt + 1, *own;
 
 	putc('{', out);
-	for (__u32 i = 0; i < g->functions.cnt; i++) {
-		if (!g->sums[i].total)
+	for (const struct call *call = calls + 1; s->graph.call_cnt && call < end; call = own + 1) {
+		for (own = call; own->from != CALLER_ANY;)
+			own++;
+		if (!own->total)
 			continue;
-		put_key(g, out, i);
+		put_key(s, out, own->to);
 		put_tuple(out, 5);
-		put_sums(g, out, &g->sums[i]);
+		put_sums(s, out, own);
 		putc('{', out);
-		for (__u32 c = g->first[i]; c; c = calls[c].next) {
-			put_key(g, out, calls[c].from);
+		for (; call < own; call++) {
+			put_key(s, out, call->from);
 			put_tuple(out, 4);
-			put_sums(g, out, &calls[c].sums);
+			put_sums(s, out, call);
 		}
 		putc('0', out);
 	}
@@ -220,30 +144,22 @@ static void put_graph(const struct graph *g, FILE *out)
 static int pstats_finish(struct emitter *e, const struct profile *p, unsigned event)
 {
 	const struct counts *c = profile__counts(p, event);
-	const struct view_options options = { .order = VIEW_BY_NAME };
 	double unit_ns = counts__unit_ns(c);
-	struct graph g = { .unit = unit_ns > 0 ? unit_ns / 1e9 : 1 };
-	int err = view__new(&g.view, c, &options);
+	struct pstats s = { .unit = unit_ns > 0 ? unit_ns / 1e9 : 1 };
+	const struct call_graph_options options = {
+		.view = { .order = VIEW_BY_NAME }, .place = place_of, .ctx = &s, .sums = true
+	};
+	int err = strtab_init(&s.texts);
 
 	if (!err)
-		err = strtab_init(&g.texts);
-	if (!err)
-		err = idtable_init(&g.calls, sizeof(struct call));
-	if (!err)
-		err = add_functions(&g);
-	if (!err)
-		err = add_nodes(&g);
+		err = call_graph_init(&s.graph, c, &options);
 	if (!err) {
-		put_graph(&g, e->out);
+		call_graph_sort(&s.graph, false);
+		put_graph(&s, e->out);
 		err = stream_finish(e->out);
 	}
-	view__free(g.view);
-	places_free(&g.functions);
-	idtable_free(&g.calls);
-	strtab_free(&g.texts);
-	free(g.function_of);
-	free(g.sums);
-	free(g.first);
+	call_graph_free(&s.graph);
+	strtab_free(&s.texts);
 	return err;
 }
 
