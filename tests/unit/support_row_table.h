@@ -31,4 +31,14 @@ static inline const struct unwind_rule *row_table_find(const struct row_table *t
 	return rule == UNWIND_NO_RULE ? NULL : &t->rules[rule];
 }
 
+/* Are the rows of each page in order, as the kernel's search wants them? */
+static inline bool row_table_is_in_order(const struct row_table *t)
+{
+	for (__u32 page = 0; page < t->page_cnt; page++)
+		for (__u32 i = t->pages[page] + 1; i < t->pages[page + 1]; i++)
+			if (UNWIND_ROW_OFFSET(t->rows[i]) <= UNWIND_ROW_OFFSET(t->rows[i - 1]))
+				return false;
+	return true;
+}
+
 #endif /* KRAIT_TESTS_SUPPORT_ROW_TABLE_H */

@@ -37,6 +37,7 @@ static void any_bytes_have_an_end(void **state)
 		memset(&t, 0, sizeof(t));
 		code_rows(code, sizeof(code), 0x1000, &t);
 		assert_int_equal(row_table_end(&t), 0);
+		assert_true(row_table_is_in_order(&t));
 		assert_null(row_table_find(&t, 0xfff));
 		assert_null(row_table_find(&t, 0x1000 + sizeof(code)));
 		row_table_free(&t);

@@ -117,14 +117,34 @@ static void read_vector(struct code_insn *x, __u32 insn)
 		write_reg(x, a64_bits(insn, 0, 5));
 }
 
+/*
+ * Scalable vectors (C4.1.37): these change a general register. Of others the same bits name a vector: z30 is not x30, which
+ * leaves have their return address in.
+ */
+static bool scalable_is_general(__u32 insn)
+{
+	const unsigned group = a64_bits(insn, 11, 5), kind = a64_bits(insn, 16, 5);
+
+	switch (insn & 0xff200000) {
+	case 0x04200000: /* addvl, addpl, rdvl; cntb, incb, sqincb */
+		return group >> 1 == 0x05 || group >> 2 == 0x07;
+	case 0x05200000: /* lasta, lastb, clasta, clastb */
+		return group >> 2 == 0x05 && (kind & 0x0e) == 0;
+	case 0x25200000: /* cntp; incp, sqincp */
+		return group >> 3 == 0x02 && (kind < 0x08 || (kind < 0x10 && group == 0x11));
+	default:
+		return false;
+	}
+}
+
 static void read_scalable(struct code_insn *x, __u32 insn)
 {
 	unsigned to = a64_bits(insn, 0, 5);
 
-	/* addvl, addpl: C8.2; cntb and the like change a general register. */
-	if ((insn & 0xffa0f800) == 0x04205000 && to == A64_SP)
+	/* addvl, addpl: C8.2 */
+	if ((insn & 0xffa0f000) == 0x04205000 && to == A64_SP)
 		x->kind = A64_LOSE_SP;
-	else if ((insn & 0xff200000) == 0x04200000 || (insn & 0xff200000) == 0x25200000)
+	else if (scalable_is_general(insn))
 		write_reg(x, to);
 }
 

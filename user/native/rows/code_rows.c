@@ -345,6 +345,7 @@ void code_rows(const __u8 *code, __u64 size, __u64 offset, struct row_table *t)
 		begin = f.pos;
 		if (begin < size && may_begin(&f) && read_function(&f)) {
 			put_rows(&f, offset, t);
+			f.guess_cnt = 0;
 			continue;
 		}
 		/* The guessed code may have been another function. */
