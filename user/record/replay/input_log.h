@@ -25,7 +25,7 @@
 #include "process/parser/parser_protocol.h"
 
 /* Size limits of a key and a value in bytes. */
-#define INPUT_KEY_MAX 4096U
+#define INPUT_KEY_MAX 8192U
 #define INPUT_VALUE_MAX (256U << 10)
 
 enum input_kind {
