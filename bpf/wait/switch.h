@@ -250,8 +250,8 @@ static __always_inline __u32 switch_shift(const struct switch_budget *b, __u32 s
 }
 
 /*
- * A thread's next point, in ns of its short waits: how far away it is, and how much of its period
- * lies behind it.
+ * Nanoseconds of short waits until the thread's next point, and how much of that point's period comes
+ * after it.
  */
 struct switch_point {
 	__u32 left, rest;

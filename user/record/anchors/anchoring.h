@@ -88,8 +88,8 @@ void anchoring__flush(struct anchoring *a);
 struct record_task;
 void anchoring__task(struct anchoring *a, const struct record_task *record);
 /*
- * Requests clearing what krait wrote, so that no target slides an anchor for nothing. Returns true
- * while answers are pending: call it again then.
+ * Asks for krait's values to be cleared, so that targets stop maintaining anchors that nobody reads.
+ * Returns true while answers are pending: call it again then.
  */
 bool anchoring__detach(struct anchoring *a);
 

@@ -7,10 +7,10 @@
  * another module needs the number. Among modules that nobody maps, the one whose rows were least
  * recently used loses its number first.
  *
- * Whose the file on disk is pays for its number and its rows. For root's files, and until somebody has opened it, the owner
- * of the processes that map it does, or root if they have several owners, as long as it has no more than its reserve; beyond
- * that the first one. So whoever maps many files takes no numbers from others (base/share/quota.h), and has his own rows dropped
- * (native/rows/tables.c); two who map copies together do not make root pay for them.
+ * The file's owner on disk pays for its number and its rows. For root's files, and until somebody has opened it, the owner of
+ * the processes that map it pays. If several owners map it, root pays as long as root has no more than its reserve, then the
+ * first of them. So whoever maps many files takes no numbers from others (base/share/quota.h) and loses his own rows
+ * (native/rows/tables.c), and two who map copies together do not make root pay for them.
  *
  * Must hold: while a number is held it stands for one module; when it passes to another module its
  * rows are gone.
