@@ -268,7 +268,7 @@ BUILD = $(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 # Sources that no unit test needs: builds for unit tests only omit them. If a test comes to need one, linking fails.
 NO_UNIT = $(wildcard user/cmd/doctor/*.c $(filter-out %/look_thread.c,$(wildcard user/look/dump/*.c)) $(patsubst %,user/cmd/%.c,agent/agent agent/agent_endpoint agent/agent_outputs agent/agent_snapshot report/annotate clean \
 	report/convert dump/dump dump/dump_core dump/dump_options dump/dump_print dump/dump_tasks \
-	broker/broker broker/dial broker/peer broker/recorder broker/setup exec/exec exec/exec_options exec/exec_print list/list list/list_print \
+	broker/broker broker/client broker/dial broker/peer broker/recorder broker/settings broker/setup exec/exec exec/exec_options exec/exec_print list/list list/list_print \
 	record/by_broker record/record_report \
 	report/script top/top version))
 # AddressSanitizer sees, too, what null and object-size would report, and these two take a tenth of the build's time.

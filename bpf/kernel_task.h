@@ -54,16 +54,27 @@ static __always_inline bool current_is_dumpable(bool in_place)
 			      false);
 }
 
+/* Is it between two images? The kernel's bit is optional, so CO-RE looks it up. */
+static __always_inline bool task_is_execing(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->in_execve) &&
+	       BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+}
+
 /*
  * Would the kernel let a process with these ids and without capabilities, in the initial user
  * namespace, trace the task now? The same questions as __ptrace_may_access() and
  * cap_ptrace_access_check() ask; what a security module would say is for who opens its memory.
+ * Not within exec: there a task has the name and memory of a set-uid program before its rights
+ * (begin_new_exec() in fs/exec.c).
  */
 static __always_inline bool task_is_own(struct task_struct *task, __u32 uid, __u32 gid)
 {
 	const struct cred *cred = BPF_CORE_READ(task, real_cred);
 	__u64 caps = ~0ULL; /* two halves before 6.3 */
 
+	if (task_is_execing(task))
+		return false;
 	if (bpf_core_read(&caps, sizeof(caps), &cred->cap_permitted) || caps)
 		return false;
 	return BPF_CORE_READ(cred, uid.val) == uid && BPF_CORE_READ(cred, euid.val) == uid &&
@@ -253,8 +264,7 @@ struct current_task {
 	__u64 start_ns, thread_ptr;
 	/* its memory is gone, or soon will be: do_exit() sets the flag before exit_mm() (kernel/exit.c) */
 	bool is_exiting;
-	/* between two images. The kernel's bit is optional, so CO-RE looks it up */
-	bool is_execing;
+	bool is_execing; /* between two images */
 };
 
 /*
@@ -269,8 +279,7 @@ static __always_inline void current_task(struct current_task *ret, bool in_place
 		ret->start_ns = task_start_ns(task);
 		ret->thread_ptr = task_thread_pointer(task);
 		ret->is_exiting = BPF_CORE_READ(task, flags) & PF_EXITING;
-		ret->is_execing = bpf_core_field_exists(task->in_execve) &&
-				  BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+		ret->is_execing = task_is_execing(task);
 		return;
 	}
 	task = bpf_get_current_task_btf();

@@ -79,7 +79,9 @@ static __always_inline void begin_task(struct record_task *record, struct task_s
 		.layout = KRAIT_NO_LAYOUT,
 		.uid = task_uid(task),
 	};
-	BPF_CORE_READ_STR_INTO(&record->comm, task, comm);
+	/* What a program with other rights is called is not for who records its own. */
+	if (!own_only || task_is_own(task, own_uid, own_gid))
+		BPF_CORE_READ_STR_INTO(&record->comm, task, comm);
 }
 
 /* Sends a process event; all go through here. */

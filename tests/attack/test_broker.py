@@ -16,10 +16,34 @@ import broker as service
 from broker import CLIENT, OTHER
 
 h = attack.h
-HELLO, FOLDER, BEGAN, DONE, REFUSED = range(1, 6)
-REQUEST, ANSWER = struct.Struct("=IIQQII64i"), struct.Struct("=IIQi236s")
+REQUEST, ANSWER = struct.Struct("=IIQII2024s"), struct.Struct("=IIQi236s")
 # It takes a third of a CPU.
 OWN = "import time\ndef %s(until):\n    while time.time() < until:\n        time.sleep(0.006)\n        for _ in range(100000): pass\n%s(time.time() + 60)"
+
+
+HEAD = r"""
+import os, signal, socket, struct, sys, time
+REQUEST, ANSWER = struct.Struct((REQUEST)), struct.Struct((ANSWER))
+path, args = sys.argv[1], sys.argv[2:]
+def dial():
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.settimeout(15)
+    s.connect(path)
+    return s
+def hello(s):
+    return ANSWER.unpack(s.recv(256))
+def request(nonce, pids, *words, version=2, command=0, flags=0, ms=500, rate=997, cnt=None, raw=None):
+    words = ["--pid=" + ",".join(map(str, pids)), "--freq=%s" % rate, "--duration=%sms" % ms, *words]
+    text = b"".join(w.encode() + b"\0" for w in words) if raw is None else raw
+    return REQUEST.pack(version, command, nonce, flags, len(words) if cnt is None else cnt, text)
+def answers(s):
+    found = []
+    while True:
+        data = s.recv(256)
+        if not data: return found
+        found.append(ANSWER.unpack(data))
+        if found[-1][1] in (4, 5): return found
+"""
 
 
 class Work:
@@ -40,17 +64,7 @@ class Work:
 
 def run_as(uid, code, *args, prefix=()):
     """Runs a Python client of a user; it has this file's structs."""
-    head = "import os, signal, socket, struct, sys, time\nREQUEST, ANSWER = struct.Struct(%r), struct.Struct(%r)\n" \
-           "path, args = sys.argv[1], sys.argv[2:]\n" \
-           "def dial():\n    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n    s.settimeout(15)\n" \
-           "    s.connect(path)\n    return s\n" \
-           "def hello(s):\n    return ANSWER.unpack(s.recv(256))\n" \
-           "def request(nonce, pids, version=1, flags=0, ms=500, rate=997, cnt=None):\n" \
-           "    return REQUEST.pack(version, flags, nonce, ms, rate, len(pids) if cnt is None else cnt,\n" \
-           "                        *pids, *[0] * (64 - len(pids)))\n" \
-           "def answers(s):\n    found = []\n    while True:\n        data = s.recv(256)\n        if not data: return found\n" \
-           "        a = ANSWER.unpack(data)\n        found.append(a)\n        if a[1] in (4, 5): return found\n" \
-           % (REQUEST.format, ANSWER.format)
+    head = HEAD.replace("(REQUEST)", repr(REQUEST.format)).replace("(ANSWER)", repr(ANSWER.format))
     return subprocess.Popen([*service.as_user(uid), *prefix, "/usr/bin/python3", "-c", head + code, *map(str, args)],
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
 
@@ -92,7 +106,7 @@ def check_becoming(tap, b, python):
     code = """
 s = dial()
 a = hello(s)
-s.send(request(a[2], [int(p) for p in args], flags=1 << 9, ms=int(900)))
+s.send(request(a[2], [int(p) for p in args], '--becoming', ms=900))
 folder, kinds = -1, []
 while 4 not in kinds and 5 not in kinds:
     data, fds, _, _ = socket.recv_fds(s, 256, 1)
@@ -141,8 +155,7 @@ def check_rights(tap, b, python):
         data = service.read(b.path("r.data")) + b"".join(
             service.read(os.path.join(b.path("r.data.krait"), n)) for n in os.listdir(b.path("r.data.krait")))
         tap.ok(any(f.startswith("own") for f in names), words[0] + ": own samples are taken", krait.returncode)
-        # The name of a process (comm) is no secret: /proc shows it to everybody.
-        tap.ok(b"hidden" not in data and b"/set-uid-python" not in data and not any("hidden" in f for f in names),
+        tap.ok(b"hidden" not in data and b"set-uid-python" not in data and not any("hidden" in f for f in names),
                words[0] + ": nothing of what ran with other rights, not even its mappings",
                [data[max(0, m.start() - 60):m.end() + 40] for m in re.finditer(b"hidden|set-uid-python", data)],
                [n for n in names if "hidden" in n])
@@ -180,7 +193,7 @@ def check_peers(tap, b, python):
         gone = "s = dial()\na = hello(s)\npid = os.fork()\nif pid: os._exit(0)\ntime.sleep(0.3)\n" \
                "s.send(request(a[2], [int(args[0])]))\nprint(answers(s)[-1])"
         text = said(run_as(CLIENT, gone, b.socket, work.pid))
-        tap.ok("(1, 5," in text, "and one whose process has ended", text)
+        tap.ok("(2, 5," in text, "and one whose process has ended", text)
     check_bystander(tap, b, python, "peers")
 
 
@@ -203,24 +216,33 @@ one("short", lambda n: request(n, [pid])[:-4])
 one("long", lambda n: request(n, [pid]) + b"1234")
 one("huge", lambda n: b"x" * 60000)
 one("one byte", lambda n: b"x")
-one("version", lambda n: request(n, [pid], version=2))
+one("version", lambda n: request(n, [pid], version=1))
+one("command", lambda n: request(n, [pid], command=5))
 one("number", lambda n: request(n + 1, [pid]))
 one("rate", lambda n: request(n, [pid], rate=1001))
 one("no rate", lambda n: request(n, [pid], rate=0))
 one("length", lambda n: request(n, [pid], ms=3600001))
-one("endless", lambda n: request(n, [pid], ms=2**64 - 1))
+one("endless", lambda n: request(n, [pid], ms=2**64))
 one("flags", lambda n: request(n, [pid], flags=1 << 31))
-one("no pids", lambda n: request(n, []))
-one("pids", lambda n: request(n, [pid], cnt=65))
-one("many pids", lambda n: request(n, [pid], cnt=2**32 - 1))
+one("pids", lambda n: request(n, [pid] * 65))
 one("pid 0", lambda n: request(n, [0]))
 one("pid -1", lambda n: request(n, [-1]))
+one("fewer words", lambda n: request(n, [pid], cnt=2))
+one("more words", lambda n: request(n, [pid], cnt=4))
+one("no end", lambda n: request(n, [pid], raw=b"x" * 2024))
+for word in ("--output=/tmp/x", "-o/tmp/x", "--log-inputs=/tmp/x", "--perf-map", "--own", "--pause", "--event=cycles",
+             "--event=cpu-clock,sched:sched_switch", "--ring-size=1G", "--user=0", "--cgroup=/", "--", "sh", "--name=" + "x" * 65,
+             "--name=\\x01", "--thread=", "--pid=1,,2", "--pid=1;2", "--max-loss=nan", "--anchors=maybe", "--audit=-1", "--locals"):
+    one(word[:9], lambda n: request(n, [pid], word))
+for word in "--core=/tmp/x", "--root=/", "--pause", "--kernel":
+    one(word[:9], lambda n: request(n, [], command=1, raw=("--pid=%d" % pid).encode() + b"\\0" + word.encode(), cnt=2))
+one("source", lambda n: request(n, [], command=3, raw=b"--source=/", cnt=1))
 one("fds", lambda n: request(n, [pid]))
 """
         text = said(run_as(CLIENT, code, b.socket, work.pid))
         lines = text.splitlines()
-        tap.ok(len(lines) == 17 and all(line.split(" ")[-1] in "50" or " 0 " in line for line in lines),
-               "each of 17 wrong requests is refused", text)
+        tap.ok(len(lines) == 46 and all(line.split(" ")[-1] in "50" or " 0 " in line for line in lines),
+               "each of 46 wrong requests is refused", text)
         tap.ok(not b.recorders(), "and none is a recording", b.recorders())
     check_bystander(tap, b, python, "protocol")
 
@@ -280,7 +302,7 @@ def check_frozen(tap, b, python):
         tap.ok(b"7" in kinds and b"2" not in kinds, "no probe in libraries, which other users' processes map, too", kinds)
         with open("/proc/%d/environ" % recorder, "rb") as f:
             env = dict(line.split(b"=", 1) for line in f.read().rstrip(b"\0").split(b"\0"))
-        tap.ok(env.get(b"KRAIT_CONFIG") == b"" and env.get(b"HOME") == b"/nonexistent" and len(env) == 4,
+        tap.ok(env.get(b"KRAIT_CONFIG") == b"" and env.get(b"HOME") == b"/nonexistent" and len(env) == 5,
                "a recorder reads none of its user's defaults", env)
         look = "pid = args[0]\nfor name in 'mem', 'maps', 'environ', 'fd/3', 'cwd', 'root', 'ns/user', 'map_files':\n" \
                "    try:\n        p = '/proc/%s/%s' % (pid, name)\n" \

@@ -18,14 +18,14 @@ def as_user(uid):
 
 
 class Broker:
-    def __init__(self):
+    def __init__(self, *options):
         self.folder = tempfile.mkdtemp(prefix="krait-broker-")
         h.folders.append(self.folder)
         os.chmod(self.folder, 0o755)
         self.socket = os.path.join(self.folder, "socket")
         self.log_path = os.path.join(self.folder, "log")
         with open(self.log_path, "wb") as log:
-            self.process = subprocess.Popen([os.path.abspath(h.KRAIT), "broker", "--socket", self.socket], stderr=log)
+            self.process = subprocess.Popen([os.path.abspath(h.KRAIT), "broker", "--socket", self.socket, *options], stderr=log)
         self.pid = self.process.pid
         self.old = ()
         self.old = self.folders()
@@ -64,7 +64,7 @@ class Broker:
 
     def recorders(self):
         """Returns the pids of the recordings that run."""
-        return [int(p) for p in children(self.pid) if b"record" in read("/proc/%s/cmdline" % p)]
+        return [int(p) for p in children(self.pid) if b"--own" in read("/proc/%s/cmdline" % p)]
 
     def recording(self):
         """Waits until a recording samples. Returns whether one does."""

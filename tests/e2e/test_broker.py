@@ -2,17 +2,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait record without rights, through krait broker: exact stacks, outputs, a command, Ctrl-C, exit codes, and what is left
 afterwards."""
+import fcntl
 import os
+import pty
 import re
+import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
+import tempfile
+import termios
 import time
 
 import broker as service
 import harness as h
 
+# Works a third of the time.
+REST = "import time\ndef %s():\n    end = time.time() + 0.02\n    while time.time() < end: pass\n" \
+       "while True:\n    %s()\n    time.sleep(0.04)"
 WORK = "import sys, time\ndef inner(until):\n    while time.process_time() < until: pass\n" \
        "def outer(seconds): inner(time.process_time() + seconds)\nouter(%s)\nsys.exit(%d)"
 
@@ -88,10 +97,89 @@ def check_interrupt(tap, b, python):
     tap.ok(krait.returncode == 0 and b.stacks("g.folded"), "it ends with its last process", krait.returncode)
 
 
+def check_commands(tap, b, python):
+    """Other commands than record, each in the same way; nothing tells of another user's process."""
+    own, other = (subprocess.Popen([*service.as_user(uid), *python.command("-c", REST % (name, name))])
+                  for uid, name in ((service.CLIENT, "of_client"), (service.OTHER, "of_other")))
+    try:
+        h.age(own, 0.5)
+        pid = str(own.pid)
+        cases = ("record -a", ("record", "-a", "-F", "499", "-d", "600ms", "-o", "-", "-f", "folded", "-q")), \
+            ("record --wall", ("record", "--wall", "-p", pid, "-d", "600ms", "-o", "-", "-f", "folded", "-q")), \
+            ("record, with options", ("record", "--off-cpu=2ms", "--anchors", "off", "--ring-size", "1M", "--max-loss", "50", "-p", pid,
+                                      "-d", "600ms", "-o", "-", "-f", "folded", "-q")), \
+            ("dump --native", ("dump", "--native", pid)), \
+            ("dump -a", ("dump", "--native", "-a", "--json")), \
+            ("top", ("top", "-b", "-n", "1", "-i", "700ms", "-F", "499")), \
+            ("top -p", ("top", "--json", "-n", "1", "-i", "700ms", "-F", "499", "-p", pid))
+        for name, words in cases:
+            done = b.run(*words)
+            tap.ok(done.returncode == 0 and "of_client" in done.stdout and "of_other" not in done.stdout + done.stderr and
+                   str(other.pid) not in done.stderr, name + ": one's own, and nobody else's", done.returncode, done.stdout[-1500:],
+                   done.stderr)
+        done = b.run("doctor")
+        tap.ok(done.returncode == 0 and re.search(r"^ok +sampling", done.stdout, re.M) and "1 Python process " in done.stdout,
+               "doctor: it samples, and counts one's own", done.stdout, done.stderr)
+        done = b.run("dump", "--native", str(other.pid))
+        tap.ok(done.returncode == 4 and "GIL" not in done.stdout and "Thread" not in done.stdout, "another's is refused", done.returncode,
+               done.stdout, done.stderr)
+        for words in ("-p", pid), ():
+            text = screen(b, "top", "-F", "499", "-i", "300ms", *words)
+            tap.ok("of_client" in text and "of_other" not in text and "code 0 after q: True" in text,
+                   "top on a terminal, which ends with q " + " ".join(words[:1]), text[-1500:])
+    finally:
+        for process in own, other:
+            process.kill()
+            process.wait()
+
+
+def screen(b, *words):
+    """Returns what krait shows on a terminal until somebody presses q, after it has shown the client's function."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+    krait = subprocess.Popen([*service.as_user(service.CLIENT), os.path.abspath(h.KRAIT), *words], stdin=slave, stdout=slave,
+                             stderr=slave, env={**b.env, "TERM": "xterm"}, cwd=b.home, start_new_session=True)
+    os.close(slave)
+    text, deadline, asked = b"", time.monotonic() + 20, False
+    while time.monotonic() < deadline:
+        if select.select([master], [], [], 0.2)[0]:
+            try:
+                text += os.read(master, 65536)
+            except OSError:
+                break
+        if b"of_client" in text and not asked:
+            os.write(master, b"q")
+            asked = True
+    os.close(master)
+    code = krait.wait(10)
+    return text.decode("utf-8", "replace") + "\nexit code %d after q: %s" % (code, asked)
+
+
+def check_settings(tap):
+    """A file of limits, metrics."""
+    folder = tempfile.mkdtemp(prefix="krait-settings-")
+    h.folders.append(folder)
+    conf, metrics = os.path.join(folder, "conf"), os.path.join(folder, "m.prom")
+    with open(conf, "w", encoding="ascii") as f:
+        f.write("[limits]\nrecordings = 0\nmetrics = %s\n" % metrics)
+    os.chmod(conf, 0o644)
+    with service.Broker("--config", conf) as b:
+        done = b.run("record", "-p", "1", "-o", "n.folded")
+        tap.ok(done.returncode == 4 and "0 recordings of yours" in done.stderr, "a limit of the file's holds", done.stderr)
+        service.wait_for(lambda: os.path.exists(metrics))
+        with open(metrics, encoding="ascii") as f:
+            tap.ok("krait_broker_refused_total 1\n" in f.read(), "and is in the metrics")
+    os.chmod(conf, 0o666)
+    done = subprocess.run([os.path.abspath(h.KRAIT), "broker", "--config", conf], capture_output=True, encoding="utf-8")
+    tap.ok(done.returncode == 2 and "others can write" in done.stderr, "a file that others may write is refused", done.stderr)
+
+
 def check_codes(tap, b):
     cases = (3, "no process", ("-p", "4194300", "-d", "1s")), \
-        (4, "does not record -a", ("-a", "-d", "1s")), \
-        (4, "time off the CPU", ("--wall", "-p", "1")), \
+        (4, "does not serve --user", ("--user", "0", "-d", "1s")), \
+        (4, "does not serve --perf-map", ("--perf-map", "-p", "1")), \
+        (4, "does not serve --ring-size=1G", ("--ring-size", "1G", "-p", "1")), \
+        (4, "does not serve --event=cycles", ("-e", "cycles", "-p", "1")), \
         (4, "at most 1000", ("-F", "5000", "-p", "1")), \
         (4, "an hour at most", ("-d", "2h", "-p", "1"))
     for code, words, args in cases:
@@ -163,14 +251,16 @@ def main():
         check_stacks(tap, b, pythons[0])
         check_command(tap, b, pythons[0])
         check_interrupt(tap, b, pythons[0])
+        check_commands(tap, b, pythons[0])
         check_codes(tap, b)
         check_without(tap, b)
         with open("/proc/%d/status" % b.pid, encoding="ascii") as f:
             kib = int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
         tap.ok(kib < 5 << 10, "the broker stays below 5 MiB", kib)
-        tap.ok(len(re.findall(r"recorded 1 process", b.log)) >= 6, "a line for each recording", b.log)
+        tap.ok(len(re.findall(r"record of 1 process", b.log)) >= 6, "a line for each recording", b.log)
         tap.equal(b.stop(), 0, "SIGTERM ends it")
         tap.ok(not os.path.exists(b.socket), "and its socket")
+    check_settings(tap)
     check_activated(tap, pythons[0])
     h.cleanup()
     return tap.done()

@@ -20,6 +20,7 @@
 #include "base/text/log.h"
 #include "base/text/nearest.h"
 #include "base/files/sudo_user.h"
+#include "base/worker/own.h"
 #include "base/worker/role.h"
 
 /*
@@ -218,6 +219,15 @@ int main(int argc, char **argv)
 	if (argc > 3 && !strcmp(name, PERF_GATE))
 		return perf_gate(argv + 2);
 	printed_at_exit();
+	if (argc > 2 && !strcmp(name, OWN_WORD)) {
+		if (!own_begin()) {
+			log_error(NULL, OWN_WORD " is for an ordinary user with one id");
+			return EXIT_CODE_USAGE;
+		}
+		argc--;
+		argv++;
+		name = argv[1];
+	}
 	if (environment_prepare(&err)) {
 		log_error(NULL, "%s", err.text);
 		return err.code;

@@ -72,6 +72,13 @@ static bool append_word(char *text, size_t size, const char *word)
 	return true;
 }
 
+static bool sudo_is_hidden;
+
+void error_hide_sudo(void)
+{
+	sudo_is_hidden = true;
+}
+
 const char *error_sudo(void)
 {
 	static char text[400];
@@ -80,7 +87,7 @@ const char *error_sudo(void)
 	ssize_t len;
 	int fd;
 
-	if (!geteuid())
+	if (!geteuid() || sudo_is_hidden)
 		return "";
 	len = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	path[len > 0 ? len : 0] = '\0';

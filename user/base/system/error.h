@@ -41,5 +41,7 @@ const char *error_doctor(enum exit_code code);
  * rights do not suffice; "" for root. krait is named by its path where sudo would not find it.
  */
 const char *error_sudo(void);
+/* From now on it returns "": this process's command line was not typed. */
+void error_hide_sudo(void);
 
 #endif /* KRAIT_BASE_SYSTEM_ERROR_H */

@@ -59,6 +59,14 @@ bool privileges_events_need_admin(void)
 	return sysctl_kernel("perf_event_paranoid", 2) > 2;
 }
 
+int privileges_scope(void)
+{
+	cleanup_fclose FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+	int scope;
+
+	return f && fscanf(f, "%d", &scope) == 1 ? scope : -1;
+}
+
 /* Keeps those that the process has. Returns 0 or -errno. */
 static int keep(cap_t new, cap_t old, const cap_value_t *list, size_t cnt, bool effective)
 {

@@ -36,6 +36,9 @@ long sysctl_kernel(const char *name, long fallback) __attribute__((nonnull));
 /* Does this kernel let only CAP_SYS_ADMIN open perf events (kernel.perf_event_paranoid is 3, as on Debian)? */
 bool privileges_events_need_admin(void);
 
+/* kernel.yama.ptrace_scope; -1: this kernel has none. */
+int privileges_scope(void);
+
 /*
  * Makes a permitted right effective for this thread until it is given back. Does nothing if it is
  * already effective or not permitted.

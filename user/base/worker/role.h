@@ -19,6 +19,8 @@
 #define ROLE_PREFIX "krait-"
 /* The worker's end of the channel. */
 #define ROLE_CHANNEL_FD 3
+/* A prober's opener (process/memory/opener.h), if krait has one. */
+#define ROLE_OPENER_FD 4
 
 struct role {
 	const char *name;

@@ -29,6 +29,7 @@ struct worker {
 /* Global, because children belong to the process; so does the list of those not yet reaped. */
 static struct worker *dying;
 static pthread_mutex_t dying_lock = PTHREAD_MUTEX_INITIALIZER;
+static int opener = -1; /* for probers */
 
 static bool has_ended(pid_t pid)
 {
@@ -105,7 +106,7 @@ static int make_channel(int *ret_ours, int *ret_theirs)
 	for (int i = 0; i < 2; i++) {
 		int low = fds[i];
 
-		fds[i] = fcntl(low, F_DUPFD_CLOEXEC, ROLE_CHANNEL_FD + 1);
+		fds[i] = fcntl(low, F_DUPFD_CLOEXEC, ROLE_OPENER_FD + 1);
 		close(low);
 		if (fds[i] >= 0)
 			setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
@@ -118,9 +119,9 @@ static int make_channel(int *ret_ours, int *ret_theirs)
 }
 
 /* Gives the child standard descriptors that lead nowhere, the channel, and nothing else. */
-static int set_actions(posix_spawn_file_actions_t *actions, int theirs)
+static int set_actions(posix_spawn_file_actions_t *actions, int theirs, int opens)
 {
-	int r = 0;
+	int r = 0, last = ROLE_CHANNEL_FD;
 
 	for (int fd = 0; fd <= 2 && !r; fd++) {
 #ifdef __SANITIZE_ADDRESS__
@@ -131,8 +132,10 @@ static int set_actions(posix_spawn_file_actions_t *actions, int theirs)
 	}
 	if (!r)
 		r = posix_spawn_file_actions_adddup2(actions, theirs, ROLE_CHANNEL_FD);
+	if (!r && opens >= 0)
+		r = posix_spawn_file_actions_adddup2(actions, opens, last = ROLE_OPENER_FD);
 	if (!r)
-		r = posix_spawn_file_actions_addclosefrom_np(actions, ROLE_CHANNEL_FD + 1);
+		r = posix_spawn_file_actions_addclosefrom_np(actions, last + 1);
 	return r;
 }
 
@@ -169,7 +172,7 @@ static int spawn(const char *role, int theirs, pid_t *ret)
 		return r;
 	r = posix_spawnattr_init(&attributes);
 	if (!r) {
-		r = set_actions(&actions, theirs);
+		r = set_actions(&actions, theirs, strcmp(role, "prober") ? -1 : opener);
 		if (!r)
 			r = set_attributes(&attributes);
 		if (!r) {
@@ -183,6 +186,11 @@ static int spawn(const char *role, int theirs, pid_t *ret)
 	}
 	posix_spawn_file_actions_destroy(&actions);
 	return r;
+}
+
+void worker_hand_opener(int fd)
+{
+	opener = fd;
 }
 
 struct worker *worker__start(const char *role, struct error *err)

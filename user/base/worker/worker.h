@@ -23,6 +23,9 @@ struct worker;
 struct worker *worker__start(const char *role, struct error *err)
 	__attribute__((warn_unused_result, nonnull));
 
+/* Probers that are started from now on get that descriptor, which stays the caller's, as ROLE_OPENER_FD. */
+void worker_hand_opener(int fd);
+
 /* Returns krait's end of the channel: non-blocking, owned by the worker. */
 int worker__fd(const struct worker *w) __attribute__((nonnull));
 pid_t worker__pid(const struct worker *w) __attribute__((nonnull));

@@ -9,7 +9,6 @@
  * Must hold: nothing that a client does or leaves undone lets another one wait: no descriptor blocks, each
  * state of a connection has a time limit, and each user a number of connections and recordings.
  */
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -27,23 +26,24 @@
 #include "cmd/broker/peer.h"
 #include "cmd/broker/protocol.h"
 #include "cmd/broker/recorder.h"
-#include "cmd/common/arguments.h"
+#include "cmd/broker/served.h"
+#include "cmd/broker/settings.h"
 #include "cmd/common/commands.h"
 #include "base/data/cleanup.h"
 #include "base/system/clock.h"
 #include "base/system/error.h"
+#include "base/system/privileges.h"
 #include "base/text/log.h"
+#include "base/text/metrics_text.h"
 #include "base/worker/channel.h"
 #include "base/worker/rights.h"
 
 /* Connections: in all, and of one user. */
 #define CLIENTS_MAX 64
 #define CLIENTS_OF_USER 8
-/* Recordings at the same time: of one user, and what all of them may interrupt each CPU with. */
-#define RECORDINGS_OF_USER 2
-#define RATES_MAX 4000
 /* For the request; to end after a signal, or after the time is over; to read the result; to remove it. */
 #define REQUEST_NS (5 * NS_PER_SEC)
+#define STARTING_NS (2 * NS_PER_SEC)
 #define ENDING_NS (20 * NS_PER_SEC)
 #define READING_NS (600 * NS_PER_SEC)
 #define CLEANING_NS (10 * NS_PER_SEC)
@@ -60,62 +60,32 @@ struct client {
 	struct peer peer;
 	__u64 nonce, limit_ns, began_ns;
 	struct broker_request request;
+	struct served served; /* what it says */
 	struct recorder recorder;
 	bool told, killed; /* that it began; that it was told to end */
 };
 
+/* Of one command: its ends, and how long all of them took. */
+struct tally {
+	__u64 cnt, failed, ns;
+};
+
 struct broker {
-	const char *path; /* of the socket */
+	struct settings settings;
 	int fd, signal_fd;
 	bool activated; /* by systemd, which has the socket */
 	bool ending; /* takes no more connections */
 	__u64 idle_ns; /* since when there is no client */
 	__u64 refused_ns; /* when that was last said of somebody */
 	unsigned unsaid; /* how often it was not, since then */
+	__u64 refused_cnt;
+	struct tally tallies[BROKER_COMMANDS];
 	struct client clients[CLIENTS_MAX];
 };
 
 static const struct client no_client = { .fd = -1,
 					 .peer = { .pidfd = -1 },
 					 .recorder = { .pidfd = -1, .began_fd = -1 } };
-
-/* ---- options ---------------------------------------------------------------------------------- */
-
-static const struct argp_option option_table[] = {
-	{ "socket", 's', "PATH", 0,
-	  "where to listen (default " BROKER_SOCKET "); not used if systemd passes a socket", 0 },
-	{ 0 },
-};
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	struct broker *b = state->input;
-
-	if (key != 's')
-		return ARGP_ERR_UNKNOWN;
-	if (*arg != '/' || strlen(arg) >= sizeof(((struct sockaddr_un *)0)->sun_path))
-		arguments_refuse(state, "--socket takes an absolute path of at most 107 letters");
-	b->path = arg;
-	return 0;
-}
-
-static const struct argp parser = {
-	option_table,
-	parse_option,
-	NULL,
-	"Record for ordinary users, without sudo: each its own processes, and no others."
-	"\v"
-	"Started once, as root, or by systemd when somebody connects. From then on \"krait record\" works for\n"
-	"everybody: -p PID of one's own processes, and commands. docs/SERVICE.md says what users can see, and what\n"
-	"the service allows.\n"
-	"\n"
-	"Examples:\n"
-	"  systemctl enable --now krait-broker.socket    with systemd\n"
-	"  krait broker                                  without\n",
-	NULL,
-	NULL,
-	NULL
-};
 
 /* ---- answers ---------------------------------------------------------------------------------- */
 
@@ -157,12 +127,50 @@ static void say_refused(struct broker *b, const struct client *c, const char *wh
 		 more);
 }
 
+/* As a whole: who reads it meanwhile has the one before. */
+static void write_metrics(const struct broker *b)
+{
+	cleanup_free char *path = NULL;
+	unsigned now = 0;
+	FILE *f;
+
+	if (!b->settings.metrics || asprintf(&path, "%s.new", b->settings.metrics) < 0)
+		return;
+	f = fopen(path, "we");
+	if (!f) {
+		log_warn(NULL, "%s: %s", path, strerror(errno));
+		return;
+	}
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		now += b->clients[i].state == CLIENT_RECORDS;
+	metrics_family(f, "krait_broker_requests_total", "counter", "Commands that have ended.");
+	for (int i = 0; i < BROKER_COMMANDS; i++) {
+		metrics_value(f, "krait_broker_requests_total",
+			      b->tallies[i].cnt - b->tallies[i].failed, "command",
+			      served_command(i), "outcome", "ok", NULL);
+		metrics_value(f, "krait_broker_requests_total", b->tallies[i].failed, "command",
+			      served_command(i), "outcome", "failed", NULL);
+	}
+	metrics_family(f, "krait_broker_seconds_total", "counter", "How long these took.");
+	for (int i = 0; i < BROKER_COMMANDS; i++)
+		metrics_seconds(f, "krait_broker_seconds_total", b->tallies[i].ns, "command",
+				served_command(i), NULL);
+	metrics_number(f, "krait_broker_refused_total", "counter",
+		       "Connections and requests that were refused.", b->refused_cnt);
+	metrics_number(f, "krait_broker_running", "gauge", "Commands that run now.", now);
+	fchmod(fileno(f), 0644);
+	if (fclose(f) || rename(path, b->settings.metrics))
+		log_warn(NULL, "%s: %s", b->settings.metrics, strerror(errno));
+}
+
 static void refuse(struct broker *b, struct client *c, int code, const char *why)
 {
 	say_refused(b, c, why);
+	b->refused_cnt++;
 	if (answer(c, BROKER_REFUSED, code, why))
 		log_debug("broker", "it does not listen");
 	forget(c);
+	write_metrics(b);
 }
 
 /* ---- connections ------------------------------------------------------------------------------ */
@@ -243,8 +251,7 @@ static const char *take_request(struct client *c)
 	/* There is no room for descriptors: the kernel drops them, and says that it has cut something. */
 	if (!n)
 		return "it left without a request";
-	if (n != sizeof(c->request) || msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ||
-	    c->request.version != BROKER_VERSION)
+	if (n != sizeof(c->request) || msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
 		return "this krait and the service differ in version";
 	if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_CREDENTIALS ||
 	    head->cmsg_len != CMSG_LEN(sizeof(ids)))
@@ -256,42 +263,47 @@ static const char *take_request(struct client *c)
 	return NULL;
 }
 
-/* Whether it asks for what the service gives. */
-static const char *check_request(struct broker_request *r)
+/* The number in a file of /proc/sys; -1: there is none. */
+static int sysctl(const char *path)
 {
-	if (!r->duration_ms)
-		r->duration_ms = 1000ULL * BROKER_SECONDS_MAX;
-	if (!r->rate || r->rate > BROKER_RATE_MAX)
-		return "the service takes at most 1000 samples a second";
-	if (r->duration_ms > 1000ULL * BROKER_SECONDS_MAX)
-		return "the service records for an hour at most";
-	if (!r->pid_cnt || r->pid_cnt > BROKER_PIDS_MAX)
-		return "the service takes at most 64 processes";
-	if (r->flags & ~(__u32)BROKER_FLAGS)
-		return "this krait and the service differ in version";
-	for (__u32 i = 0; i < r->pid_cnt; i++) {
-		if (r->pids[i] < 1 || r->pids[i] > ARGUMENTS_PID_MAX)
-			return "there are no such processes";
-	}
+	cleanup_fclose FILE *f = fopen(path, "re");
+	int value;
+
+	return f && fscanf(f, "%d", &value) == 1 ? value : -1;
+}
+
+/*
+ * What YAMA lets ordinary users see of processes that are not their children: at 0 all, at 1 what needs no attaching.
+ * *ret_opener: their memory then needs an opener.
+ */
+static const char *check_scope(const struct broker *b, const struct served *served,
+			       bool *ret_opener)
+{
+	int scope = privileges_scope();
+
+	*ret_opener = scope > 0;
+	if (scope <= 0)
+		return NULL;
+	if (scope > (int)b->settings.ptrace_scope || scope > 2)
+		return "kernel.yama.ptrace_scope is higher than the administrator lets the service look at processes";
+	if (served->locals)
+		return "kernel.yama.ptrace_scope is not 0: values of variables (--locals) are for those who may attach";
 	return NULL;
 }
 
-/* Tracing must not be forbidden to ordinary users. */
-static const char *check_kernel(void)
+/* Frames of the kernel, where it shows its symbols to everybody: kallsyms_show_value() in kernel/ksyms_common.c. */
+static bool kernel_is_shown(void)
 {
-	cleanup_fclose FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-	int scope = 0;
+	int paranoid = sysctl("/proc/sys/kernel/perf_event_paranoid");
 
-	if (!f && errno == ENOENT)
-		return NULL;
-	if (f && fscanf(f, "%d", &scope) == 1 && !scope)
-		return NULL;
-	return "kernel.yama.ptrace_scope is not 0: nobody may look at processes that are not its children";
+	return paranoid >= -1 && paranoid <= 1 && !sysctl("/proc/sys/kernel/kptr_restrict");
 }
 
 static const char *check_quotas(const struct broker *b, const struct client *asks)
 {
-	unsigned own = 0, rates = asks->request.rate;
+	static _Thread_local char why[96];
+	__u64 rates = asks->served.rate;
+	unsigned own = 0;
 
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		const struct client *c = &b->clients[i];
@@ -299,41 +311,63 @@ static const char *check_quotas(const struct broker *b, const struct client *ask
 		if (c->state != CLIENT_RECORDS)
 			continue;
 		own += c->peer.uid == asks->peer.uid;
-		rates += c->request.rate;
+		rates += c->served.rate;
 	}
-	if (own >= RECORDINGS_OF_USER)
-		return "two recordings of yours run already";
-	return rates > RATES_MAX ?
+	snprintf(why, sizeof(why), "%u recordings of yours run already, which is the limit", own);
+	if (own >= b->settings.recordings)
+		return why;
+	return rates > b->settings.rate ?
 		       "other users record, at rates that leave none for this one (-F)" :
 		       NULL;
+}
+
+static void make_job(const struct broker *b, const struct client *c, struct recorder_job *ret)
+{
+	*ret = (struct recorder_job){ .peer = &c->peer,
+				      .request = &c->request,
+				      .served = &c->served,
+				      .kernel = kernel_is_shown(),
+				      .bytes = b->settings.bytes,
+				      .client_fd = c->fd };
+	for (unsigned i = 0; i < c->served.pid_cnt; i++)
+		snprintf(ret->pids[i], sizeof(ret->pids[i]), "%d", c->served.pids[i]);
 }
 
 static void start(struct broker *b, struct client *c)
 {
 	const char *why = take_request(c);
+	struct recorder_job job;
 	int err;
 
 	if (!why)
-		why = check_request(&c->request);
+		why = served_check(&c->request, &c->served);
 	/* Again, now that it is known to be the one that has sent the request. */
 	if (!why)
 		why = peer_check(&c->peer);
+	make_job(b, c, &job);
 	if (!why)
-		why = check_kernel();
+		why = check_scope(b, &c->served, &job.opener);
+	if (!why && c->served.kernel && !job.kernel)
+		why = "the kernel's functions (--kernel) are shown where kernel.perf_event_paranoid is at most 1 and "
+		      "kernel.kptr_restrict 0";
 	if (!why)
 		why = check_quotas(b, c);
 	if (why) {
 		refuse(b, c, EXIT_CODE_PERMISSION, why);
 		return;
 	}
-	err = recorder_start(&c->recorder, &c->peer, &c->request, c->fd);
+	if (c->served.duration_ns > b->settings.duration_ns)
+		c->served.duration_ns = b->settings.duration_ns;
+	err = recorder_start(&c->recorder, &job);
 	if (err) {
 		refuse(b, c, EXIT_CODE_KERNEL, strerror(-err));
 		return;
 	}
 	c->state = CLIENT_RECORDS;
 	c->began_ns = clock_monotonic_ns();
-	c->limit_ns = c->began_ns + c->request.duration_ms * (NS_PER_SEC / 1000) + ENDING_NS;
+	/* Its own clock begins later. */
+	c->limit_ns = c->began_ns + c->served.duration_ns + STARTING_NS;
+	write_metrics(b);
 }
 
 /* ---- recordings ------------------------------------------------------------------------------- */
@@ -361,17 +395,28 @@ static void clean(struct client *c)
 	c->limit_ns = clock_monotonic_ns() + CLEANING_NS;
 }
 
-static void say_recorded(const struct client *c, int code)
+/* Who, what, how long; no name, and nothing of what was seen. */
+static void note_end(struct broker *b, const struct client *c, int code)
 {
-	log_info(
-		NULL,
-		"user %u, process %d: recorded %u process%s, the first %d, at %u Hz for %.1f s: exit code %d",
-		c->peer.uid, (int)c->peer.pid, c->request.pid_cnt,
-		c->request.pid_cnt == 1 ? "" : "es", c->request.pids[0], c->request.rate,
-		(double)(clock_monotonic_ns() - c->began_ns) / NS_PER_SEC, code);
+	const struct served *s = &c->served;
+	struct tally *t = &b->tallies[c->request.command];
+	__u64 took_ns = clock_monotonic_ns() - c->began_ns;
+	char what[64] = "all of the user's processes", rate[48] = "";
+
+	if (s->pid_cnt)
+		snprintf(what, sizeof(what), "%u process%s, the first %d", s->pid_cnt,
+			 s->pid_cnt == 1 ? "" : "es", s->pids[0]);
+	if (s->rate)
+		snprintf(rate, sizeof(rate), " at %llu Hz", s->rate);
+	log_info(NULL, "user %u, process %d: %s of %s%s for %.1f s: exit code %d", c->peer.uid,
+		 (int)c->peer.pid, served_command(c->request.command), what, rate,
+		 (double)took_ns / NS_PER_SEC, code);
+	t->cnt++;
+	t->failed += code != EXIT_CODE_OK;
+	t->ns += took_ns;
 }
 
-static void look_at_recorder(const struct broker *b, struct client *c)
+static void look_at_recorder(struct broker *b, struct client *c)
 {
 	char byte;
 	int code;
@@ -389,8 +434,9 @@ static void look_at_recorder(const struct broker *b, struct client *c)
 		forget(c);
 		return;
 	}
-	say_recorded(c, code);
+	note_end(b, c, code);
 	c->state = CLIENT_READS;
+	write_metrics(b);
 	c->limit_ns = clock_monotonic_ns() + (b->ending ? ENDING_NS : READING_NS);
 	if (answer(c, BROKER_DONE, code, ""))
 		clean(c);
@@ -404,6 +450,12 @@ static void expire(struct broker *b, struct client *c)
 		refuse(b, c, EXIT_CODE_PERMISSION, "no request came");
 		break;
 	case CLIENT_RECORDS:
+		if (!c->killed) {
+			c->limit_ns = ~0ULL;
+			end_recording(c);
+			break;
+		}
+		/* fallthrough */
 	case CLIENT_CLEANS:
 		recorder_signal(&c->recorder, SIGKILL);
 		c->limit_ns = ~0ULL;
@@ -581,8 +633,8 @@ static int listen_at(struct broker *b, struct error *err)
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	char folder[sizeof(addr.sun_path)];
 
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", b->path);
-	snprintf(folder, sizeof(folder), "%s", b->path);
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", b->settings.socket);
+	snprintf(folder, sizeof(folder), "%s", b->settings.socket);
 	*strrchr(folder, '/') = '\0';
 	if (*folder && mkdir(folder, 0755) && errno != EEXIST)
 		return error_set(err, errno, EXIT_CODE_OUTPUT, "%s: %s", folder, strerror(errno));
@@ -590,8 +642,9 @@ static int listen_at(struct broker *b, struct error *err)
 		return -1;
 	b->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (b->fd < 0 || bind(b->fd, (struct sockaddr *)&addr, sizeof(addr)) ||
-	    chmod(b->path, 0666) || listen(b->fd, CLIENTS_MAX))
-		return error_set(err, errno, EXIT_CODE_OUTPUT, "%s: %s", b->path, strerror(errno));
+	    chmod(b->settings.socket, 0666) || listen(b->fd, CLIENTS_MAX))
+		return error_set(err, errno, EXIT_CODE_OUTPUT, "%s: %s", b->settings.socket,
+				 strerror(errno));
 	return 0;
 }
 
@@ -629,11 +682,10 @@ int cmd_broker(int argc, char **argv)
 
 	if (!b)
 		return EXIT_CODE_KERNEL;
-	b->path = BROKER_SOCKET;
 	b->fd = b->signal_fd = -1;
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		b->clients[i] = no_client;
-	if (arguments_parse(&parser, argc, argv, 0, b))
+	if (settings_parse(&b->settings, argc, argv))
 		return EXIT_CODE_USAGE;
 	if (prepare(b, &err)) {
 		log_error(NULL, "%s", err.text);
@@ -642,6 +694,6 @@ int cmd_broker(int argc, char **argv)
 	serve(b);
 	/* Recorders that are left end with the broker; a client keeps what was saved. */
 	if (!b->activated)
-		unlink(b->path);
+		unlink(b->settings.socket);
 	return EXIT_CODE_OK;
 }

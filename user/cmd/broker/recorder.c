@@ -12,21 +12,21 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "process/memory/opener.h"
 #include "base/data/cleanup.h"
 #include "base/system/privileges.h"
 #include "base/worker/channel.h"
+#include "base/worker/own.h"
 #include "base/worker/rights.h"
 
 /* Captures are large, and /tmp may be in memory. It is the client's: its quota, its to remove. */
 #define FOLDER "/var/tmp/krait-"
-#define FILE_BYTES_MAX (1ULL << 30)
-/* The recorder writes a byte there when it samples. */
-#define BEGAN_FD 3
 
 /* For map_files, BPF, perf events; where kernel.perf_event_paranoid is 3, those need more. */
 static __u64 handed_down(void)
@@ -94,20 +94,26 @@ static int become(const struct peer *p, __u64 set)
 	return hold(set);
 }
 
-static int set_limits(void)
+static int set_limits(__u64 bytes)
 {
 	const struct rlimit none = { 0, 0 }, all = { RLIM_INFINITY, RLIM_INFINITY };
-	const struct rlimit file = { FILE_BYTES_MAX, FILE_BYTES_MAX };
+	const struct rlimit file = { bytes, bytes };
 
 	/* Kernels before 5.11 charge BPF maps against the second. */
 	(void)setrlimit(RLIMIT_MEMLOCK, &all);
 	return setrlimit(RLIMIT_CORE, &none) || setrlimit(RLIMIT_FSIZE, &file) ? -errno : 0;
 }
 
+static int give(int client_fd, enum broker_kind kind, int fd)
+{
+	const struct broker_answer answer = { .version = BROKER_VERSION, .kind = kind };
+
+	return channel_send(client_fd, &answer, sizeof(answer), &fd, 1);
+}
+
 /* Makes the folder and goes there; the client gets it. */
 static int enter_folder(const char *path, int client_fd)
 {
-	const struct broker_answer answer = { .version = BROKER_VERSION, .kind = BROKER_FOLDER };
 	int dir;
 
 	umask(077);
@@ -116,25 +122,76 @@ static int enter_folder(const char *path, int client_fd)
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0 || fchdir(dir))
 		return -errno;
-	return channel_send(client_fd, &answer, sizeof(answer), &dir, 1);
+	return give(client_fd, BROKER_FOLDER, dir);
 }
 
-static int set_descriptors(int began_fd)
+/* A terminal that the recorder prints to, made with the client's ids; the client gets the other side. */
+static int open_terminal(int client_fd)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), fd;
+	char name[64];
+
+	if (master < 0 || grantpt(master) || unlockpt(master) ||
+	    ptsname_r(master, name, sizeof(name)))
+		return -errno;
+	/* It becomes the one of this session. */
+	fd = open(name, O_RDWR);
+	if (fd < 0)
+		return -errno;
+	return give(client_fd, BROKER_STREAM, master) ? -EPIPE : fd;
+}
+
+static int open_pipe(int client_fd)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	return give(client_fd, BROKER_STREAM, fds[0]) ? -EPIPE : fds[1];
+}
+
+/* What the command prints; of a recording, nothing. Returns a descriptor, or -errno. */
+static int open_stream(const struct broker_request *r, int client_fd)
+{
+	int fd;
+
+	if (r->command == BROKER_RECORD)
+		fd = open("/dev/null", O_RDWR);
+	else if (r->flags & BROKER_TERMINAL)
+		return open_terminal(client_fd);
+	else
+		return open_pipe(client_fd);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Below the numbers that these get. */
+static int raise_fd(int *fd)
+{
+	if (*fd >= 0 && *fd <= OWN_OPENER_FD)
+		*fd = fcntl(*fd, F_DUPFD, OWN_OPENER_FD + 1);
+	return *fd;
+}
+
+static int set_descriptors(int stream, int began_fd, int opener)
 {
 	int null = open("/dev/null", O_RDWR), messages;
+	bool has_opener = opener >= 0;
 
 	messages = open(BROKER_MESSAGES, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-	if (null < 0 || messages < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
-	    dup2(messages, 2) < 0 || dup2(began_fd, BEGAN_FD) < 0)
+	if (raise_fd(&null) < 0 || raise_fd(&messages) < 0 || raise_fd(&stream) < 0 ||
+	    raise_fd(&began_fd) < 0 || (has_opener && raise_fd(&opener) < 0))
 		return -errno;
-	return close_range(BEGAN_FD + 1, ~0U, 0) ? -errno : 0;
+	if (dup2(isatty(stream) ? stream : null, 0) < 0 || dup2(stream, 1) < 0 ||
+	    dup2(messages, 2) < 0 || dup2(began_fd, OWN_BEGAN_FD) < 0 ||
+	    (has_opener && dup2(opener, OWN_OPENER_FD) < 0))
+		return -errno;
+	return close_range((has_opener ? OWN_OPENER_FD : OWN_BEGAN_FD) + 1, ~0U, 0) ? -errno : 0;
 }
 
-/* krait's arguments: fixed words and numbers. */
+/* krait's arguments: fixed words, and those of the request that served.h allows. */
 struct line {
-	char *argv[40];
+	char *argv[BROKER_WORDS_MAX + 16];
 	int cnt;
-	char rate[16], duration[32], pids[BROKER_PIDS_MAX * 12];
 };
 
 static void add(struct line *l, const char *word)
@@ -142,68 +199,87 @@ static void add(struct line *l, const char *word)
 	l->argv[l->cnt++] = (char *)word;
 }
 
-static void make_line(struct line *l, const struct broker_request *r)
+static void make_line(struct line *l, const struct recorder_job *job)
 {
-	static const struct {
-		enum broker_flag flag;
-		const char *word;
-	} flags[] = {
-		{ BROKER_NO_NATIVE, "--no-native" },
-		{ BROKER_INTERPRETER, "--interpreter-frames" },
-		{ BROKER_OPCODES, "--opcodes" },
-		{ BROKER_NO_ASYNC, "--no-async" },
-		{ BROKER_ASYNC_BOTH, "--async=both" },
-		{ BROKER_TASK_NAMES, "--task-names" },
-		{ BROKER_NO_GREENLETS, "--no-greenlets" },
-		{ BROKER_JITTER, "--jitter" },
-		{ BROKER_INLINE, "--inline" },
-		{ BROKER_BECOMING, "--becoming" },
-	};
-	size_t len = 0;
+	const struct broker_request *r = job->request;
+	const char *word = NULL;
 
-	for (__u32 i = 0; i < r->pid_cnt; i++)
-		len += (size_t)snprintf(l->pids + len, sizeof(l->pids) - len, "%s%d", i ? "," : "",
-					r->pids[i]);
-	snprintf(l->rate, sizeof(l->rate), "%u", r->rate);
-	snprintf(l->duration, sizeof(l->duration), "%llums", r->duration_ms);
 	add(l, "krait");
-	add(l, "record");
-	add(l, "--own=3");
-	add(l, "--no-kernel");
-	add(l, "--no-realtime");
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		if (r->flags & flags[i].flag)
-			add(l, flags[i].word);
+	add(l, OWN_WORD);
+	add(l, served_command(r->command));
+	if (r->command == BROKER_RECORD || r->command == BROKER_TOP)
+		add(l, "--no-realtime");
+	if (r->command == BROKER_RECORD)
+		add(l, "--output=" BROKER_CAPTURE);
+	if (r->command == BROKER_RECORD && !job->kernel)
+		add(l, "--no-kernel");
+	while ((word = served_next(r, word))) {
+		/* Those that have processes as arguments have no such option. */
+		if (strncmp(word, "--pid=", 6) ||
+		    (r->command != BROKER_LIST && r->command != BROKER_DOCTOR))
+			add(l, word);
 	}
-	add(l, "-F");
-	add(l, l->rate);
-	add(l, "-d");
-	add(l, l->duration);
-	add(l, "-p");
-	add(l, l->pids);
-	add(l, "-o");
-	add(l, BROKER_CAPTURE);
+	for (unsigned i = 0; r->command == BROKER_LIST && i < job->served->pid_cnt; i++)
+		add(l, job->pids[i]);
+	if (r->command == BROKER_DOCTOR && job->served->pid_cnt)
+		add(l, job->pids[0]);
 }
 
-static _Noreturn void be_recorder(const struct recorder *r, const struct peer *peer,
-				  const struct broker_request *request, int client_fd, int began_fd,
-				  pid_t broker)
+/* With the client's ids, and one right, for moments. It ends with the recorder. */
+static void be_opener(const struct peer *peer, int fd, pid_t recorder)
+{
+	const __u64 right = RIGHTS_BIT(CAP_SYS_PTRACE);
+
+	if (become(peer, right) || rights_keep_and_permit(0, right) ||
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) ||
+	    getppid() != recorder || dup2(fd, 0) < 0 || close_range(1, ~0U, 0))
+		_exit(126);
+	prctl(PR_SET_NAME, "krait-opener");
+	_exit(opener_serve(0));
+}
+
+/* Returns the recorder's end, -errno; -1: none is needed. */
+static int start_opener(const struct recorder_job *job)
+{
+	pid_t recorder = getpid(), pid;
+	int fds[2];
+
+	if (!job->opener)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+		return -errno;
+	pid = fork();
+	if (!pid)
+		be_opener(job->peer, fds[1], recorder);
+	close(fds[1]);
+	return pid < 0 ? -errno : fds[0];
+}
+
+static _Noreturn void be_recorder(const struct recorder *r, const struct recorder_job *job,
+				  int began_fd, pid_t broker)
 {
 	/* No home, where defaults and caches would be the client's, and none of its defaults. */
-	char *env[] = { (char *)"HOME=/nonexistent",
-			(char *)"KRAIT_CONFIG=", (char *)"PATH=/usr/bin:/bin",
-			(char *)"LANG=C.UTF-8", NULL };
+	char *env[] = { (char *)"HOME=/nonexistent",   (char *)"KRAIT_CONFIG=",
+			(char *)"PATH=/usr/bin:/bin",  (char *)"LANG=C.UTF-8",
+			(char *)"TERM=xterm-256color", NULL };
 	struct line line = { 0 };
+	int opener, stream;
 	sigset_t none;
 
 	sigemptyset(&none);
-	make_line(&line, request);
-	if (setsid() < 0 || set_limits() || become(peer, handed_down()))
+	make_line(&line, job);
+	if (setsid() < 0 || set_limits(job->bytes))
+		_exit(126);
+	opener = start_opener(job);
+	if (opener < -1 || become(job->peer, handed_down()))
 		_exit(126);
 	/* Only now: a change of ids forgets it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() != broker)
 		_exit(126);
-	if (enter_folder(r->folder, client_fd) || set_descriptors(began_fd) ||
+	if (enter_folder(r->folder, job->client_fd))
+		_exit(126);
+	stream = open_stream(job->request, job->client_fd);
+	if (stream < 0 || set_descriptors(stream, began_fd, opener) ||
 	    sigprocmask(SIG_SETMASK, &none, NULL))
 		_exit(126);
 	execve("/proc/self/exe", line.argv, env);
@@ -222,8 +298,7 @@ static int name_folder(struct recorder *r)
 	return 0;
 }
 
-int recorder_start(struct recorder *ret, const struct peer *peer,
-		   const struct broker_request *request, int client_fd)
+int recorder_start(struct recorder *ret, const struct recorder_job *job)
 {
 	cleanup_close int began = -1;
 	pid_t broker = getpid();
@@ -237,11 +312,11 @@ int recorder_start(struct recorder *ret, const struct peer *peer,
 		return -errno;
 	ret->began_fd = fds[0];
 	/* Above the number that the child gives it. */
-	began = fcntl(fds[1], F_DUPFD_CLOEXEC, BEGAN_FD + 1);
+	began = fcntl(fds[1], F_DUPFD_CLOEXEC, OWN_OPENER_FD + 1);
 	close(fds[1]);
 	ret->pid = began < 0 ? -1 : fork();
 	if (!ret->pid)
-		be_recorder(ret, peer, request, client_fd, began, broker);
+		be_recorder(ret, job, began, broker);
 	if (ret->pid < 0) {
 		err = -errno;
 		ret->pid = 0;

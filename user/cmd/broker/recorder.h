@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * recorder.h - one recording for a client: krait record --own, as a process of the client's.
+ * recorder.h - one command for a client, a recording mostly: krait --own, as a process of the client's.
  *
  * It has the client's uid, gid and groups, and of the broker's capabilities only those for BPF programs, perf
  * events and mapped files: none over processes and files. So whatever it and its workers open, the kernel
- * answers as it would answer the client; --own is about the samples, which it does not answer for.
+ * answers as it would answer the client; --own is about the samples, which it does not answer for. Where YAMA
+ * lets only ancestors read memory, it has an opener (process/memory/opener.h).
  *
- * Must hold: its arguments are numbers; its environment is fixed; it ends with the broker. The client may
+ * Must hold: its arguments are what served.h allows; its environment is fixed; it ends with the broker. The client may
  * signal it, but cannot look into it, since it has capabilities that the client lacks.
  */
 #ifndef KRAIT_CMD_BROKER_RECORDER_H
@@ -16,6 +17,7 @@
 
 #include "cmd/broker/peer.h"
 #include "cmd/broker/protocol.h"
+#include "cmd/broker/served.h"
 
 struct recorder {
 	pid_t pid; /* 0: it has been reaped */
@@ -24,14 +26,23 @@ struct recorder {
 	char folder[40]; /* "": there is none */
 };
 
+/* What it does, and for whom. */
+struct recorder_job {
+	const struct peer *peer;
+	const struct broker_request *request;
+	const struct served *served; /* what that says */
+	char pids[SERVED_PIDS_MAX][12]; /* as text */
+	bool kernel; /* frames of the kernel may be recorded */
+	bool opener; /* it needs one */
+	__u64 bytes; /* no file that it writes is larger */
+	int client_fd; /* gets BROKER_FOLDER and BROKER_STREAM */
+};
+
 /* Capabilities that the broker must have to hand down, and for itself. */
 __u64 recorder_capabilities(void);
 
-/*
- * Starts it; client_fd: gets BROKER_FOLDER. Returns 0, or -errno with nothing to be freed.
- */
-int recorder_start(struct recorder *ret, const struct peer *peer,
-		   const struct broker_request *request, int client_fd)
+/* Starts it. Returns 0, or -errno with nothing to be freed. */
+int recorder_start(struct recorder *ret, const struct recorder_job *job)
 	__attribute__((warn_unused_result));
 /* 1 and its exit code, or 128 and the signal that ended it; 0: it still runs. */
 int recorder_ended(struct recorder *r, int *ret_code);

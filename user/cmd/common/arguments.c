@@ -255,6 +255,13 @@ static void add_defaults(const struct argp *argp, int *argc, char ***argv)
 	*defaults_path = '\0';
 }
 
+static struct {
+	const struct argp *argp;
+	int argc;
+	char **argv;
+	unsigned flags;
+} parsed;
+
 int arguments_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
 {
 	int err;
@@ -264,10 +271,86 @@ int arguments_parse(const struct argp *argp, int argc, char **argv, unsigned fla
 		complete_line(argp, argc, argv, flags);
 	add_defaults(argp, &argc, &argv);
 	check_words(argp, argc, argv, flags & ~ARGUMENTS_READS);
+	parsed.argp = argp;
+	parsed.argc = argc;
+	parsed.argv = argv;
+	parsed.flags = flags & ~ARGUMENTS_READS;
 	err = argp_parse(argp, argc, argv, flags & ~ARGUMENTS_READS, NULL, input);
 	if (!err && flags & ARGUMENTS_READS)
 		keeper_split(argv);
 	return err;
+}
+
+struct repeated {
+	arguments_said_fn fn;
+	void *ctx;
+};
+
+#define CHILDREN_MAX 4
+
+struct keyed {
+	int key;
+	const struct argp_option *real, *found;
+};
+
+static bool match_key(const struct argp_option *o, void *ctx)
+{
+	struct keyed *k = ctx;
+
+	if (!(o->flags & OPTION_ALIAS))
+		k->real = o;
+	if (o->key == k->key && (o->name || o->key))
+		k->found = k->real;
+	return k->found;
+}
+
+/* Stands in for the command's own parser and those of its children. */
+static error_t repeat_one(int key, char *arg, struct argp_state *state)
+{
+	const struct repeated *r = state->input;
+	struct keyed k = { .key = key };
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (parsed.flags & ARGP_IN_ORDER)
+			return ARGP_ERR_UNKNOWN;
+		r->fn(NULL, arg, r->ctx);
+		return 0;
+	case ARGP_KEY_ARGS:
+		return 0;
+	default:
+		arguments_each(parsed.argp, match_key, &k);
+		if (key <= 0 || !k.found)
+			return ARGP_ERR_UNKNOWN;
+		r->fn(k.found, arg, r->ctx);
+		return 0;
+	}
+}
+
+static error_t repeat_first(int key, char *arg, struct argp_state *state)
+{
+	if (key != ARGP_KEY_INIT)
+		return repeat_one(key, arg, state);
+	for (int i = 0; state->root_argp->children && state->root_argp->children[i].argp; i++)
+		state->child_inputs[i] = state->input;
+	return 0;
+}
+
+void arguments_repeat(arguments_said_fn fn, void *ctx)
+{
+	struct repeated r = { fn, ctx };
+	struct argp child_argps[CHILDREN_MAX];
+	struct argp_child children[CHILDREN_MAX + 1] = { { 0 } };
+	struct argp argp = { .options = parsed.argp->options, .parser = repeat_first };
+
+	for (int i = 0; i < CHILDREN_MAX && parsed.argp->children && parsed.argp->children[i].argp;
+	     i++) {
+		child_argps[i] = (struct argp){ .options = parsed.argp->children[i].argp->options,
+						.parser = repeat_one };
+		children[i].argp = &child_argps[i];
+		argp.children = children;
+	}
+	argp_parse(&argp, parsed.argc, parsed.argv, parsed.flags | ARGP_NO_HELP, NULL, &r);
 }
 
 struct wanted {

@@ -24,6 +24,14 @@
  */
 int arguments_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
 
+/*
+ * What the last command line that was parsed says, defaults of the user's included, in the order in which it does: an
+ * option (without the value of one that takes none: arg NULL), or a word that is none (option NULL) up to a command's
+ * name, which is all of the rest.
+ */
+typedef void (*arguments_said_fn)(const struct argp_option *option, const char *arg, void *ctx);
+void arguments_repeat(arguments_said_fn fn, void *ctx);
+
 /* Ends the program with EXIT_CODE_USAGE and one line: what is wrong with an option or its argument. */
 void arguments_refuse(const struct argp_state *state, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3), noreturn));

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/broker/client.h"
 #include "cmd/common/arguments.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/printed.h"
@@ -203,7 +204,7 @@ int cmd_doctor(int argc, char **argv)
 	int code = EXIT_CODE_USAGE;
 
 	if (!arguments_parse(&parser, argc, argv, 0, &d))
-		code = examine(&d);
+		code = client_is_possible() ? client_run(BROKER_DOCTOR) : examine(&d);
 	findings_free(&d.findings);
 	return code;
 }

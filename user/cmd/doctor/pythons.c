@@ -13,6 +13,7 @@
 #include "process/identify/py_process.h"
 #include "process/probe/unread.h"
 #include "base/system/clock.h"
+#include "base/worker/own.h"
 #include "base/text/printable.h"
 #include "base/data/vec.h"
 
@@ -44,7 +45,8 @@ static int add_pid(pid_t pid, void *ctx)
 {
 	struct pythons *p = ctx;
 
-	if (pid == getpid() || prober__is_ours(p->prober, pid))
+	if (pid == getpid() || prober__is_ours(p->prober, pid) ||
+	    (!p->only && own_is_foreign(proc_owner(pid))))
 		return 0;
 	if (vec_reserve(p->pids, p->cap, p->cnt + 1))
 		return -ENOMEM;
@@ -145,7 +147,8 @@ static void say(const struct pythons *p)
 	if (p->shown > SHOWN_MAX)
 		findings_add(p->findings, FINDING_LIMITED, "process", "they are not recorded",
 			     "krait list", "%u more are refused", p->shown - SHOWN_MAX);
-	if (*unread)
+	/* The service does not tell of others, and looks at none of its own processes. */
+	if (*unread && !own_is())
 		findings_add(p->findings, FINDING_LIMITED, "processes",
 			     "any of them that are Python cannot be recorded",
 			     geteuid() ? "run krait with sudo" : NULL, "%s", unread);

@@ -9,6 +9,7 @@
 #include "kernel/sampler/sampler.h"
 #include "base/system/clock.h"
 #include "base/system/error.h"
+#include "base/worker/own.h"
 
 static void say(struct findings *f, const struct error *err, __u64 took_ns)
 {
@@ -53,6 +54,10 @@ void checks_sampling(struct findings *f)
 	struct sampler *sampler;
 	struct error err;
 
+	config.own_only = own_is();
+	config.own_uid = getuid();
+	config.own_gid = getgid();
+	config.kernel = !own_is();
 	event_default(&event);
 	event.frequency = 99;
 	sampler = sampler__new(&config, &nobody, &err);

@@ -8,6 +8,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "cmd/broker/client.h"
 #include "cmd/common/commands.h"
 #include "cmd/dump/dump_core.h"
 #include "cmd/dump/dump_options.h"
@@ -26,6 +27,7 @@
 #include "base/system/error.h"
 #include "base/text/log.h"
 #include "base/system/privileges.h"
+#include "base/worker/own.h"
 #include "base/text/stream.h"
 #include "base/data/vec.h"
 
@@ -422,7 +424,8 @@ static int add_found(pid_t pid, void *ctx)
 {
 	struct dump *d = ctx;
 
-	return pid == getpid() || prober__is_ours(d->prober, pid) ?
+	return pid == getpid() || prober__is_ours(d->prober, pid) ||
+			       own_is_foreign(proc_owner(pid)) ?
 		       0 :
 		       dump_options_add(&d->options, pid);
 }
@@ -506,7 +509,12 @@ int cmd_dump(int argc, char **argv)
 		free(d.options.pids);
 		return EXIT_CODE_PERMISSION;
 	}
-	code = d.options.core ? dump_core(&d.options) : dump(&d);
+	/* Others it could read by itself, if YAMA lets it. */
+	if (!d.options.core && !d.options.pause && (d.options.native || privileges_scope() > 0) &&
+	    client_is_possible())
+		code = client_run(BROKER_DUMP);
+	else
+		code = d.options.core ? dump_core(&d.options) : dump(&d);
 	free_looks(d.processes, d.cnt);
 	free_looks(d.before, d.before_cnt);
 	free(d.owners);

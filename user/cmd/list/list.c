@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/broker/client.h"
 #include "cmd/common/arguments.h"
 #include "cmd/common/printed.h"
 #include "process/proc/proc.h"
@@ -23,6 +24,7 @@
 #include "process/probe/unread.h"
 #include "base/system/clock.h"
 #include "base/system/error.h"
+#include "base/worker/own.h"
 #include "base/text/log.h"
 #include "base/text/printable.h"
 #include "base/system/privileges.h"
@@ -189,7 +191,8 @@ static int add_row(pid_t pid, void *ctx)
 {
 	struct list *l = ctx;
 
-	if (pid == getpid() || prober__is_ours(l->prober, pid))
+	if (pid == getpid() || prober__is_ours(l->prober, pid) ||
+	    (!l->pid_cnt && own_is_foreign(proc_owner(pid))))
 		return 0;
 	if (vec_reserve(l->rows, l->row_cap, l->row_cnt + 1))
 		return -ENOMEM;
@@ -252,6 +255,9 @@ int cmd_list(int argc, char **argv)
 
 	if (arguments_parse(&parser, argc, argv, 0, &l))
 		return EXIT_CODE_USAGE;
+	/* Else it sees by itself what the service could show. */
+	if (privileges_scope() > 0 && client_is_possible())
+		return client_run(BROKER_LIST);
 	list_print_begin(&l.print, l.verbose);
 	l.prober = prober__new(PROBERS_MAX);
 	for (unsigned i = 0; l.prober && i < l.pid_cnt && !err; i++)

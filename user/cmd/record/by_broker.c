@@ -2,7 +2,6 @@
 #include "cmd/record/by_broker.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "cmd/broker/client.h"
 #include "cmd/broker/dial.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/input.h"
@@ -24,13 +24,10 @@
 #include "base/system/priority.h"
 #include "base/text/log.h"
 #include "base/text/stream.h"
-#include "base/worker/channel.h"
-#include "base/worker/rights.h"
 
 /* A launched command gets this long to end, as without the broker (record/run/ending.c). */
 #define GRACE_MS 2000
 #define LINES_BESIDE 12
-#define MESSAGES_MAX 65536
 
 struct by_broker {
 	const struct record_options *options;
@@ -44,97 +41,18 @@ struct by_broker {
 	int code; /* what record or the broker says; valid if done */
 };
 
-/* ---- is there one? ---------------------------------------------------------------------------- */
-
-static bool lacks_rights(void)
-{
-	__u64 sampling = RIGHTS_BIT(CAP_BPF) | RIGHTS_BIT(CAP_PERFMON);
-	__u64 has = rights_effective();
-
-	return geteuid() && (has & sampling) != sampling && !(has & RIGHTS_BIT(CAP_SYS_ADMIN));
-}
-
-bool by_broker_is_possible(void)
-{
-	return lacks_rights() && dial_is_possible();
-}
-
-bool by_broker_would_help(void)
-{
-	return lacks_rights() && !dial_is_possible();
-}
-
 /* ---- the request ------------------------------------------------------------------------------ */
-
-/* What it does not serve: the first option that the user would miss; NULL: none. */
-static const char *unserved(const struct record_options *o)
-{
-	const struct event_spec *e = &o->events[0];
-
-	if (o->all)
-		return "-a, --name, --cgroup and --user";
-	if (o->off_cpu)
-		return "time off the CPU (--wall, --off-cpu, --idle, --state)";
-	if (o->event_cnt != 1 || !event_is_clock(e) || !e->frequency)
-		return "-e, -c and --tasks";
-	if (o->perf_map)
-		return "--perf-map";
-	if (o->stats)
-		return "--stats";
-	if (o->holds_gil || o->thread.cnt)
-		return "--gil and --thread";
-	if (o->inputs)
-		return "--log-inputs";
-	if (o->label_given)
-		return "--label";
-	return NULL;
-}
-
-static __u32 flags_of(const struct record_options *o)
-{
-	return (o->native ? 0 : BROKER_NO_NATIVE) |
-	       (o->interpreter_frames ? BROKER_INTERPRETER : 0) |
-	       (o->opcodes ? BROKER_OPCODES : 0) | (o->task_names ? BROKER_TASK_NAMES : 0) |
-	       (o->async == ASYNC_OFF  ? BROKER_NO_ASYNC :
-		o->async == ASYNC_BOTH ? BROKER_ASYNC_BOTH :
-					 0) |
-	       (o->greenlets ? 0 : BROKER_NO_GREENLETS) | (o->jitter ? BROKER_JITTER : 0) |
-	       (o->inlined ? BROKER_INLINE : 0) | (o->command ? BROKER_BECOMING : 0);
-}
 
 static int make_request(const struct by_broker *b, struct broker_request *ret, struct error *err)
 {
-	const struct record_options *o = b->options;
-	const char *missing = unserved(o);
+	int result = client_request(ret, BROKER_RECORD, err);
+	char pid[16];
 
-	if (missing)
-		return error_set(err, EPERM, EXIT_CODE_PERMISSION,
-				 "krait's service does not record %s%s", missing, error_sudo());
-	if (o->frequency > BROKER_RATE_MAX)
-		return error_set(err, EPERM, EXIT_CODE_PERMISSION,
-				 "krait's service takes at most %d samples a second%s",
-				 BROKER_RATE_MAX, error_sudo());
-	if (o->pid_cnt > BROKER_PIDS_MAX)
-		return error_set(err, EPERM, EXIT_CODE_PERMISSION,
-				 "krait's service records at most %d processes%s", BROKER_PIDS_MAX,
-				 error_sudo());
-	if (o->duration_ns > BROKER_SECONDS_MAX * NS_PER_SEC)
-		return error_set(err, EPERM, EXIT_CODE_PERMISSION,
-				 "krait's service records for an hour at most%s", error_sudo());
-	*ret = (struct broker_request){
-		.version = BROKER_VERSION,
-		.flags = flags_of(o),
-		.duration_ms = o->duration_ns / (NS_PER_SEC / 1000),
-		.rate = (__u32)o->frequency,
-		.pid_cnt = o->command ? 1 : (__u32)o->pid_cnt,
-	};
-	if (o->duration_ns && !ret->duration_ms)
-		ret->duration_ms = 1;
-	for (size_t i = 0; i < o->pid_cnt; i++)
-		ret->pids[i] = o->pids[i];
-	if (o->command)
-		ret->pids[0] = child__pid(b->child);
-	return 0;
+	if (result || !b->child)
+		return result;
+	snprintf(pid, sizeof(pid), "%d", child__pid(b->child));
+	result = client_add(ret, "pid", pid, err);
+	return result ? result : client_add(ret, "becoming", NULL, err);
 }
 
 /* ---- the connection --------------------------------------------------------------------------- */
@@ -153,18 +71,9 @@ static int take_answer(struct by_broker *b, struct broker_answer *ret, struct er
 static int ask(struct by_broker *b, struct error *err)
 {
 	struct broker_request request;
-	struct broker_answer hello;
 	int result = make_request(b, &request, err);
 
-	if (!result)
-		result = b->fd = dial(&hello, err);
-	if (result < 0)
-		return result;
-	request.nonce = hello.nonce;
-	result = channel_send(b->fd, &request, sizeof(request), NULL, 0);
-	return result ? error_set(err, -result, EXIT_CODE_KERNEL, "krait's service: %s",
-				  strerror(-result)) :
-			0;
+	return result ? result : (b->fd = client_ask(&request, err));
 }
 
 /* ---- the recording ---------------------------------------------------------------------------- */
@@ -236,27 +145,6 @@ static void end_command(struct by_broker *b)
 
 /* ---- what came of it -------------------------------------------------------------------------- */
 
-/* What record had to say, line by line; the file is the user's, as krait wrote it for him. */
-static void say_messages(const struct by_broker *b)
-{
-	cleanup_close int fd =
-		openat(b->folder, BROKER_MESSAGES, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	cleanup_free char *text = calloc(1, MESSAGES_MAX);
-	char *line, *rest = text;
-
-	if (fd < 0 || !text || read(fd, text, MESSAGES_MAX - 1) <= 0)
-		return;
-	while ((line = strsep(&rest, "\n"))) {
-		if (strncmp(line, "krait: ", strlen("krait: ")))
-			continue;
-		line += strlen("krait: ");
-		if (!strncmp(line, "warning: ", strlen("warning: ")))
-			log_warn(NULL, "%s", line + strlen("warning: "));
-		else
-			log_error(NULL, "%s", line);
-	}
-}
-
 static int print_summary(const struct by_broker *b, const char *capture)
 {
 	const struct record_options *o = b->options;
@@ -320,7 +208,7 @@ static int finish(struct by_broker *b, int result, const struct error *err,
 	int written;
 
 	if (b->folder >= 0)
-		say_messages(b);
+		client_say(b->folder);
 	/* Before it has a folder, a recorder cannot say anything. */
 	if (!result && b->folder < 0) {
 		log_error(
@@ -363,7 +251,7 @@ int by_broker_record(const struct record_options *o, const char *command_line)
 	}
 	if (!result)
 		result = ask(&b, &err);
-	if (!result)
+	if (result >= 0)
 		result = record(&b, &err);
 	end_command(&b);
 	code = finish(&b, result, &err, command_line);

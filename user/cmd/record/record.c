@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "cmd/broker/client.h"
 #include "cmd/common/commands.h"
 #include "capture/perfmap/perf_map.h"
 #include "cmd/common/outputs.h"
@@ -29,6 +29,7 @@
 #include "base/text/log.h"
 #include "base/files/output_file.h"
 #include "base/system/priority.h"
+#include "base/worker/own.h"
 
 /* How often the progress line is updated. */
 #define PROGRESS_NS (NS_PER_SEC / 4)
@@ -123,7 +124,7 @@ static int open_outputs(struct record_command *r, struct error *err)
 		.wait_kernel = o->wait_kernel,
 		.editor = o->editor,
 		.compression = o->compression,
-		.unattended = o->own,
+		.unattended = own_is(),
 		.title = "krait",
 		.recording = {
 			.host = r->host.nodename,
@@ -219,7 +220,6 @@ static struct session_config config_of(struct record_command *r)
 
 	return (struct session_config){
 		.all = o->all,
-		.own_only = o->own,
 		.becoming = o->becoming,
 		.filter = o->filter,
 		.pids = o->pids,
@@ -323,21 +323,13 @@ static void tick(struct record_command *r)
 		show_progress(r, now_ns);
 }
 
-/* To krait broker. If it has ended, so does krait. */
-static void tell_began(int fd)
-{
-	if (fd >= 0 && write(fd, "", 1) < 0)
-		log_debug("record", "nobody waits for the begin");
-}
-
 static int run(struct record_command *r, struct error *err)
 {
 	int result = session__open(r->session, err);
 
 	if (result)
 		return result;
-	if (r->options.own)
-		tell_began(r->options.began_fd);
+	own_began();
 	r->emit.recording.began_ns = r->progress_ns = session__began_ns(r->session);
 	r->emit.recording.began_wall_ns =
 		(__s64)r->emit.recording.began_ns + clock_wall_offset_ns();
@@ -427,7 +419,7 @@ static int record(struct record_command *r)
 		return report(r);
 	}
 	log_error(NULL, "%s%s", err.text, error_doctor(err.code));
-	if (err.code == EXIT_CODE_PERMISSION && by_broker_would_help())
+	if (err.code == EXIT_CODE_PERMISSION && client_would_help())
 		log_info(
 			NULL,
 			"without sudo: an administrator can start krait's service for everybody's own "
@@ -443,19 +435,16 @@ int cmd_record(int argc, char **argv)
 	if (!r)
 		return EXIT_CODE_KERNEL;
 	record_options_parse(&r->options, argc, argv);
-	/* It was executed as /proc/self/exe. */
-	if (r->options.own)
-		prctl(PR_SET_NAME, "krait");
 	/* Do this first: on busy CPUs every step would have to queue. */
 	if (r->options.realtime)
 		priority_raise(&r->priority);
 	log_set_level(r->options.quiet	 ? LOG_LEVEL_ERROR :
-		      r->options.own	 ? LOG_LEVEL_WARN :
+		      own_is()		 ? LOG_LEVEL_WARN :
 		      r->options.verbose ? LOG_LEVEL_DEBUG :
 					   LOG_LEVEL_INFO);
 	r->command_line = join(argc, argv);
 	uname(&r->host);
-	code = !r->options.ring.on && by_broker_is_possible() ?
+	code = !r->options.ring.on && client_is_possible() ?
 		       by_broker_record(&r->options, r->command_line) :
 		       record(r);
 	if (r->session)

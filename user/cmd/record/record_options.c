@@ -16,6 +16,7 @@
 #include "cmd/record/record_targets.h"
 #include "profile/states.h"
 #include "base/system/error.h"
+#include "base/worker/own.h"
 
 #define DEFAULT_MAX_LOSS_PERCENT 1.0
 #define DEFAULT_AUDIT_EVERY 64
@@ -33,7 +34,6 @@ enum {
 	KEY_INTERPRETER,
 	KEY_INLINE,
 	KEY_LOG_INPUTS,
-	KEY_OWN,
 	KEY_BECOMING,
 	KEY_JITTER,
 	KEY_TASKS,
@@ -174,7 +174,6 @@ static const struct argp_option options[] = {
 	/* For tests: user/record/replay/. */
 	{ "log-inputs", KEY_LOG_INPUTS, "FILE", OPTION_HIDDEN },
 	/* For krait broker: see record_options.h. */
-	{ "own", KEY_OWN, "FD", OPTION_HIDDEN | OPTION_ARG_OPTIONAL },
 	{ "becoming", KEY_BECOMING, 0, OPTION_HIDDEN },
 	{ 0 },
 };
@@ -234,19 +233,11 @@ static void parse_audit(struct record_options *o, const char *text, struct argp_
 /* Other users' programs must not be in what is left: they wake threads, and the kernel serves them. */
 static void settle_own(const struct record_options *o, struct argp_state *state)
 {
-	uid_t uids[3];
-	gid_t gids[3];
-
-	if (getresuid(&uids[0], &uids[1], &uids[2]) || getresgid(&gids[0], &gids[1], &gids[2]) ||
-	    !uids[0] || uids[1] != uids[0] || uids[2] != uids[0] || gids[1] != gids[0] ||
-	    gids[2] != gids[0])
-		arguments_refuse(state, "--own is for an ordinary user with one id");
 	for (unsigned i = 0; i < o->event_cnt; i++)
 		if (event_is_probe(&o->events[i]))
-			arguments_refuse(state,
-					 "--own takes no tracepoints and probes, which are root's");
-	if (!o->pid_cnt || o->off_cpu || o->kernel || o->inputs || o->ring.on)
-		arguments_refuse(state, "--own takes -p and --no-kernel, and no time off the CPU");
+			arguments_refuse(state, OWN_WORD " takes no tracepoints and probes, which are root's");
+	if (o->inputs || o->ring.on)
+		arguments_refuse(state, OWN_WORD " takes neither --log-inputs nor rings");
 }
 
 static void settle(struct record_options *o, struct argp_state *state)
@@ -254,7 +245,7 @@ static void settle(struct record_options *o, struct argp_state *state)
 	record_targets_settle(o, state);
 	record_events_settle(o, state);
 	record_ring_settle(o, state);
-	if (o->own)
+	if (own_is())
 		settle_own(o, state);
 }
 
@@ -351,10 +342,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_TASKS:
 		record_events_tasks(o, arg, state);
 		o->wants_tasks = true;
-		break;
-	case KEY_OWN:
-		o->own = true;
-		o->began_fd = arg ? atoi(arg) : -1;
 		break;
 	case KEY_MAX_LOSS:
 		parse_percent(&o->max_loss_percent, arg, state);

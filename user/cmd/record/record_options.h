@@ -79,12 +79,6 @@ struct record_options {
 	enum async_mode async; /* how to show stacks of asyncio tasks */
 	bool wants_tasks; /* the user asked for tasks explicitly */
 	bool inlined; /* functions inlined in native code become frames */
-	/*
-	 * Only threads that krait's caller could trace without krait's rights (bpf/kernel_task.h); warnings
-	 * and no summary.
-	 */
-	bool own;
-	int began_fd; /* with own: gets a byte when samples are taken; -1: none */
 	bool becoming; /* the pids are about to execute what is to be recorded */
 	bool realtime; /* raise krait's own priority */
 	int verbose;

@@ -14,6 +14,7 @@
 #include "python/layout/py_offsets.h"
 #include "base/system/error.h"
 #include "base/text/log.h"
+#include "base/worker/own.h"
 #include "base/files/output_file.h"
 #include "base/text/stream.h"
 #include "base/text/units.h"
@@ -489,7 +490,7 @@ int record_report_judge(const struct record_report *r)
 
 int record_report_print(struct record_report *r)
 {
-	int code = r->options->quiet || r->options->own ? EXIT_CODE_OK : print_summary(r);
+	int code = r->options->quiet || own_is() ? EXIT_CODE_OK : print_summary(r);
 
 	if (r->options->stats)
 		print_stats(r);

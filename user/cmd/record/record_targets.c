@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/common/arguments.h"
 #include "record/run/session.h"
 #include "process/proc/cgroup.h"
 #include "base/system/error.h"
 #include "base/text/log.h"
+#include "base/worker/own.h"
 
 static void add_pids(struct record_options *o, const char *text, struct argp_state *state)
 {
@@ -117,6 +119,11 @@ void record_targets_settle(struct record_options *o, struct argp_state *state)
 					 o->pids[o->pid_cnt - 1], o->command[0]);
 		arguments_refuse(state, "%s is not a command; to record a process, use -p %s",
 				 o->command[0], o->command[0]);
+	}
+	/* All that there is for who has asked a broker. */
+	if (own_is() && o->all) {
+		o->filter.users[0] = getuid();
+		o->filter.user_cnt = 1;
 	}
 	targets = o->all + (o->pid_cnt > 0) + (o->command != NULL);
 

@@ -19,6 +19,7 @@
 #include "base/system/priority.h"
 #include "base/text/log.h"
 #include "base/text/stream.h"
+#include "cmd/broker/client.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/outputs.h"
 #include "cmd/common/printed.h"
@@ -440,6 +441,10 @@ int cmd_top(int argc, char **argv)
 	if (!t)
 		return code;
 	top_options_parse(&t->options, argc, argv);
+	if (client_is_possible()) {
+		free(t);
+		return client_run(BROKER_TOP);
+	}
 	if (t->options.record.realtime)
 		priority_raise(&t->priority);
 	uname(&t->host);

@@ -10,6 +10,7 @@
 
 #include "base/data/cleanup.h"
 #include "base/system/privileges.h"
+#include "process/memory/opener.h"
 
 struct remote {
 	struct memory memory;
@@ -66,6 +67,8 @@ struct remote *remote__open_at(int dir, bool writable)
 	}
 	if (r->fd < 0)
 		r->fd = openat(dir, "mem", O_RDONLY | O_CLOEXEC);
+	if (r->fd < 0 && (errno == EACCES || errno == EPERM))
+		r->fd = opener_memory(dir);
 	if (r->fd >= 0)
 		return r;
 	err = errno;

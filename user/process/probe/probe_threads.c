@@ -17,6 +17,7 @@
 #include "process/memory/page_cache.h"
 #include "process/probe/probe_list.h"
 #include "process/proc/proc.h"
+#include "process/memory/opener.h"
 #include "process/memory/remote.h"
 #include "process/probe/stack_copies.h"
 #include "process/probe/thread_stacks.h"
@@ -90,7 +91,8 @@ static bool proc_thread_syscall(int dir, struct probe_thread *t)
 	__u64 *a = t->args;
 
 	t->flags &= (__u16)~PROBE_THREAD_SYSCALL;
-	if (read_of(dir, t->tid, "syscall", text, sizeof(text)) <= 0)
+	if (read_of(dir, t->tid, "syscall", text, sizeof(text)) <= 0 &&
+	    opener_syscall(dir, t->tid, text, sizeof(text)) <= 0)
 		return false;
 	if (sscanf(text, "%d %llx %llx %llx %llx %llx %llx %llx %llx", &t->syscall, &a[0], &a[1],
 		   &a[2], &a[3], &a[4], &a[5], &t->stack_ptr, &t->ip) != 9) {

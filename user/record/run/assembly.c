@@ -35,6 +35,7 @@
 #include "base/system/error.h"
 #include "base/system/grids.h"
 #include "base/system/privileges.h"
+#include "base/worker/own.h"
 
 static void on_sample(void *ctx, const struct record_sample *record)
 {
@@ -395,7 +396,7 @@ static int make_sampler(struct session *s, struct error *err)
 	sampler.follow_all = config->all;
 	sampler.users = config->filter.users;
 	sampler.user_cnt = config->filter.user_cnt;
-	sampler.own_only = config->own_only;
+	sampler.own_only = own_is();
 	sampler.own_uid = getuid();
 	sampler.own_gid = getgid();
 	sampler.anchors = config->anchors != ANCHOR_MODE_OFF;

@@ -37,11 +37,6 @@ struct session_config {
 	struct filter filter; /* on all processes */
 	const pid_t *pids; /* or these processes and their descendants */
 	size_t pid_cnt;
-	/*
-	 * Only threads that krait's caller could trace without krait's rights, at the moments at which it
-	 * could (task_is_own() in bpf/kernel_task.h).
-	 */
-	bool own_only;
 	bool late_rows; /* see unwinding__read_late() */
 	struct prober *prober; /* borrowed, ready to use; NULL: starts its own */
 	/* the pids were examined just now: take no descendants, and skip those that have ended */
@@ -97,7 +92,7 @@ struct session_stats {
 	__u64 mappings_reported; /* by the kernel, instead of being looked up */
 	__u64 mappings_ahead; /* likewise, for unwinding only: kernel/sampler/mmap_events.h */
 	__u64 thread_steps; /* thread states that the kernel side visited to find threads */
-	__u64 not_own; /* with own_only: interrupts of threads with other rights */
+	__u64 not_own; /* of a recorder of krait broker: interrupts of threads with other rights */
 	__u64 codes_replaced; /* code objects found with other contents in the same memory (3.8 to 3.11) */
 	/*
 	 * About time off the CPU: threads that found no room; ns of samples that could not be taken

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * settings.h - the command line of krait broker, and its file of settings: what users may do.
+ */
+#ifndef KRAIT_CMD_BROKER_SETTINGS_H
+#define KRAIT_CMD_BROKER_SETTINGS_H
+
+#include <linux/types.h>
+
+struct settings {
+	const char *socket; /* its path */
+	const char *metrics; /* a file; NULL: none */
+	unsigned recordings; /* of one user at the same time */
+	__u64 rate; /* of all recordings together, samples a second on each CPU */
+	__u64 duration_ns; /* of one recording */
+	__u64 bytes; /* of each of its files */
+	unsigned ptrace_scope; /* the largest kernel.yama.ptrace_scope at which it serves */
+};
+
+/* Returns 0; invalid options end the program. */
+int settings_parse(struct settings *ret, int argc, char **argv);
+
+#endif /* KRAIT_CMD_BROKER_SETTINGS_H */
