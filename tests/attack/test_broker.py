@@ -395,7 +395,7 @@ def main():
             tap.ok(b.process.poll() is None, "the broker still runs", b.log)
             tap.ok(not b.recorders() and service.wait_for(lambda: not b.folders()), "and nothing is left behind",
                    b.recorders(), b.folders())
-            kib = int(attack.status(b.pid)["VmRSS"].split()[0])
+            kib = b.pss_kib()
             tap.ok(kib < 5 << 10, "it stays below 5 MiB", kib)
         check_killed(tap, python)
     return attack.end(tap)

@@ -254,8 +254,7 @@ def main():
         check_commands(tap, b, pythons[0])
         check_codes(tap, b)
         check_without(tap, b)
-        with open("/proc/%d/status" % b.pid, encoding="ascii") as f:
-            kib = int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
+        kib = b.pss_kib()
         tap.ok(kib < 5 << 10, "the broker stays below 5 MiB", kib)
         tap.ok(len(re.findall(r"record of 1 process", b.log)) >= 6, "a line for each recording", b.log)
         tap.equal(b.stop(), 0, "SIGTERM ends it")
