@@ -235,7 +235,8 @@ static void settle_own(const struct record_options *o, struct argp_state *state)
 {
 	for (unsigned i = 0; i < o->event_cnt; i++)
 		if (event_is_probe(&o->events[i]))
-			arguments_refuse(state, OWN_WORD " takes no tracepoints and probes, which are root's");
+			arguments_refuse(state, OWN_WORD
+					 " takes no tracepoints and probes, which are root's");
 	if (o->inputs || o->ring.on)
 		arguments_refuse(state, OWN_WORD " takes neither --log-inputs nor rings");
 }
