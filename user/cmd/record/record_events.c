@@ -10,6 +10,7 @@
 #include "cmd/common/arguments.h"
 #include "cmd/record/record_probes.h"
 #include "base/text/nearest.h"
+#include "base/worker/own.h"
 #include "base/text/units.h"
 
 /*
@@ -115,7 +116,7 @@ static void add_memory(struct record_options *o, bool given, struct argp_state *
 {
 	if (!o->memory)
 		return;
-	if (o->inputs || o->own)
+	if (o->inputs || own_is())
 		arguments_refuse(state, "--memory looks at pages, which %s",
 				 o->inputs ? "--log-inputs would not log" : "needs root");
 	if (o->states || o->holds_gil || !thread_filter_is_empty(&o->thread))
