@@ -170,11 +170,39 @@ static void a_tenth_more_is_found(void **state)
 {
 	const struct model slower = { .first = 1.1 };
 	const struct model share = { .first = 0.33 / 0.67 / (0.3 / 0.7), .samples = SAMPLES };
+	const struct model same_length = { .first = 1.1, .samples = SAMPLES };
+	const struct model twice[2] = { { .first = 1, .samples = 2 * SAMPLES },
+					{ .first = 1.1, .samples = 2 * SAMPLES } };
 
 	assert_true(failures(EQUAL, slower, 1, PAIRS, WORK) >= PAIRS * 97 / 100);
 	assert_true(failures(EQUAL, share, 1, PAIRS, SHARES) >= PAIRS * 97 / 100);
+	/* 30 to 32 % of everything is 4.4 standard errors: a test that is wrong so seldom cannot find more. */
+	assert_in_range(failures(EQUAL, same_length, 1, PAIRS, SHARES), PAIRS * 45 / 100,
+			PAIRS * 60 / 100);
+	assert_true(failures(twice[0], twice[1], 1, PAIRS, SHARES) >= PAIRS * 97 / 100);
 	/* A faster program is no failure; by shares the other functions have more then. */
 	assert_int_equal(failures(slower, EQUAL, 1, PAIRS, WORK), 0);
+}
+
+/* What grew by a tenth is said to have grown by a tenth, whatever share of the program it has. */
+static void growth_is_against_the_rest(void **state)
+{
+	const struct model both[2] = { { .first = 40, .samples = SAMPLES },
+				       { .first = 44, .samples = SAMPLES } };
+	struct gate_options o = { .above = 5 };
+	struct world w = world_new();
+	double sum = 0;
+
+	seed = 4711;
+	for (int i = 0; i < 50; i++) {
+		struct gate_row row = { 0 };
+
+		compare(&w, both, 1, &o, &row);
+		assert_true(row.value[1] > 0.93 && row.value[1] < row.value[0] * 1.02);
+		sum += row.change / 50;
+	}
+	assert_true(sum > 9 && sum < 11);
+	profile__free(w.profile);
 }
 
 /* Each run's functions cost 5 % more or less: one run a side takes that for a change. */
@@ -258,6 +286,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_programs_pass),
 		cmocka_unit_test(a_tenth_more_is_found),
+		cmocka_unit_test(growth_is_against_the_rest),
 		cmocka_unit_test(runs_that_differ_pass),
 		cmocka_unit_test(a_total_needs_several_runs),
 		cmocka_unit_test(what_can_be_found_is_said),

@@ -171,6 +171,12 @@ static double log_part(double got, double expected)
 	return got > 0 ? got * log(got / expected) : 0;
 }
 
+/* What grows with a function while the rest of the program stays: its cost per unit of work, or its share's odds. */
+static double size_of(const struct gate *g, double value)
+{
+	return g->options.work[0] > 0 ? value : value / fmax(1 - value, 1e-9);
+}
+
 /* error: the function's part of the error. Returns whether both sides together have samples. */
 static bool judge(const struct gate *g, const __u64 *amounts, double error, struct gate_row *ret)
 {
@@ -196,10 +202,15 @@ static bool judge(const struct gate *g, const __u64 *amounts, double error, stru
 				     (got[0] + got[1] - expected[0] - expected[1])) /
 				    spread));
 	ret->chance = chance_of(ret->value[1] > ret->value[0] ? root : -root, freedom);
-	ret->change = ret->value[0] > 0 ? 100 * (ret->value[1] / ret->value[0] - 1) : INFINITY;
+	ret->change = ret->value[0] > 0 ? 100 * (size_of(g, ret->value[1]) /
+							 size_of(g, ret->value[0]) -
+						 1) :
+					  INFINITY;
 	noise = sqrt(spread * (1 / expected[0] + 1 / expected[1]));
-	ret->detects =
-		fmax(g->options.above, 100 * noise * (value_of(error, freedom) + FOUR_OF_FIVE));
+	if (!(g->options.work[0] > 0))
+		noise /= rest;
+	ret->detects = fmax(g->options.above,
+			    100 * expm1(noise * (value_of(error, freedom) + FOUR_OF_FIVE)));
 	ret->fails = ret->change > g->options.above && ret->chance < error &&
 		     100 * (ret->value[1] - ret->value[0]) * g->exposure[0] >=
 			     g->options.min_points * g->all[0];
@@ -405,14 +416,16 @@ static char *name_of(const struct gate *g, const struct gate_row *row)
 
 static void put_verdict(const struct gate *g, FILE *out)
 {
-	const char *what = g->options.work[0] > 0 ? "cost of a unit of work" : "share";
+	const bool work = g->options.work[0] > 0;
+	const char *what = work ? "cost of a unit of work" : "function";
+	const char *to = work ? "" : " against the rest of the program";
 
 	if (g->failures)
-		fprintf(out, "fail: %u of %u: the %s grew by more than %g%%, beyond chance",
-			g->failures, g->row_cnt, what, g->options.above);
+		fprintf(out, "fail: %u of %u: the %s grew by more than %g%%%s, beyond chance",
+			g->failures, g->row_cnt, what, g->options.above, to);
 	else
-		fprintf(out, "pass: no %s grew by more than %g%% beyond chance", what,
-			g->options.above);
+		fprintf(out, "pass: no %s grew by more than %g%%%s beyond chance", what,
+			g->options.above, to);
 	fprintf(out, " (equal programs fail once in %u,000 comparisons%s)\n",
 		GATE_ERROR_ONE_IN / 1000,
 		g->sums.cnt > 2 ? "" : "; one capture a side does not say how much runs differ");
@@ -470,13 +483,24 @@ static void put_millionths(struct json *j, const char *key, double value)
 		json_put_null(j, key);
 }
 
+/* Of what a row's values are millionths. */
+static const char *unit_name(const struct gate *g)
+{
+	return !(g->options.work[0] > 0) ? "share" :
+	       g->time_unit > 0		 ? "seconds per unit of work" :
+					   "events per unit of work";
+}
+
 void gate__json(const struct gate *g, struct json *j)
 {
+	const double unit = g->options.work[0] > 0 && g->time_unit > 0 ? g->time_unit / 1e9 : 1;
+
 	json_put_object(j, "gate");
 	json_put_bool(j, "fails", g->failures > 0);
 	put_millionths(j, "above_ppm", g->options.above / 100);
 	json_put_string(j, "of", g->options.whole ? "all" : g->options.by_total ? "total" : "self");
 	json_put_string(j, "values", g->options.work[0] > 0 ? "per_work" : "share");
+	json_put_string(j, "unit", unit_name(g));
 	json_put_number(j, "error_one_in", GATE_ERROR_ONE_IN);
 	json_put_array(j, "rows");
 	for (__u32 i = 0; i < g->row_cnt; i++) {
@@ -491,8 +515,8 @@ void gate__json(const struct gate *g, struct json *j)
 					      function_sums_file(&g->sums, at), -1, at->kind);
 		}
 		json_put_bool(j, "fails", row->fails);
-		put_millionths(j, "a_ppm", row->value[0]);
-		put_millionths(j, "b_ppm", row->value[1]);
+		put_millionths(j, "a_ppm", row->value[0] * unit);
+		put_millionths(j, "b_ppm", row->value[1] * unit);
 		put_millionths(j, "change_ppm", row->change / 100);
 		put_millionths(j, "detects_ppm", row->detects / 100);
 		json_close_object(j);
