@@ -202,10 +202,9 @@ static bool judge(const struct gate *g, const __u64 *amounts, double error, stru
 				     (got[0] + got[1] - expected[0] - expected[1])) /
 				    spread));
 	ret->chance = chance_of(ret->value[1] > ret->value[0] ? root : -root, freedom);
-	ret->change = ret->value[0] > 0 ? 100 * (size_of(g, ret->value[1]) /
-							 size_of(g, ret->value[0]) -
-						 1) :
-					  INFINITY;
+	ret->change = ret->value[0] > 0 ?
+			      100 * (size_of(g, ret->value[1]) / size_of(g, ret->value[0]) - 1) :
+			      INFINITY;
 	noise = sqrt(spread * (1 / expected[0] + 1 / expected[1]));
 	if (!(g->options.work[0] > 0))
 		noise /= rest;
