@@ -407,6 +407,58 @@ enum sample_context {
 	CONTEXT_CNT
 };
 
+/*
+ * A filter of a tracepoint (--filter): tests, each with the index of the one that follows if it holds and if not;
+ * FILTER_TAKE and FILTER_SKIP end it. Tests lead only to those with a lower index.
+ */
+#define FILTER_TESTS_MAX 16
+#define FILTER_TAKE 254
+#define FILTER_SKIP 255
+/* Different filters of one recording; 0 is none. */
+#define FILTERS_MAX 64
+#define FILTER_TEXT_MAX 32
+/* Bytes of a field's text that are compared, with the NUL. */
+#define FILTER_FIELD_MAX 256
+
+enum filter_field {
+	FILTER_NUMBER, /* size bytes at offset */
+	FILTER_TEXT, /* NUL-terminated, at offset */
+	FILTER_TEXT_AT, /* where the lower half of the 4 bytes at offset says (__data_loc) */
+	FILTER_THE_TID,
+	FILTER_THE_CPU,
+	FILTER_THE_COMM,
+};
+
+enum filter_op {
+	FILTER_IS,
+	FILTER_IS_NOT,
+	FILTER_LESS,
+	FILTER_LESS_OR_IS,
+	FILTER_MORE,
+	FILTER_MORE_OR_IS,
+	FILTER_HAS, /* numbers: one of them; texts: somewhere */
+	FILTER_BEGINS, /* texts only, as what follows */
+	FILTER_ENDS,
+};
+
+struct filter_test {
+	__u16 offset; /* in the tracepoint's record */
+	__u8 size; /* 1, 2, 4, 8 */
+	__u8 field, op; /* enum filter_field, filter_op */
+	__u8 is_signed;
+	__u8 yes, no;
+	__u64 value;
+	__u32 len; /* of text */
+	char text[FILTER_TEXT_MAX];
+	__u32 pad_;
+};
+
+struct filter_program {
+	__u32 begin; /* the first test */
+	__u32 pad_;
+	struct filter_test tests[FILTER_TESTS_MAX];
+};
+
 /* Index into the per-CPU map counters. */
 enum counter {
 	COUNTER_EVENTS_DROPPED, /* process events that found the ring buffer full */

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 
 import harness as h
 
@@ -247,6 +248,44 @@ def check_tracepoints(tap, python):
     tap.ok(45 <= sum(count for _, count in stack) <= 51, "-c 10: every tenth time", stack, r.err)
 
 
+FILTERED = '''
+import os
+with open("/proc/self/comm", "w") as f:
+    f.write("filtered-one")
+fd = os.open("/dev/null", os.O_WRONLY)
+for i in range(300):
+    os.write(fd, b"x" * (i + 1))
+for name in ["/bin/true"] * 5 + ["/bin/echo"] * 3:
+    os.waitpid(os.posix_spawn(name, ["x"], {}), 0)
+'''
+
+
+def check_filters(tap, python):
+    """Filters select as perf's do, among them those that the kernel's program cannot leave to the kernel."""
+    if not os.path.isdir("/sys/kernel/tracing/events/syscalls/sys_enter_write"):
+        return
+    fork = "sched:sched_process_fork"
+    command = python.command("-c", FILTERED)
+    for event, text, want in (("syscalls:sys_enter_write", "fd != 2 && count > 100 && !(count & 1) || count == 7 && fd > 2", 101),
+                              ("syscalls:sys_enter_w*te", "fd > 2 && (count==7 || count == 0x9 || count == 11)", 3),
+                              (fork, 'parent_comm ~ "filtered-*"', 8), (fork, 'COMM ~ "*-one"', 8),
+                              (fork, 'child_comm ~ "*tered-*" && parent_comm == "filtered-one"', 8),
+                              (fork, 'comm != "filtered-one"', 0), (fork, 'child_comm ~ "*two*"', 0), (fork, "common_pid == 1 || CPU > 4095", 0)):
+        r = h.record("-e", event, "--filter", text, lines=False, command=command)
+        tap.equal(r.samples(), want, "--filter %s" % text, r.err)
+    for args, says in (((fork, "nosuch == 1"), "its fields: parent_comm"), ((fork, "child_pid"), "compares with"),
+                       ((fork, "(child_pid == 1"), "not closed"), ((fork, "child_pid ~ 3"), "is a number"),
+                       ((fork, "child_pid == 1 child_pid"), "ends before"), ((fork, 'child_comm < "a"'), "not with <"),
+                       ((fork, 'child_comm ~ "a*b"'), "has a *"), ((fork, 'child_comm == "a'), "quote"),
+                       ((fork, " || ".join(["child_pid == 1"] * 17)), "at most 16"), (("cs", "x == 1"), "follows the tracepoint")):
+        none = h.run_krait("record", "-e", args[0], "--filter", args[1], "-o", "/nowhere/x.data", "--", "true")
+        tap.ok(none.returncode == 2 and says in none.stderr, "refused: %.20s" % args[1], none.stderr)
+    began = time.monotonic()
+    r = h.record("-e", "syscalls:*", lines=False, command=python.command("-c", PLACES))
+    tap.ok(r.samples() > 1000 and time.monotonic() - began < 20, "all system calls do not take a minute to free", r.samples(),
+           time.monotonic() - began)
+
+
 PROBED = '''
 import ctypes, gc, sys
 libc = ctypes.CDLL(None)
@@ -336,6 +375,7 @@ def main():
     check_refusals(tap, newest)
     check_pmu(tap, newest)
     check_tracepoints(tap, newest)
+    check_filters(tap, next((p for p in pythons if p.root == "/"), newest))
     check_probes(tap)
     for python in pythons:
         if python.minor == "3.15" and python.kind == "exe":

@@ -38,6 +38,7 @@ struct event_spec {
 	bool exclude_user, exclude_kernel;
 	__u8 precise; /* precise_ip */
 	const struct event_code *code; /* of a probe; NULL: none; borrowed */
+	const char *filter; /* of a tracepoint (event_filter.h); NULL: none; borrowed */
 	bool joined; /* time off the CPU: shown together with the clock's (record --wall) */
 };
 

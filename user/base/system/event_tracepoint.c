@@ -42,28 +42,50 @@ static int read_id(const char *folder, const char *name, __u64 *ret)
 }
 
 /* Of one system, "sched". */
-static int in_folder(const char *folder, const char *pattern, int (*fn)(void *ctx, __u64 id),
-		     void *ctx, int *cnt)
+static int in_folder(const char *folder, const char *pattern,
+		     int (*fn)(void *ctx, const struct event_tracepoint *t), void *ctx, int *cnt)
 {
 	cleanup_closedir DIR *dir = opendir(folder);
 	struct dirent *entry;
 	int result = 0;
 
 	while (dir && !result && (entry = readdir(dir))) {
-		__u64 id;
+		struct event_tracepoint t = { .folder = folder, .name = entry->d_name };
 
 		if (fnmatch(pattern, entry->d_name, FNM_PERIOD) ||
-		    read_id(folder, entry->d_name, &id))
+		    read_id(folder, entry->d_name, &t.id))
 			continue;
 		++*cnt;
-		result = fn(ctx, id);
+		result = fn(ctx, &t);
 	}
 	return result;
 }
 
-int event_tracepoints(const char *name, int (*fn)(void *ctx, __u64 id), void *ctx)
+/*
+ * The kernel frees each tracepoint's event under a lock, and waits for all CPUs each time (perf_trace_event_unreg() in
+ * kernel/trace/trace_event_perf.c), so hundreds of them take a minute.
+ */
+static const char *shorter(const char *name)
 {
-	const char *root, *colon = strchr(name, ':');
+	static const char *const names[][2] = {
+		{ "syscalls:*", "raw_syscalls:*" },
+		{ "syscalls:sys_*", "raw_syscalls:*" },
+		{ "syscalls:sys_enter*", "raw_syscalls:sys_enter" },
+		{ "syscalls:sys_enter_*", "raw_syscalls:sys_enter" },
+		{ "syscalls:sys_exit*", "raw_syscalls:sys_exit" },
+		{ "syscalls:sys_exit_*", "raw_syscalls:sys_exit" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i][0]))
+			return names[i][1];
+	return name;
+}
+
+int event_tracepoints(const char *name, int (*fn)(void *ctx, const struct event_tracepoint *t),
+		      void *ctx)
+{
+	const char *root, *colon = strchr(name = shorter(name), ':');
 	cleanup_closedir DIR *dir = open_root(&root);
 	char system[EVENT_NAME_MAX], folder[PATH_MAX];
 	struct dirent *entry;
@@ -83,7 +105,48 @@ int event_tracepoints(const char *name, int (*fn)(void *ctx, __u64 id), void *ct
 	return result ? result : cnt;
 }
 
-static int any(void *ctx, __u64 id)
+int event_tracepoint_filter(struct filter_program *ret, const struct event_tracepoint *t,
+			    const char *filter, char *why, size_t why_size)
+{
+	char path[PATH_MAX], format[16384];
+	cleanup_fclose FILE *f = NULL;
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s/%s/format", t->folder, t->name);
+	f = fopen(path, "re");
+	len = f ? fread(format, 1, sizeof(format) - 1, f) : 0;
+	format[len] = '\0';
+	return event_filter_parse(ret, filter, format, why, why_size);
+}
+
+struct check {
+	const char *filter;
+	char *why;
+	size_t why_size;
+};
+
+static int check_one(void *ctx, const struct event_tracepoint *t)
+{
+	const struct check *c = ctx;
+	struct filter_program program;
+	char why[512];
+	int err = event_tracepoint_filter(&program, t, c->filter, why, sizeof(why));
+
+	if (err)
+		snprintf(c->why, c->why_size, "%s: %s", t->name, why);
+	return err;
+}
+
+int event_tracepoint_check(const struct event_spec *e, const char *filter, char *why,
+			   size_t why_size)
+{
+	struct check c = { filter, why, why_size };
+	int cnt = event_tracepoints(e->name, check_one, &c);
+
+	return cnt < 0 ? cnt : 0;
+}
+
+static int any(void *ctx, const struct event_tracepoint *t)
 {
 	return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "cmd/common/arguments.h"
 #include "cmd/record/record_probes.h"
+#include "base/system/event_tracepoint.h"
 #include "base/text/nearest.h"
 #include "base/worker/own.h"
 #include "base/text/units.h"
@@ -79,6 +80,20 @@ void record_events_period(struct record_options *o, const char *text, struct arg
 		arguments_refuse(
 			state, "a period is a number of events, such as 1, 1000 or 10k, not \"%s\"",
 			text);
+}
+
+void record_events_filter(struct record_options *o, const char *text, struct argp_state *state)
+{
+	struct event_spec *e = o->event_cnt ? &o->events[o->event_cnt - 1] : NULL;
+	char why[640];
+
+	if (!e || !event_is_probe(e) || e->code)
+		arguments_refuse(
+			state,
+			"--filter follows the tracepoint that it is for: -e sched:sched_process_exec --filter 'pid > 100'");
+	if (event_tracepoint_check(e, text, why, sizeof(why)))
+		arguments_refuse(state, "--filter of %s", why);
+	e->filter = text;
 }
 
 void record_events_tasks(struct record_options *o, const char *text, struct argp_state *state)

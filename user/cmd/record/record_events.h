@@ -14,6 +14,8 @@
 void record_events_add(struct record_options *o, const char *text, struct argp_state *state);
 /* "2": counts suspended tasks twice a second; NULL: at the default rate. */
 void record_events_tasks(struct record_options *o, const char *text, struct argp_state *state);
+/* Of the last event so far. */
+void record_events_filter(struct record_options *o, const char *text, struct argp_state *state);
 void record_events_period(struct record_options *o, const char *text, struct argp_state *state);
 /*
  * Call after all options. A period applies to countable events; clocks among them keep a rate. So

@@ -47,6 +47,7 @@ enum {
 	KEY_CALL_GRAPH,
 	KEY_CLOCK,
 	KEY_PROBE,
+	KEY_FILTER,
 };
 
 static const struct argp_option options[] = {
@@ -75,6 +76,9 @@ static const struct argp_option options[] = {
 	  "sched:sched_process_fork or those that match 'syscalls:sys_enter_*'; :u or :k behind it for user or "
 	  "kernel mode only. May be given several times. perf.data, pprof and script have all events, "
 	  "each apart; other outputs the first" },
+	{ "filter", KEY_FILTER, "FILTER", 0,
+	  "only when the tracepoint before it has such fields, in the words of perf's --filter: 'fd == 1 && count > 4096', "
+	  "'filename ~ \"*.so\"'" },
 	{ "probe", KEY_PROBE, "FILE:FUNCTION", 0,
 	  "each time that a thread enters this function of a program or library (FUNCTION+OFFSET: comes to that instruction; "
 	  "FUNCTION%return: returns from it). FILE is a path, or the begin of a name, such as libc, libpython. The kernel puts a "
@@ -330,6 +334,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_PROBE:
 		record_probes_option(o, arg, state);
+		break;
+	case KEY_FILTER:
+		record_events_filter(o, arg, state);
 		break;
 	case 'c':
 		record_events_period(o, arg, state);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "kernel/sampler/perf_events.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -42,6 +43,8 @@ struct perf_events {
 	__u64 gone_ticks[KRAIT_MAX_EVENTS];
 	__u64 random; /* never 0 */
 	__u64 frequency; /* current rate of clocks; 0: the configured one */
+	unsigned filter_cnt; /* in the kernel's map, from number 1 on */
+	struct filter_program filters[FILTERS_MAX - 1];
 };
 
 long perf_events_max_rate(void)
@@ -239,14 +242,47 @@ static int open_place(const struct event_spec *event, __u64 id, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-static int add_place(void *ctx, __u64 id)
+/* The number of the tracepoint's filter; 0: it has none. Negative with *err filled. */
+static int filter_number(const struct place_adder *a, const struct event_spec *event,
+			 const struct event_tracepoint *t)
+{
+	struct perf_events *events = a->events;
+	struct filter_program *new = &events->filters[events->filter_cnt];
+	__u32 number = events->filter_cnt + 1;
+	char why[512];
+	int err;
+
+	if (!event->filter)
+		return 0;
+	if (events->filter_cnt == FILTERS_MAX - 1)
+		return error_set(
+			a->err, E2BIG, EXIT_CODE_USAGE,
+			"%s: a filter for more than %d different tracepoints: choose fewer",
+			event->name, FILTERS_MAX - 1);
+	err = event_tracepoint_filter(new, t, event->filter, why, sizeof(why));
+	if (err)
+		return error_set(a->err, -err, EXIT_CODE_USAGE, "%s: %s", t->name, why);
+	for (unsigned i = 0; i < events->filter_cnt; i++)
+		if (!memcmp(&events->filters[i], new, sizeof(*new)))
+			return (int)i + 1;
+	if (bpf_map_update_elem(events->programs.filters_fd, &number, new, BPF_ANY))
+		return error_set(a->err, errno, EXIT_CODE_KERNEL, "perf_event_open for %s: %s",
+				 event->name, strerror(errno));
+	return (int)++events->filter_cnt;
+}
+
+static int add_place(void *ctx, const struct event_tracepoint *t)
 {
 	const struct place_adder *a = ctx;
 	const struct event_spec *event = &a->events->config.events[a->index];
-	DECLARE_LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = a->index);
-	cleanup_close int fd = open_place(event, id, a->cpu);
+	DECLARE_LIBBPF_OPTS(bpf_perf_event_opts, opts);
+	cleanup_close int fd = open_place(event, t->id, a->cpu);
+	int number = filter_number(a, event, t);
 	struct bpf_link *link;
 
+	if (number < 0)
+		return number;
+	opts.bpf_cookie = a->index | (__u64)number << 8;
 	if (fd < 0)
 		return explain_open(a->err, event, -fd);
 	if (a->events->cnt > PLACES_MAX)

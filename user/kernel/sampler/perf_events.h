@@ -28,6 +28,7 @@ struct sampler_config;
 /* Borrowed. */
 struct perf_event_programs {
 	const struct bpf_program *event, *fault, *tracepoint, *code;
+	int filters_fd; /* the map of tracepoints' filters */
 };
 
 /* Opens and enables them. NULL with *err filled. */

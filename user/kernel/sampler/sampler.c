@@ -287,6 +287,7 @@ int sampler__start(struct sampler *s, struct error *err)
 					     .fault = programs_fault(s->skel),
 					     .tracepoint = s->skel->progs.probe_tracepoint,
 					     .code = s->skel->progs.probe_code,
+					     .filters_fd = bpf_map__fd(s->skel->maps.probe_filters),
 				     },
 				     err);
 	if (!s->events)
