@@ -69,7 +69,7 @@ def record_until(target, path, number, enough, turns=1, options=()):
 
 def check_kill(tap, target, folder, number, options):
     path = os.path.join(folder, "killed%d.data" % number)
-    seconds = random.uniform(0.0, 3.0)
+    seconds = random.uniform(0.0, 3.0 if h.is_all() else 1.5)
     name = "killed after %.2f s%s: " % (seconds, ", compressed" if options else "")
     end = time.monotonic() + seconds
     code, err = record_until(target, path, signal.SIGKILL, lambda: time.monotonic() >= end, options=options)

@@ -19,7 +19,7 @@ from background import Krait, scale
 def check_crowd(tap, python):
     name = python.name + ": 500 threads, 50 of them busy"
     with h.start(python, "crowd.py", "500", "50") as target:
-        r = h.record_work(target.pid, 1.2, "-F", "1999", lines=False)
+        r = h.record_work(target.pid, 0.7, "-F", "3999", lines=False)
     h.check_accounts(tap, name, r, complete=0.98)
     tap.equal(r.stats.get("unknown_samples"), 0, name + ": all have names", r.err)
     busy = {m.group(1) for s, _ in r.stacks
@@ -49,7 +49,7 @@ def check_prefork(tap, python):
 def check_kill_target(tap, python):
     """Death at any moment, including start-up."""
     bad = []
-    for i in range(scale(8, 60)):
+    for i in range(scale(5, 60, 8)):
         target = subprocess.Popen(python.command(python.target("flash.py"), "2000"))
         time.sleep(0.01 + 0.02 * (i % 4))
         krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "--stats", "-F", "2000", "-o",
@@ -72,7 +72,7 @@ def check_kill_krait(tap, python):
     held, before = set(), set(os.listdir("/tmp"))
     with h.start(python, "crowd.py", "8", "4") as target:
         with h.part_time(target):
-            for i in range(scale(12, 100)):
+            for i in range(scale(7, 100, 12)):
                 krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "-F", "5000", "--anchors", "on",
                                           "-o", os.path.join(folder, "sudden.folded"),
                                           *(["-a"] if i % 2 else ["-p", str(target.pid)])],

@@ -16,7 +16,7 @@ def check_threads(tap, python):
     """Each of fifty threads has functions that no other has: a mixed stack is not in the oracle."""
     name = python.name + ": threads.py"
     with h.start(python, "threads.py") as target:
-        recording = h.record_turns(target, 0.4, "-F", "9973")
+        recording = h.record_turns(target, 0.25, "-F", "9973")
     tap.equal(recording.code, 0, name + ": exit code", recording.err)
     h.check_accounts(tap, name, recording, complete=0.99)
     h.check_stacks(tap, name, recording, target.oracle)
@@ -27,7 +27,7 @@ def check_frames(tap, python):
     threads)."""
     name = python.name + ": -t"
     with h.start(python, "threads.py", "6") as target:
-        recording = h.record_work(target.pid, 0.6, "-t", lines=False)
+        recording = h.record_work(target.pid, 0.25, "-t", "-F", "997", lines=False)
     workers = {}
     for stack, _ in recording.stacks:
         found = [f for f in stack if f.startswith("worker_")]
@@ -66,7 +66,7 @@ def check_interpreters(tap, python):
     name = python.name + ": interps.py"
     with h.start(python, "interps.py") as target:
         # The first milliseconds are from before krait has looked.
-        recording = h.record_turns(target, 0.8, "-F", "1999")
+        recording = h.record_turns(target, 0.45, "-F", "3999")
     h.check_accounts(tap, name, recording)
     illegal, leaves = target.oracle.judge(recording.stacks)
     visits = [s for s in illegal if is_visit(s[0][1:])]

@@ -68,8 +68,8 @@ def main():
     milliseconds = 4000 if t.LONG else 1000
     check_alias(tap, python, milliseconds)
     check(tap, python, t.RATE, 1009, milliseconds)
-    check_rate(tap, python, 4000)
-    check_rate(tap, python, 4000, "--jitter")
+    check_rate(tap, python, 3000)
+    check_rate(tap, python, 3000, "--jitter")
     if t.LONG:
         for hz in (1000, 500, 100, 50):
             check(tap, python, hz, t.RATE, milliseconds)
