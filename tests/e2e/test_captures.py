@@ -28,7 +28,7 @@ from consumers import merge, run  # noqa: E402
 ODD = ("a;b", "x -> y", "two words", "</script>", "quo\"te's", "new\nline", "(paren)", "bell\a",
        "back\\slash", "tab\there", "é→ü", "%s%n", "&amp; <b>", "[mark]", "name 12", "")
 SOURCE = """
-import threading, time
+import sys, threading, time; SECONDS = float(sys.argv[1]) if sys.argv[1:] else 0.8
 def leaf(n):
     s = 0
     for i in range(n):
@@ -48,17 +48,19 @@ def named(name):
     return hot
 ODD = [named(n) for n in """ + repr(ODD) + """]
 def worker():
-    while time.process_time() < 0.8:
+    while time.process_time() < SECONDS:
         mid(3000)
 thread = threading.Thread(target=worker)
 thread.start()
-while time.process_time() < 0.8:
+while time.process_time() < SECONDS:
     mid(2000)
     deep(200)
     for odd in ODD:
         odd()
 thread.join()
 """
+# CPU seconds where few samples are enough.
+BRIEF = "0.25"
 FORMATS = ("x.folded", "x.data", "x.pb.gz", "x.speedscope.json", "x.firefox.json", "x.callgrind",
            "x.html")
 
@@ -390,7 +392,7 @@ def check_moved(tap, recording):
 
 def check_pipe(tap, python, script):
     command = " ".join([harness.KRAIT, "record", "-q", "-f", "perf", "-o", "-", "--",
-                        *python.command(script)])
+                        *python.command(script, BRIEF)])
     done = run("sh", "-c", command + " | " + harness.KRAIT + " report --by line -")
     tap.ok("target.py:6" in done.stdout, "through a pipe into krait report", done.stdout, done.stderr)
     if shutil.which("perf"):
@@ -424,7 +426,7 @@ def check_compressed(tap, python, script):
     check_copy(tap, recording.path("plain.data"), recording.path("again.data"), "a plain capture, compressed", "-z")
     sizes = [os.path.getsize(recording.path(n)) for n in ("again.data", "plain.data")]
     tap.ok(sizes[0] * 10 < sizes[1], "compressed, it has a tenth of the size", sizes)
-    pipe = " ".join([harness.KRAIT, "record", "-q", "-z", "-f", "perf", "-o", "-", "--", *python.command(script)])
+    pipe = " ".join([harness.KRAIT, "record", "-q", "-z", "-f", "perf", "-o", "-", "--", *python.command(script, BRIEF)])
     for reader in [[harness.KRAIT, "report", "-"]] + [[*perf, "report", "-i", "-"] for _, perf in consumers.perfs() if perf]:
         done = run("sh", "-c", pipe + " | " + shlex.join(reader))
         tap.ok(done.returncode == 0 and "leaf" in done.stdout, "compressed through a pipe into %s" % reader[-3:],
@@ -439,7 +441,7 @@ def check_compressed(tap, python, script):
 def check_depth(tap, python, script, folder):
     """deep() calls itself 200 times; by default perf shows 127 frames."""
     done = harness.run_krait("record", "-o", os.path.join(folder, "deep.data"), "--",
-                             *python.command(script))
+                             *python.command(script, BRIEF))
     depth = re.search(r"up to (\d+) frames deep: perf shows them whole with --max-stack (\d+)",
                       done.stderr)
     tap.ok(depth and int(depth.group(1)) > 200 and depth.group(1) == depth.group(2),

@@ -341,7 +341,7 @@ def check_turns(tap):
     if os.getuid():
         return
     python, nobody = "/usr/bin/python3", {"user": 65534, "group": 65534, "extra_groups": []}
-    jobs = [([python, "-c", DEEP, "300", "500"], nobody)] * 4 + [([python, "-c", DEEP, "1", "1"], nobody),
+    jobs = [([python, "-c", DEEP, "300", "1000"], nobody)] * 4 + [([python, "-c", DEEP, "1", "1"], nobody),
                                                                   ([python, "-c", DEEP, "1", "1"], {})]
     with contextlib.ExitStack() as stack:
         started = []
