@@ -155,6 +155,38 @@ def screen(b, *words):
     return text.decode("utf-8", "replace") + "\nexit code %d after q: %s" % (code, asked)
 
 
+def check_together(tap, b, python):
+    """The user's recording and top, root's recording and an agent at the same time: each has its own programs and its own
+    rate, and stacks that the program can have."""
+    command = [*service.as_user(service.CLIENT), *python.command(python.target("flow.py"))]
+    folder = tempfile.mkdtemp(prefix="krait-together-")
+    h.folders.append(folder)
+    krait = os.path.abspath(h.KRAIT)
+    shown = ("--lines", "--no-native", "--no-kernel", *h.OWN_STACKS)
+    with h.Target(command) as target, h.resting(target):
+        agent = subprocess.Popen([krait, "agent", "--otlp-dir", folder, "-F", "19", "-i", "1s"],
+                                 stderr=subprocess.PIPE, encoding="utf-8")
+        with h.working():
+            mine = b.start("record", "-q", "-p", str(target.pid), "-F", "997", "-d", "1500ms", *shown[:2], *h.OWN_STACKS, "-o", "m.folded")
+            top = b.start("top", "-b", "-n", "1", "-i", "1200ms", "-F", "97", "-p", str(target.pid))
+            roots = os.path.join(folder, "r.folded")
+            subprocess.run([krait, "record", "-q", "-p", str(target.pid), "-F", "499", "-d", "1500ms", *shown, "-o", roots], check=False)
+            out, err = top.communicate(timeout=30)
+            said = mine.communicate(timeout=30)
+        agent.send_signal(signal.SIGINT)
+        words = agent.communicate(timeout=20)[1]
+        for name, path in ("the user's", b.path("m.folded")), ("root's", roots):
+            stacks = h.parse_folded(path)
+            illegal, leaves = target.oracle.judge(stacks)
+            tap.ok(stacks and not illegal and leaves, "four at once: each stack of %s recording is one of the program's" % name,
+                   illegal[:5], said)
+        cnt = [sum(n for _, n in h.parse_folded(p)) for p in (b.path("m.folded"), roots)]
+        tap.ok(1.4 < cnt[0] / max(cnt[1], 1) < 2.8, "each at its own rate", cnt)
+        tap.ok(top.returncode == 0 and "flow.py" in out, "top shows the program", out[-800:], err)
+        tap.ok(any(os.path.getsize(os.path.join(folder, n)) for n in os.listdir(folder) if n != "r.folded"), "the agent has windows",
+               os.listdir(folder), words[-600:])
+
+
 def check_settings(tap):
     """A file of limits, metrics."""
     folder = tempfile.mkdtemp(prefix="krait-settings-")
@@ -252,6 +284,7 @@ def main():
         check_command(tap, b, pythons[0])
         check_interrupt(tap, b, pythons[0])
         check_commands(tap, b, pythons[0])
+        check_together(tap, b, pythons[0])
         check_codes(tap, b)
         check_without(tap, b)
         kib = b.pss_kib()

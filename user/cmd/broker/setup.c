@@ -14,6 +14,7 @@
 #include "base/data/cleanup.h"
 #include "base/system/error.h"
 #include "base/system/privileges.h"
+#include "base/system/privileges.h"
 #include "base/text/log.h"
 
 #define UNIT "krait-broker.socket"
@@ -63,6 +64,21 @@ static bool has_unit(void)
 	return false;
 }
 
+/* What --check cannot see, since a hello depends on nothing of it. */
+static void say_yama(void)
+{
+	const int scope = privileges_scope();
+
+	if (scope == 1)
+		puts("kernel.yama.ptrace_scope is 1: users see the stacks of their own processes, and no values of variables.\n");
+	else if (scope == 2)
+		puts("kernel.yama.ptrace_scope is 2: the service refuses everybody, unless /etc/krait/broker.conf says\n\n"
+		     "  ptrace-scope = 2\n");
+	else if (scope > 2)
+		puts("kernel.yama.ptrace_scope is 3: nobody may look at processes until the next boot, and the service cannot\n"
+		     "work.\n");
+}
+
 /* Asks for nothing: the broker takes who has left without a request for granted. */
 static int check(void)
 {
@@ -71,8 +87,9 @@ static int check(void)
 	cleanup_close int fd = dial_is_possible() ? dial(&hello, &err) : -ENOENT;
 
 	if (fd >= 0) {
-		printf("krait's service answers at %s: krait record works for you without sudo\n",
+		printf("krait's service answers at %s: krait record, top, dump and doctor work for you without sudo\n",
 		       dial_path());
+		say_yama();
 		return EXIT_CODE_OK;
 	}
 	if (fd == -ENOENT && !dial_is_possible())
@@ -94,17 +111,6 @@ static void say_start(void)
 		puts("  cp deploy/krait-broker.socket deploy/krait-broker.service /etc/systemd/system/   (from krait's sources)\n"
 		     "  systemctl daemon-reload");
 	puts("  systemctl enable --now " UNIT "\n");
-}
-
-static void say_yama(void)
-{
-	long scope = sysctl_kernel("yama/ptrace_scope", 0);
-
-	if (scope)
-		printf("Here kernel.yama.ptrace_scope is %ld: users may not look at processes that are not their children, and the\n"
-		       "service does not do it for them. If they may, with gdb -p and strace -p, too:\n\n"
-		       "  echo kernel.yama.ptrace_scope=0 >/etc/sysctl.d/60-ptrace.conf && sysctl --system\n\n",
-		       scope);
 }
 
 int cmd_setup(int argc, char **argv)
