@@ -166,6 +166,24 @@ def test_pipe(tap, folder, python, perf):
            report.stdout[:500], report.stderr)
 
 
+def check_foreign(tap, folder, content, stacks):
+    """Captures of machines of another kind: what their programs had at an address, this machine's programs do not say."""
+    path, out = os.path.join(folder, "f.data"), os.path.join(folder, "f.out.data")
+    with open(path, "wb") as f:
+        f.write(content[:8][::-1] + content[8:])
+    for args in ("report", "-i", path), ("inject", "-i", path, "--stacks", stacks, "-o", out), ("convert", "-i", path, "-o", out):
+        done = krait(*args)
+        tap.ok(done.returncode and "other byte order" in done.stderr and not os.path.exists(out),
+               "another byte order is refused: " + args[0], done.stderr)
+    arch = os.uname().machine.encode() + b"\0"
+    other = b"mips64"[:len(arch) - 1].ljust(len(arch), b"\0")
+    for machine in arch, other:
+        with open(path, "wb") as f:
+            f.write(content.replace(arch, machine))
+        folded = krait("convert", "-q", "-f", "folded", "-i", path, "-o", "-").stdout
+        tap.equal("Py_RunMain" in folded, machine == arch, "names of this machine's programs are for it alone", folded[:500])
+
+
 def test_late(tap, folder, python, perf):
     """krait attach, with and without -o, and krait inject, also as a filter."""
     data, stacks, out = (os.path.join(folder, name) for name in ("l.data", "l.stacks", "l.out"))
@@ -184,6 +202,7 @@ def test_late(tap, folder, python, perf):
             done = krait("inject", "-i", data, "--stacks", stacks, "-o", out)
             tap.equal(open(data, "rb").read(), before, "krait inject: leaves its input alone")
             check_stacks(tap, "krait inject", Script(perf, out), done)
+            check_foreign(tap, folder, before, stacks)
         else:
             check_stacks(tap, "krait attach", Script(perf, data), subprocess.CompletedProcess([], 0, "", err))
         os.unlink(data)

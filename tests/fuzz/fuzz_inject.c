@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_inject.c - any bytes as perf's data, and as what krait took meanwhile: injecting one into the other ends, and the
- * result is read without complaints that the original did not cause.
+ * fuzz_inject.c - any bytes as perf's data, also compressed by krait, and as what krait took meanwhile: injecting one into the
+ * other ends, and the result is read without complaints that the original did not cause.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -123,14 +123,35 @@ static void inject_into(FILE *in, FILE *stacks_in)
 	taken_stacks__free(stacks);
 }
 
+/* The same in compressed records; NULL: it is no capture. */
+static FILE *compressed(FILE *in)
+{
+	const struct perf_copy_editor editor = { .compression = 1 };
+	struct perf_read_stats stats;
+	struct error err;
+	FILE *out = tmpfile();
+
+	if (!out)
+		abort();
+	rewind(in);
+	if (!perf_copy(out, in, "fuzz", &editor, &stats, &err))
+		return out;
+	fclose(out);
+	return NULL;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	cleanup_fclose FILE *in = tmpfile(), *own = NULL;
+	cleanup_fclose FILE *in = tmpfile(), *own = NULL, *packed = NULL;
 
 	if (!in || fwrite(data, 1, size, in) != size)
 		abort();
 	own = make_stacks(in);
 	inject_into(in, own);
+	packed = compressed(in);
+	rewind(own);
+	if (packed)
+		inject_into(packed, own);
 	/* And as if the input were krait's. */
 	rewind(in);
 	rewind(own);

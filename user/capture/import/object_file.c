@@ -77,7 +77,7 @@ static struct module *open_native(struct native_files *files, const struct objec
 }
 
 int object_file_open(struct object_file *f, const struct perf_read *record,
-		     struct native_files *files, const char *capture_path)
+		     struct native_files *files, bool foreign, const char *capture_path)
 {
 	*f = (struct object_file){ .path = strdup(record->text),
 				   .build_id_size = record->build_id_size,
@@ -89,7 +89,7 @@ int object_file_open(struct object_file *f, const struct perf_read *record,
 		return 0;
 	if (f->is_dso)
 		f->dso = object_file_open_dso(f->path, f->build_id, f->build_id_size, capture_path);
-	else
+	else if (!foreign)
 		f->native = open_native(files, f);
 	return 0;
 }

@@ -41,10 +41,10 @@ struct dso_reader *object_file_open_dso(const char *named, const __u8 *build_id,
 
 /*
  * Returns 0 or -ENOMEM. capture_path: also look beside it, NULL: nowhere; *files owns the native
- * ones; files NULL: open none.
+ * ones; files NULL: open none; foreign: only krait's own.
  */
 int object_file_open(struct object_file *f, const struct perf_read *record,
-		     struct native_files *files, const char *capture_path)
+		     struct native_files *files, bool foreign, const char *capture_path)
 	__attribute__((warn_unused_result));
 void object_file_close(struct object_file *f);
 /* Is the mapping of this file? */

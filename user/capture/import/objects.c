@@ -46,6 +46,7 @@ struct objects {
 	struct idindex index;
 	struct modules *modules;
 	struct native_files *files; /* NULL: no file is opened */
+	bool foreign;
 	struct running_kernel kernel;
 	struct idindex kernel_index; /* of answers for addresses of the kernel */
 	struct native_frames natives;
@@ -91,6 +92,11 @@ void objects__free(struct objects *o)
 	free(o);
 }
 
+void objects__set_foreign(struct objects *o)
+{
+	o->foreign = true;
+}
+
 void objects__want_sources(struct objects *o, bool inlined)
 {
 	native_frames_want_sources(&o->natives, inlined);
@@ -113,7 +119,8 @@ int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
 	if (vec_reserve(o->list, o->cap, o->cnt + 1) || idindex_reserve(&o->by_name))
 		return -ENOMEM;
 	o->list[o->cnt] = (struct object){ 0 };
-	err = object_file_open(&o->list[o->cnt].file, record, o->files, o->capture_path);
+	err = object_file_open(&o->list[o->cnt].file, record, o->files, o->foreign,
+			       o->capture_path);
 	if (err)
 		return err;
 	*ret = o->cnt++;

@@ -17,6 +17,8 @@ struct objects;
 
 /* capture_path: also look beside it; NULL: nowhere. alone: open no file. */
 struct objects *objects__new(struct dict *dict, const char *capture_path, bool alone);
+/* Recorded on a machine of another kind: no program here is the one that ran there, whatever its path. */
+void objects__set_foreign(struct objects *o);
 void objects__free(struct objects *o);
 
 /* The number of a mapping's object; opens it if it is new. Returns 0 or -errno. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 #include "capture/import/import_accounts.h"
 #include "capture/import/import_threads.h"
@@ -537,6 +538,13 @@ static void import_free(struct import *im)
 	items_free(&im->items);
 }
 
+static bool is_of_another_machine(const struct perf_read_facts *f)
+{
+	struct utsname here;
+
+	return *f->arch && !uname(&here) && strcmp(f->arch, here.machine) != 0;
+}
+
 int perf_import(struct profile *p, FILE *in, const struct perf_import_config *config,
 		struct perf_import_stats *ret_stats, struct error *err)
 {
@@ -564,7 +572,9 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 	if (!result && config->filter.sources)
 		objects__want_sources(im.objects, config->filter.inlined);
 	date(&im, perf_reader__facts(im.reader)->last_ns);
-	if (!result && !config->alone && running_kernel_is(&ret_stats->facts))
+	if (!result && is_of_another_machine(perf_reader__facts(im.reader)))
+		objects__set_foreign(im.objects);
+	else if (!result && !config->alone && running_kernel_is(&ret_stats->facts))
 		objects__same_kernel(im.objects);
 	while (!result) {
 		result = perf_reader__next(im.reader, &record);

@@ -43,6 +43,7 @@ struct perf_read_event {
 /* From the features; "" or 0 if absent. */
 struct perf_read_facts {
 	char host[256], kernel[256], version[256], command_line[PERF_READER_TEXT];
+	char arch[32]; /* of the machine, as uname -m says it */
 	__u64 first_ns, last_ns;
 	__s64 wall_offset_ns; /* add it to times of samples to get ns since 1970 */
 	__u32 expands_to; /* bytes of records in a compressed one, at most */

@@ -86,6 +86,9 @@ void perf_description_take(struct perf_read_facts *f, struct perf_attrs *a, unsi
 	case PERF_FEATURE_OSRELEASE:
 		take_text(c, f->kernel, sizeof(f->kernel));
 		break;
+	case PERF_FEATURE_ARCH:
+		take_text(c, f->arch, sizeof(f->arch));
+		break;
 	case PERF_FEATURE_VERSION:
 		take_text(c, f->version, sizeof(f->version));
 		break;
