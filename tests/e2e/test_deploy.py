@@ -142,6 +142,17 @@ def check_kubernetes(tap, unit, options, folder):
            "kubernetes: writes where there is a volume", written)
 
 
+def check_schema(tap):
+    """By the schemas of Kubernetes, which kubeconform uses, too; the oldest and the newest that has what we name."""
+    if not shutil.which("kubernetes-validate"):
+        tap.skip("kubernetes: schemas", "no kubernetes-validate (pip install kubernetes-validate)")
+        return
+    for version in "1.30", "1.37":
+        done = subprocess.run(["kubernetes-validate", "--strict", "-k", version, os.path.join(DEPLOY, "kubernetes.yaml")],
+                              capture_output=True, text=True, check=False)
+        tap.ok(done.returncode == 0, "kubernetes: each object fits the schema of " + version, done)
+
+
 def check_container(tap):
     """The image is of what scripts/static writes, and starts what the unit starts."""
     text = read("Containerfile")
@@ -235,6 +246,7 @@ def main():
     check_unit(tap, unit, folder)
     check_broker(tap, folder)
     check_kubernetes(tap, unit, options, folder)
+    check_schema(tap)
     check_container(tap)
     check_collector(tap)
     check_prometheus(tap)

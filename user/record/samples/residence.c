@@ -11,7 +11,6 @@
 #include "base/data/cleanup.h"
 #include "base/data/vec.h"
 #include "base/system/clock.h"
-#include "base/text/log.h"
 #include "kernel/sampler/sampler.h"
 #include "process/probe/probed.h"
 #include "profile/marks.h"
@@ -24,8 +23,9 @@
 /* Between two rounds, and how many times as long as a round the pause is at least. */
 #define ROUND_NS NS_PER_SEC
 #define REST 100
-/* Above this rate only every other page is followed. */
+/* Above this rate, beyond a burst, only every other page is followed. */
 #define FAULTS_PER_SEC 1000
+#define FAULTS_BURST 8192
 #define RATE_NS (NS_PER_SEC / 4)
 /* Notes of one process, before they are sorted and all but the last of each page go. */
 #define NOTES_MAX (1U << 20)
@@ -87,6 +87,7 @@ struct residence {
 	__u32 toucher_cnt, toucher_cap;
 	struct rows rows; /* of the last round that found a process */
 	__u64 due_ns, rated_ns, rated_faults;
+	__u64 room; /* faults that may come without thinning the sample */
 	struct residence_stats stats;
 };
 
@@ -107,6 +108,7 @@ struct residence *residence__new(struct collector *collector, struct processes *
 	r->resident = resident;
 	r->touched = touched;
 	r->stats.shift = SHIFT_BEGIN;
+	r->room = FAULTS_BURST;
 	r->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	sampler__thin_faults(sampler, SHIFT_BEGIN);
 	return r;
@@ -243,17 +245,27 @@ void residence__fault(struct residence *r, const struct record_sample *record, _
 	}
 }
 
+/* More faults than there is room for, time and again: the rate is too high, and no mere burst. */
+static void adapt(struct residence *r, __u64 span_ns)
+{
+	const __u64 faults = r->stats.faults - r->rated_faults;
+	const __u64 refill = span_ns * FAULTS_PER_SEC / NS_PER_SEC;
+
+	r->room = r->room + refill < FAULTS_BURST ? r->room + refill : FAULTS_BURST;
+	if (faults <= r->room) {
+		r->room -= faults;
+		return;
+	}
+	r->room = 0;
+	if (r->stats.shift < FAULT_SHIFT_MAX)
+		sampler__thin_faults(r->sampler, ++r->stats.shift);
+}
+
 __u64 residence__due(struct residence *r, __u64 now_ns)
 {
-	__u64 span_ns = now_ns - r->rated_ns, faults = r->stats.faults - r->rated_faults;
-
-	if (span_ns >= RATE_NS) {
-		if (r->rated_ns && r->stats.shift < FAULT_SHIFT_MAX &&
-		    faults * NS_PER_SEC > FAULTS_PER_SEC * span_ns) {
-			sampler__thin_faults(r->sampler, ++r->stats.shift);
-			log_debug("residence", "%llu faults in %llu ms: one page in %u from now on",
-				  faults, span_ns / 1000000, 1U << r->stats.shift);
-		}
+	if (now_ns - r->rated_ns >= RATE_NS) {
+		if (r->rated_ns)
+			adapt(r, now_ns - r->rated_ns);
 		r->rated_ns = now_ns;
 		r->rated_faults = r->stats.faults;
 	}
