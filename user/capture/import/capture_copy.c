@@ -15,6 +15,8 @@
 #include "base/text/log.h"
 #include "base/data/vec.h"
 
+#define BUFFER_SIZE (1UL << 18)
+
 /* A recording has one for each 16 million places. */
 #define LIBRARIES_MAX 4096
 
@@ -135,13 +137,23 @@ int capture_copy(FILE *out, const char *out_name, const char *kept_name, FILE *i
 						 .rename = rename_library,
 						 .ctx = &c,
 						 .compression = compression };
+	char *buffer = malloc(BUFFER_SIZE);
 	int result;
 
 	*ret = (struct capture_copied){ 0 };
+	/* A copy with stacks is ten times what it is made of. */
+	if (buffer)
+		setvbuf(out, buffer, _IOFBF, BUFFER_SIZE);
 	c.err = dso_store_choose(&c.store, fileno(out), out_name);
 	result = c.err ? 0 :
 			 perf_copy(out, in, in_name ? in_name : "standard input", &editor,
 				   &ret->read, err);
+	if (!result && fflush(out))
+		result = error_set(err, errno, EXIT_CODE_OUTPUT, "%s: %s", out_name,
+				   strerror(errno));
+	/* It outlives the buffer. */
+	setvbuf(out, NULL, _IONBF, 0);
+	free(buffer);
 	if (!result && !c.err) {
 		put_into_cache(&c);
 		c.err = dso_store_publish(&c.store, kept_name);
