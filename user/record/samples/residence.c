@@ -85,7 +85,12 @@ struct residence {
 	__u32 book_cnt, book_cap;
 	struct toucher *touchers; /* [0] is nobody */
 	__u32 toucher_cnt, toucher_cap;
-	struct rows rows; /* of the last round that found a process */
+	struct round {
+		struct rows rows;
+		__u64 bytes, time_ns;
+		unsigned processes, cut;
+	} last, before; /* the last two rounds that found a process */
+	bool ended; /* the very last one has found none */
 	__u64 due_ns, rated_ns, rated_faults;
 	__u64 room; /* faults that may come without thinning the sample */
 	struct residence_stats stats;
@@ -129,7 +134,8 @@ void residence__free(struct residence *r)
 		book_free(r->books[i]);
 	free(r->books);
 	free(r->touchers);
-	free(r->rows.list);
+	free(r->last.rows.list);
+	free(r->before.rows.list);
 	free(r);
 }
 
@@ -582,10 +588,26 @@ static void forget_gone(struct residence *r)
 	r->book_cnt = kept;
 }
 
+static void keep_round(struct residence *r, const struct rows *rows, __u64 time_ns)
+{
+	r->ended = !r->stats.processes;
+	if (r->ended) {
+		free(rows->list);
+		return;
+	}
+	free(r->before.rows.list);
+	r->before = r->last;
+	r->last = (struct round){ .rows = *rows,
+				  .time_ns = time_ns,
+				  .processes = r->stats.processes,
+				  .cut = r->stats.cut };
+	for (__u32 i = 0; i < rows->cnt; i++)
+		r->last.bytes += rows->list[i].bytes;
+}
+
 void residence__look(struct residence *r)
 {
 	const __u64 begin_ns = clock_monotonic_ns();
-	const struct residence_stats before = r->stats;
 	struct pids pids = { .cnt = 0 };
 	struct rows rows = { .cnt = 0 };
 	__u64 spent_ns;
@@ -599,15 +621,7 @@ void residence__look(struct residence *r)
 			look_at(r, p, &rows);
 	}
 	free(pids.list);
-	if (r->stats.processes) {
-		free(r->rows.list);
-		r->rows = rows;
-		r->stats.time_ns = begin_ns;
-	} else {
-		free(rows.list);
-		r->stats.processes = before.processes;
-		r->stats.cut = before.cut;
-	}
+	keep_round(r, &rows, begin_ns);
 	forget_gone(r);
 	spent_ns = clock_monotonic_ns() - begin_ns;
 	r->stats.rounds++;
@@ -617,8 +631,15 @@ void residence__look(struct residence *r)
 
 void residence__report(struct residence *r)
 {
-	for (__u32 i = 0; i < r->rows.cnt; i++) {
-		const struct row *row = &r->rows.list[i];
+	/* A command that ends frees its memory first, and the last look may have found it at that. */
+	const struct round *round = r->ended && r->before.bytes > r->last.bytes ? &r->before :
+										  &r->last;
+
+	r->stats.time_ns = round->time_ns;
+	r->stats.processes = round->processes;
+	r->stats.cut = round->cut;
+	for (__u32 i = 0; i < round->rows.cnt; i++) {
+		const struct row *row = &round->rows.list[i];
 		const struct toucher *to = &r->touchers[row->toucher];
 		const struct process *p = processes__find(r->processes, to->pid);
 

@@ -5,7 +5,7 @@
  * Every page fault of the chosen pages (bpf/fault.h) is noted with its stack. Each second, and at the end, a prober lists
  * which of these pages are there (process/probe/probe_pages.h): a page is charged to its last fault, one without a fault to
  * the first fault in its huge page, and the others to a mark that says why nobody is known. What is reported is the last
- * round of looks that found a process: all of one moment, also if the command has ended by then.
+ * round of looks that found a process, or if all have ended by then, the larger of the last two: all of one moment.
  *
  * Must hold: what is charged adds up to the pages that the kernel lists; looks take at most a hundredth of the time; a
  * program that faults faster than FAULTS_PER_SEC makes the sample of pages smaller, never krait slower.
