@@ -187,6 +187,45 @@ def check_together(tap, b, python):
                os.listdir(folder), words[-600:])
 
 
+NOTEBOOK = """
+import sys, types
+sys.path.insert(0, sys.argv[1])
+class Shell:
+    compile = types.SimpleNamespace(get_code_name=lambda raw, code, number: "/nonexistent/cell.py")
+    execution_count, history_manager = 1, types.SimpleNamespace(input_hist_raw=[""])
+    def run_cell(self, cell): exec(compile(cell, "/nonexistent/cell.py", "exec"), {})
+    def register_magic_function(self, function, kind, name): self.magic = function
+ipython, display = types.ModuleType("IPython"), types.ModuleType("IPython.display")
+shell = Shell()
+ipython.get_ipython = lambda: shell
+display.HTML, display.display = lambda text: text, lambda text: print("SHOWN", "in_cell" in text)
+sys.modules.update({"IPython": ipython, "IPython.display": display})
+import krait, krait.notebook
+krait.program = krait.notebook.program = lambda: sys.argv[2]
+krait.load_ipython_extension(shell)
+shell.magic("-F 499", '''import time
+def in_cell():
+    end = time.process_time() + 0.4
+    while time.process_time() < end: pass
+in_cell()''')
+"""
+
+
+def check_notebook(tap, b, python):
+    """%%krait in a notebook of an ordinary user, and tests that it runs."""
+    done = subprocess.run([*service.as_user(service.CLIENT), *python.command("-c", NOTEBOOK, os.path.join(h.ROOT, "deploy", "python"),
+                                                                             os.path.abspath(h.KRAIT))],
+                          env=b.env, cwd=b.home, capture_output=True, encoding="utf-8", timeout=60)
+    tap.ok("SHOWN True" in done.stdout, "%%krait: the page has the cell's function", done.stdout, done.stderr)
+    test = b.path("test_it.py")
+    with open(test, "w", encoding="ascii") as f:
+        f.write("import time, unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        end = time.process_time() + 0.3\n"
+                "        while time.process_time() < end: pass\n")
+    done = b.run("record", "-F", "499", "-o", "t.folded", "--", *python.command("-m", "unittest", "test_it"))
+    tap.ok(done.returncode == 0 and any("test_it" in f for stack, _ in b.stacks("t.folded") for f in stack),
+           "record -- python -m unittest", done.returncode, done.stderr)
+
+
 def check_settings(tap):
     """A file of limits, metrics."""
     folder = tempfile.mkdtemp(prefix="krait-settings-")
@@ -285,6 +324,7 @@ def main():
         check_interrupt(tap, b, pythons[0])
         check_commands(tap, b, pythons[0])
         check_together(tap, b, pythons[0])
+        check_notebook(tap, b, pythons[0])
         check_codes(tap, b)
         check_without(tap, b)
         kib = b.pss_kib()

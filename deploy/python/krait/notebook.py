@@ -22,14 +22,15 @@ PATIENCE_SECS = 20
 
 def _missing(line):
     return (
-        "krait: sampling needs root. Start Jupyter where sudo asks you for no password, or record from a terminal while the "
-        "cell runs:\n  sudo %s record -p %d -d 10s -o cell.html%s" % (shlex.quote(program()), os.getpid(), " " + line if line else "")
+        "krait: sampling needs root, or krait's service (krait setup). Start Jupyter where sudo asks you for no password, or "
+        "record from a terminal while the cell runs:\n  sudo %s record -p %d -d 10s -o cell.html%s" % (shlex.quote(program()), os.getpid(), " " + line if line else "")
     )
 
 
 def _rights():
-    """Returns what comes before the command, or None if this user cannot become root without a password."""
-    if os.geteuid() == 0:
+    """Returns what comes before the command, or None if nobody records for this user without a password."""
+    if os.geteuid() == 0 or not subprocess.call([program(), "setup", "--check"], stdin=subprocess.DEVNULL,
+                                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
         return []
     if not shutil.which("sudo") or subprocess.call(["sudo", "-n", "true"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                                    stderr=subprocess.DEVNULL):
@@ -104,10 +105,11 @@ class _Recording:
 
     def begun(self):
         end = time.monotonic() + PATIENCE_SECS
-        while b" samples (" not in self.said and time.monotonic() < end:
-            if not self._hear(0.1):
+        # The second is what krait says where its service samples.
+        while not any(word in self.said for word in (b" samples (", b"recording; Ctrl-C")):
+            if time.monotonic() > end or not self._hear(0.1):
                 return False
-        return b" samples (" in self.said
+        return True
 
     def finish(self):
         """Returns the exit code."""
@@ -132,7 +134,7 @@ class _Recording:
 def magic(line, cell):
     """%%krait [options of krait record]: profile this process while the cell runs, and show the flame graph.
 
-    For example %%krait --wall, or %%krait -F 4999. Needs root, or sudo without a password.
+    For example %%krait --wall, or %%krait -F 4999. Needs root, krait's service, or sudo without a password.
     """
     from IPython import get_ipython
     from IPython.display import HTML, display
