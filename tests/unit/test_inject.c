@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support_raw.h"
 #include "base/data/bytes.h"
 #include "base/data/cleanup.h"
 #include "base/system/error.h"
@@ -143,19 +144,6 @@ static void another_capture_is_refused(void **state)
 	(PERF_SAMPLE_RAW | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT)
 #define ID 7
 
-static size_t start_record(struct bytes *b, __u32 type, __u16 misc)
-{
-	bytes_u32(b, type);
-	bytes_u16(b, misc);
-	bytes_u16(b, 0);
-	return b->len - 8;
-}
-
-static void end_record(struct bytes *b, size_t start)
-{
-	bytes_patch_u16(b, start + 6, (__u16)(b->len - start));
-}
-
 struct sample {
 	int tid;
 	__u64 time_ns;
@@ -168,8 +156,9 @@ struct sample {
 
 static void put_sample(struct bytes *b, const struct sample *s)
 {
-	size_t start = start_record(b, PERF_RECORD_SAMPLE,
-				    s->in_kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
+	size_t start =
+		raw_record_begin(b, PERF_RECORD_SAMPLE,
+				 s->in_kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
 	unsigned cnt = (s->in_kernel ? 2 : 0) + (s->cnt ? s->cnt + 1 : 0);
 
 	bytes_u64(b, ID);
@@ -198,7 +187,7 @@ static void put_sample(struct bytes *b, const struct sample *s)
 			bytes_u64(b, 40);
 		bytes_u64(b, 0x77); /* its weight */
 	}
-	end_record(b, start);
+	raw_record_end(b, start);
 }
 
 static void put_trailer(struct bytes *b, int pid, __u64 time_ns)
@@ -211,7 +200,7 @@ static void put_trailer(struct bytes *b, int pid, __u64 time_ns)
 
 static void put_fork(struct bytes *b, int pid, int parent, __u64 time_ns)
 {
-	size_t start = start_record(b, PERF_RECORD_FORK, 0);
+	size_t start = raw_record_begin(b, PERF_RECORD_FORK, 0);
 
 	bytes_u32(b, (__u32)pid);
 	bytes_u32(b, (__u32)parent);
@@ -219,13 +208,13 @@ static void put_fork(struct bytes *b, int pid, int parent, __u64 time_ns)
 	bytes_u32(b, (__u32)parent);
 	bytes_u64(b, time_ns);
 	put_trailer(b, pid, time_ns);
-	end_record(b, start);
+	raw_record_end(b, start);
 }
 
 static void put_library(struct bytes *b, int pid, __u64 time_ns, bool zero)
 {
-	size_t start = start_record(b, PERF_RECORD_MMAP2,
-				    PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID);
+	size_t start = raw_record_begin(b, PERF_RECORD_MMAP2,
+					PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID);
 
 	bytes_u32(b, (__u32)pid);
 	bytes_u32(b, (__u32)pid);
@@ -242,15 +231,7 @@ static void put_library(struct bytes *b, int pid, __u64 time_ns, bool zero)
 		bytes_fill(b, 0, 24);
 	else
 		put_trailer(b, pid, time_ns);
-	end_record(b, start);
-}
-
-static void put_unknown(struct bytes *b)
-{
-	size_t start = start_record(b, 99, 3);
-
-	bytes_u64(b, 0x123);
-	end_record(b, start);
+	raw_record_end(b, start);
 }
 
 /* In the layout of files, with one feature, or in that of pipes. */
@@ -276,10 +257,10 @@ static FILE *file_of(const struct bytes *records, __u64 type, bool pipe)
 	if (pipe) {
 		bytes_u64(&b, PERF_MAGIC);
 		bytes_u64(&b, PERF_PIPE_HEADER_SIZE);
-		start = start_record(&b, PERF_USER_HEADER_ATTR, 0);
+		start = raw_record_begin(&b, PERF_USER_HEADER_ATTR, 0);
 		bytes_put(&b, &attr, PERF_ATTR_SIZE);
 		bytes_u64(&b, ID);
-		end_record(&b, start);
+		raw_record_end(&b, start);
 		bytes_put(&b, records->data, records->len);
 	} else {
 		bytes_put(&b, &h, sizeof(h));
@@ -311,15 +292,6 @@ static int edit(void *ctx, const struct perf_reader *reader, const struct perf_r
 	return inject_edit(ctx, reader, r, to);
 }
 
-static void read_all(FILE *f, struct bytes *ret)
-{
-	long size = (fseek(f, 0, SEEK_END), ftell(f));
-
-	bytes_fill(ret, 0, (size_t)size);
-	rewind(f);
-	assert_int_equal(fread(ret->data, 1, (size_t)size, f), size);
-}
-
 /* Injects into a file of the first records: it becomes a file of the second ones. */
 static struct inject_stats check(const struct bytes *before, const struct bytes *after, __u64 type,
 				 bool pipe)
@@ -335,8 +307,8 @@ static struct inject_stats check(const struct bytes *before, const struct bytes 
 
 	assert_int_equal(perf_copy(out, in, "test", &editor, &stats, &err), 0);
 	assert_int_equal(stats.skipped, 0);
-	read_all(out, &got);
-	read_all(want_file, &want);
+	raw_file_read(out, &got);
+	raw_file_read(want_file, &want);
 	assert_int_equal(got.len, want.len);
 	assert_memory_equal(got.data, want.data, want.len);
 	inject_free(&inject);
@@ -382,7 +354,7 @@ static void a_sample_gets_the_stack_of_its_time(void **state)
 		unclear.tid = PID + 3;
 		unclear.time_ns = 3000;
 		put_fork(&before, PID, 1, 50);
-		put_unknown(&before);
+		raw_record_unknown(&before, 0x123);
 		put_fork(&before, OTHER, 1, 60);
 		put_sample(&before, &early);
 		put_sample(&before, &in_python);
@@ -393,7 +365,7 @@ static void a_sample_gets_the_stack_of_its_time(void **state)
 
 		put_fork(&after, PID, 1, 50);
 		put_library(&after, PID, 50, false);
-		put_unknown(&after);
+		raw_record_unknown(&after, 0x123);
 		put_fork(&after, OTHER, 1, 60);
 		put_sample(&after, &early);
 		put_injected(&after, in_python, PYTHON);
@@ -471,7 +443,7 @@ static void a_record_too_large_stays(void **state)
 			bytes_u32(b, raw);
 			bytes_fill(b, 0xaa, raw);
 			bytes_put(b, one.data + 48 + 16, one.len - 48 - 16);
-			end_record(b, start);
+			raw_record_end(b, start);
 		}
 	}
 	stats = check(&before, &after, TYPE | DWARF, false);

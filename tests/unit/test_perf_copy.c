@@ -14,6 +14,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "support_raw.h"
 #include "capture/perfdata/perf_copy.h"
 #include "base/data/bytes.h"
 #include "base/data/cleanup.h"
@@ -21,35 +22,14 @@
 
 #define OLD "/old/python-00112233.so"
 #define NEW "/a/much/longer/name/of/the/folder.krait/python-00112233.so"
-#define UNKNOWN_RECORD 99
 #define UNKNOWN_FEATURE 200
 #define TRACE_SIZE 40
 
 static const __u8 build_id[20] = { 0, 0x11, 0x22, 0x33 };
 
-static size_t start_record(struct bytes *b, __u32 type)
-{
-	bytes_u32(b, type);
-	bytes_u32(b, 0);
-	return b->len - 8;
-}
-
-static void end_record(struct bytes *b, size_t start)
-{
-	bytes_patch_u16(b, start + 6, (__u16)(b->len - start));
-}
-
-static void put_unknown(struct bytes *b, __u64 value)
-{
-	size_t start = start_record(b, UNKNOWN_RECORD);
-
-	bytes_u64(b, value);
-	end_record(b, start);
-}
-
 static void put_mapping(struct bytes *b, const char *path)
 {
-	size_t start = start_record(b, PERF_RECORD_MMAP2);
+	size_t start = raw_record_begin(b, PERF_RECORD_MMAP2, 0);
 
 	b->data[start + 4] = PERF_RECORD_MISC_USER;
 	b->data[start + 5] = PERF_RECORD_MISC_MMAP_BUILD_ID >> 8;
@@ -63,17 +43,17 @@ static void put_mapping(struct bytes *b, const char *path)
 	bytes_align(b, 8);
 	bytes_u64(b, 7ULL << 32 | 7); /* its trailer */
 	bytes_u64(b, 12345);
-	end_record(b, start);
+	raw_record_end(b, start);
 }
 
 /* Returns where it is in *b. */
 static size_t put_trace(struct bytes *b)
 {
-	size_t start = start_record(b, PERF_USER_AUXTRACE);
+	size_t start = raw_record_begin(b, PERF_USER_AUXTRACE, 0);
 
 	bytes_u64(b, TRACE_SIZE);
 	bytes_fill(b, 1, 32);
-	end_record(b, start);
+	raw_record_end(b, start);
 	bytes_fill(b, 0xee, TRACE_SIZE);
 	return start;
 }
@@ -82,22 +62,22 @@ static void put_compressed(struct bytes *b, const struct bytes *records)
 {
 	__u8 to[4096];
 	size_t size = ZSTD_compress(to, sizeof(to), records->data, records->len, 1);
-	size_t start = start_record(b, PERF_USER_COMPRESSED);
+	size_t start = raw_record_begin(b, PERF_USER_COMPRESSED, 0);
 
 	bytes_put(b, to, size);
-	end_record(b, start);
+	raw_record_end(b, start);
 }
 
 static void put_build_id(struct bytes *b, const char *path)
 {
-	size_t start = start_record(b, 0);
+	size_t start = raw_record_begin(b, 0, 0);
 
 	bytes_u32(b, (__u32)-1);
 	bytes_put(b, build_id, sizeof(build_id));
 	bytes_u32(b, sizeof(build_id));
 	bytes_text(b, path);
 	bytes_align(b, 8);
-	end_record(b, start);
+	raw_record_end(b, start);
 }
 
 struct parts {
@@ -111,16 +91,16 @@ static struct parts parts_of(const char *path, bool packed)
 	cleanup_bytes struct bytes inner = { 0 };
 	struct parts p = { 0 };
 
-	put_unknown(&p.records, 1);
+	raw_record_unknown(&p.records, 1);
 	for (unsigned i = 0; i < 50; i++)
-		put_unknown(&inner, i);
+		raw_record_unknown(&inner, i);
 	put_mapping(&inner, path);
 	if (packed)
 		put_compressed(&p.records, &inner);
 	else
 		bytes_put(&p.records, inner.data, inner.len);
 	p.trace_at = put_trace(&p.records);
-	put_unknown(&p.records, 2);
+	raw_record_unknown(&p.records, 2);
 	put_build_id(&p.build_ids, path);
 	put_build_id(&p.build_ids, "/lib/other.so");
 	return p;
@@ -179,15 +159,6 @@ static void put_file(struct bytes *b, const struct parts *p, bool packed)
 	bytes_put(b, "extra", 5);
 }
 
-static FILE *file_of(const struct bytes *b)
-{
-	FILE *f = tmpfile();
-
-	assert_int_equal(fwrite(b->data, 1, b->len, f), b->len);
-	rewind(f);
-	return f;
-}
-
 static const char *rename_it(void *ctx, const char *path, const __u8 *id, unsigned id_size)
 {
 	if (strcmp(path, OLD))
@@ -203,7 +174,7 @@ static int copy(const struct bytes *in, struct bytes *ret, struct perf_read_stat
 {
 	unsigned renamed = 0;
 	const struct perf_copy_editor editor = { .rename = rename_it, .ctx = &renamed };
-	cleanup_fclose FILE *from = file_of(in), *to = tmpfile();
+	cleanup_fclose FILE *from = raw_file(in), *to = tmpfile();
 	struct error err;
 	int result = perf_copy(to, from, "test", &editor, stats, &err);
 	long size = (fseek(to, 0, SEEK_END), ftell(to));
@@ -235,16 +206,6 @@ static void a_copy_is_the_plain_file(void **state)
 	}
 }
 
-static void read_all(FILE *f, struct bytes *ret)
-{
-	size_t size = (fseek(f, 0, SEEK_END), (size_t)ftell(f));
-
-	bytes_fill(ret, 0, size);
-	rewind(f);
-	assert_int_equal(fread(ret->data, 1, size, f), size);
-	rewind(f);
-}
-
 /* Compressed, also anew, and plain again: nothing has changed. */
 static void a_copy_may_be_compressed(void **state)
 {
@@ -259,14 +220,14 @@ static void a_copy_may_be_compressed(void **state)
 
 		put_file(&in, &from, packed);
 		put_file(&want, &plain, false);
-		first = file_of(&in);
+		first = raw_file(&in);
 		assert_int_equal(perf_copy(second, first, "test", &to, &stats, &err), 0);
-		read_all(second, &small);
+		raw_file_read(second, &small);
 		memcpy(&h, small.data, sizeof(h));
 		assert_true(h.features[0] & 1ULL << PERF_FEATURE_COMPRESSED);
 		assert_int_equal(perf_copy(third, second, "test", &back, &stats, &err), 0);
 		assert_int_equal(stats.skipped, 0);
-		read_all(third, &got);
+		raw_file_read(third, &got);
 		assert_int_equal(got.len, want.len);
 		assert_memory_equal(got.data, want.data, want.len);
 		parts_free(&from);
@@ -291,7 +252,7 @@ static void a_torn_file_gets_an_end(void **state)
 	{
 		unsigned renamed = 0;
 		const struct perf_copy_editor editor = { .rename = rename_it, .ctx = &renamed };
-		cleanup_fclose FILE *f = file_of(&in), *to = tmpfile();
+		cleanup_fclose FILE *f = raw_file(&in), *to = tmpfile();
 		struct error err;
 
 		assert_int_equal(perf_copy(to, f, "test", &editor, &stats, &err), 0);
@@ -324,7 +285,7 @@ static void damage_does_no_harm(void **state)
 
 		in.data[i] ^= i % 3 ? 0xff : 0x01;
 		in.len = i % 5 ? whole : whole - i / 2;
-		f = file_of(&in);
+		f = raw_file(&in);
 		if (perf_copy(to, f, "test", &editor, &stats, &err))
 			assert_true(*err.text);
 		in.data[i] ^= i % 3 ? 0xff : 0x01;
