@@ -370,6 +370,12 @@ check-vm: all build-bpf-tests $(O)/tests/bpf/verifier_stats ## the same on Debia
 	@scripts/install-deps vm
 	@O=$(O) V=$(V) scripts/vm
 
+check-arm64: ## for arm64, on x86-64: builds, unit tests by qemu-user, and its kernels 5.10 to sid's in QEMU
+	@scripts/install-deps cross vm
+	+@scripts/cross all build-unit build-bpf-tests build-arm64/tests/bpf/verifier_stats
+	@scripts/cross --units
+	@V=$(V) scripts/vm arm64 arm64-5.10 arm64-6.1 arm64-16k
+
 check-compilers: $(O)/tests/bpf/verifier_stats ## build with every clang and gcc of Debian 12, 13 and sid, and load that on kernels 5.10 to sid's
 	@scripts/install-deps vm
 	@O=$(O) scripts/matrix compilers
@@ -578,5 +584,5 @@ help: ## this text
 
 -include $(O)/small/room.d $(BPF_ALONE:=.d) $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(patsubst %.c,$(O)/%.d,$(LEFT_OUT)) $(TEST_OBJ:.o=.d)
 
-.PHONY: always all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm check-compiler verify bench fuzz \
+.PHONY: always check-arm64 all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm check-compiler verify bench fuzz \
 	coverage lint format compile_commands.json build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages bpf-alone install agent-files uninstall dist check-dist deb check-deb rpm check-rpm static check-static wheel check-wheel image check-image clean help
