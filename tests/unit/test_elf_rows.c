@@ -110,6 +110,16 @@ static enum saved saved_at(Dwarf_Frame *frame, int reg, __s64 *off)
 	return ELSEWHERE;
 }
 
+/* Of a frame of more than 32 KiB, what is at its end is found by the stack pointer. */
+static void take_nearest(const struct unwind_rule *r, enum saved *saved, __s64 *off)
+{
+	if (*saved != AT_CFA || *off > INT16_MIN || r->cfa != UNWIND_CFA_REG ||
+	    r->reg != UNWIND_REG_SP)
+		return;
+	*saved = AT_SP;
+	*off += r->off;
+}
+
 /* Returns the expected rule for the kernel at an address that has a frame. */
 static struct unwind_rule expected_rule(Dwarf_Frame *frame, bool signal)
 {
@@ -122,10 +132,19 @@ static struct unwind_rule expected_rule(Dwarf_Frame *frame, bool signal)
 	enum saved ra_saved = saved_at(frame, UNWIND_REG_RA, &ra);
 	enum saved base_saved = saved_at(frame, UNWIND_REG_BASE, &base);
 
+	/* As at entry: where calls leave it in a register. */
+	if (ra_saved == SAME && UNWIND_REG_RA < UNWIND_REGS) {
+		ra_saved = IN_REG;
+		ra = UNWIND_REG_RA;
+	}
+
 	/* setcontext() stores it relative to another register: krait does not follow that. */
 	if (ra_saved == ELSEWHERE || ra_saved == SAME || ra_saved == AT_FP)
 		return r;
 	take_cfa(frame, &r);
+	take_nearest(&r, &fp_saved, &fp);
+	take_nearest(&r, &ra_saved, &ra);
+	take_nearest(&r, &base_saved, &base);
 	/* longjmp() has the stack pointer in a register, too. */
 	if (ra_saved == IN_REG && (r.cfa != UNWIND_CFA_REG || r.reg != UNWIND_REG_SP))
 		return (struct unwind_rule){ 0 };
@@ -134,7 +153,7 @@ static struct unwind_rule expected_rule(Dwarf_Frame *frame, bool signal)
 	r.ra_off = (__s16)ra;
 	/* elfutils says "undefined" for a register that must be preserved but is not mentioned. */
 	r.base_off = base_saved == SAME || base_saved == UNDEFINED ? 0 :
-		     base_saved == ra_saved			   ? (__s16)base :
+		     base_saved == ra_saved && base		   ? (__s16)base :
 								     UNWIND_BASE_UNKNOWN;
 	r.ra = ra_saved == AT_CFA    ? UNWIND_RA_CFA :
 	       ra_saved == UNDEFINED ? UNWIND_RA_UNDEFINED :

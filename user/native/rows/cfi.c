@@ -496,12 +496,26 @@ static __s16 base_rule(const struct unwind_rule *r, const struct cfi_place *base
 	return (__s16)base->off;
 }
 
+/* In a large frame: from its end, where the stack pointer is. There arm64's compilers save. */
+static struct cfi_place nearest(const struct cfi_state *s, struct cfi_place place)
+{
+	if (place.how == CFI_AT_CFA && !fits(place.off, INT16_MIN + 1, INT16_MAX) &&
+	    s->cfa == UNWIND_CFA_REG && s->cfa_reg == UNWIND_REG_SP) {
+		place.how = CFI_AT_REG;
+		place.reg = UNWIND_REG_SP;
+		place.off += s->cfa_off;
+	}
+	return place;
+}
+
 struct unwind_rule cfi_rule(const struct cfi_state *s, bool signal)
 {
+	const struct cfi_place ra = nearest(s, s->ra), fp = nearest(s, s->fp),
+			       base = nearest(s, s->base);
 	struct unwind_rule r = { 0 };
 
 	/* The outermost frame needs no CFA: it has no caller. */
-	if (!set_ra_rule(&r, &s->ra) || (!set_cfa_rule(&r, s) && r.ra != UNWIND_RA_UNDEFINED))
+	if (!set_ra_rule(&r, &ra) || (!set_cfa_rule(&r, s) && r.ra != UNWIND_RA_UNDEFINED))
 		return (struct unwind_rule){ 0 };
 	/* longjmp()'s target has another stack pointer as well. */
 	if (r.ra == UNWIND_RA_REG && (r.cfa != UNWIND_CFA_REG || r.reg != UNWIND_REG_SP))
@@ -510,8 +524,8 @@ struct unwind_rule cfi_rule(const struct cfi_state *s, bool signal)
 		r.fp = UNWIND_FP_UNKNOWN;
 		return r;
 	}
-	set_fp_rule(&r, &s->fp);
-	r.base_off = base_rule(&r, &s->base);
+	set_fp_rule(&r, &fp);
+	r.base_off = base_rule(&r, &base);
 	if (signal)
 		r.ra |= UNWIND_RA_SIGNAL;
 	return r;
