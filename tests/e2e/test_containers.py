@@ -8,6 +8,7 @@ import glob
 import gzip
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -109,6 +110,8 @@ def check_sources(tap, python):
     name = python.name + ": sources travel: "
     with h.Target(in_container(python, 0)) as target:
         r = h.record("-p", str(target.pid), "-F", "1997", "-d", h.moment(0.6), outputs=("x.data", "live.html"))
+        for _ in range(2):
+            again = h.run_krait("record", "-q", *h.PYTHON_ONLY, "-p", str(target.pid), "-F", "997", "-d", h.moment(0.1), "-o", r.path("again.data"))
         bare = h.record("-p", str(target.pid), "-F", "1997", "-d", h.moment(0.2), "--no-source", outputs=("x.data", ))
     h.run_krait("convert", "-i", r.path("x.data"), "-o", r.path("x.html"))
     h.run_krait("convert", "-i", r.path("x.data"), "-o", r.path("y.data"))
@@ -118,6 +121,16 @@ def check_sources(tap, python):
             tap.ok(line in text, name + "%s has %s" % (what, line), text[-3000:], r.err)
         tap.ok("nobody knows" not in text and "# is" not in text and "# was" not in text,
                name + what + " has no line that may not be what ran", text[-3000:])
+    if shutil.which("perf"):
+        text = subprocess.run(["perf", "annotate", "--stdio", "-i", r.path("x.data")], capture_output=True, encoding="utf-8",
+                              errors="replace", check=False, stdin=subprocess.DEVNULL, timeout=h.PATIENCE_SECS).stdout
+        for line in "return sum(x * 2 for x in cart)", "# made by a library", "# a cell":
+            tap.ok(line in text, name + "perf annotate has " + line, text[-3000:])
+    kept = sorted(os.listdir(r.path("again.data.krait")))
+    tap.equal([file.split(".")[-1] for file in kept], ["so", "source"], name + "a capture has only its own files", kept, again.stderr)
+    os.unlink(r.path("again.data"))
+    done = h.run_krait("clean", r.path("again.data"))
+    tap.ok(not os.path.exists(r.path("again.data.krait")), name + "which go with it", done.stdout, done.stderr)
     tap.ok("# a cell" not in texts_of(bare.path("x.data")) and "def total" not in texts_of(bare.path("x.data")),
            name + "none with --no-source", bare.err)
     with h.Target(in_container(python, 60)) as target:

@@ -80,6 +80,11 @@ const struct identities *dict__identities_of(const struct dict *d)
 	return &d->identities;
 }
 
+void dict__note_kept(struct dict *d, __u32 code)
+{
+	codes(d)[code].kept = true;
+}
+
 struct sources *dict__sources(struct dict *d)
 {
 	return &d->sources;

@@ -55,6 +55,7 @@ struct profile_code {
 	 */
 	const __u8 *opcodes;
 	__u32 asked; /* how often a look was considered: dict__wants_opcodes() */
+	bool kept; /* not part of its identity either: its lines travel (profile/sources.h) */
 };
 
 /* A distinct frame. Two frames are the same if all members are equal. */
@@ -137,6 +138,9 @@ __u32 dict__code(struct dict *d, const struct profile_code *code);
 bool dict__wants_opcodes(struct dict *d, __u32 code);
 /* Copies one opcode per unit, at the cost of the code's owner; leaves them out if there is no room. */
 void dict__put_opcodes(struct dict *d, __u32 code, const __u8 *opcodes) __attribute__((nonnull));
+
+/* The lines of that code are among dict__sources(). */
+void dict__note_kept(struct dict *d, __u32 code);
 
 /* Names a frame that has a place, at its owner's cost. Returns 0; -EDQUOT: it keeps its old name. */
 int dict__name_frame(struct dict *d, __u32 frame, const char *name, bool is_wrapper)

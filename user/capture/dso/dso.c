@@ -39,6 +39,7 @@ struct dso {
 	struct id_map by_frame; /* number of the slot, from DSO_BASE; 0: none yet */
 	struct generation generations[DSO_MAX_GENERATIONS];
 	__u32 generation_cnt;
+	char *sources; /* dso__keep_sources() */
 };
 
 void dso__free(struct dso *d)
@@ -48,6 +49,7 @@ void dso__free(struct dso *d)
 	free(d->functions);
 	free(d->by_code.values);
 	free(d->by_frame.values);
+	free(d->sources);
 	free(d);
 }
 
@@ -207,4 +209,16 @@ const struct dso_function *dso__functions(const struct dso *d, __u32 generation,
 __u32 dso__end(const struct dso *d, __u32 generation)
 {
 	return d->generations[generation].end;
+}
+
+int dso__keep_sources(struct dso *d, const char *folder)
+{
+	free(d->sources);
+	d->sources = strdup(folder);
+	return d->sources ? 0 : -ENOMEM;
+}
+
+const char *dso__sources(const struct dso *d)
+{
+	return d->sources;
 }

@@ -81,6 +81,15 @@ const struct dso_function *dso__functions(const struct dso *d, __u32 generation,
 /* Offset of the end of the last slot. */
 __u32 dso__end(const struct dso *d, __u32 generation);
 
+/*
+ * Source lines that travel are in files below that folder, too (DWARF's comp_dir), where perf annotate finds them: "./PATH" is
+ * the file PATH. Returns 0 or -ENOMEM.
+ */
+int dso__keep_sources(struct dso *d, const char *folder) __attribute__((warn_unused_result));
+/* NULL: none. */
+const char *dso__sources(const struct dso *d);
+#define DSO_KEPT_PREFIX "./"
+
 /* Writes a generation as an ELF file; notes: text for DSO_NOTES_SECTION. Returns 0 or -errno. */
 int dso__write(const struct dso *d, __u32 generation, const struct dict *dict, const char *notes,
 	       int fd) __attribute__((warn_unused_result));

@@ -177,6 +177,8 @@ int dso_clean_capture(struct dso_cleaned *c, const char *capture)
 	while ((entry = readdir(dir))) {
 		if (dso_store_is_ours(entry->d_name) && !err)
 			err = remove_file(c, dirfd(dir), entry->d_name);
+		else if (dso_store_is_sources(entry->d_name) && !err && !c->dry)
+			err = dso_store_remove_sources(dirfd(dir), entry->d_name);
 	}
 	if (!c->dry)
 		rmdir(folder);

@@ -20,13 +20,14 @@
 #include "base/data/cleanup.h"
 #include "base/text/printable.h"
 
-enum abbrev { ABBREV_UNIT = 1, ABBREV_FUNCTION };
+enum abbrev { ABBREV_UNIT = 1, ABBREV_FUNCTION, ABBREV_KEPT_UNIT };
 
 #define ADDRESS_SIZE 8
 
 /* A run of functions from one file. */
 struct unit {
 	__u32 file; /* string id of the profile */
+	const char *folder; /* in which its lines are kept; NULL: in none */
 	const struct dso_function *first, *last;
 };
 
@@ -35,6 +36,11 @@ static __u32 function_file(const struct dict *dict, const struct dso_function *f
 	if (f->code)
 		return dict__code_at(dict, f->code)->file;
 	return dict__frame_at(dict, f->frame)->file;
+}
+
+static bool is_kept(const struct dict *dict, const struct dso_function *f)
+{
+	return f->code && dict__code_at(dict, f->code)->kept;
 }
 
 static void put_abbrevs(struct bytes *b)
@@ -76,6 +82,25 @@ static void put_abbrevs(struct bytes *b)
 		DW_FORM_flag_present,
 		0,
 		0,
+		ABBREV_KEPT_UNIT,
+		DW_TAG_compile_unit,
+		DW_CHILDREN_yes,
+		DW_AT_producer,
+		DW_FORM_string,
+		DW_AT_language,
+		DW_FORM_data1,
+		DW_AT_comp_dir,
+		DW_FORM_string,
+		DW_AT_name,
+		DW_FORM_string,
+		DW_AT_stmt_list,
+		DW_FORM_sec_offset,
+		DW_AT_low_pc,
+		DW_FORM_addr,
+		DW_AT_high_pc,
+		DW_FORM_data8,
+		0,
+		0,
 		0,
 	};
 
@@ -114,9 +139,11 @@ static int put_info(struct dwarf *w, const struct dict *dict, const struct unit 
 	bytes_u16(b, 4);
 	bytes_u32(b, 0);
 	bytes_u8(b, ADDRESS_SIZE);
-	bytes_uleb(b, ABBREV_UNIT);
+	bytes_uleb(b, u->folder ? ABBREV_KEPT_UNIT : ABBREV_UNIT);
 	bytes_text(b, "krait " KRAIT_VERSION);
 	bytes_u8(b, DW_LANG_Python);
+	if (u->folder)
+		bytes_text(b, u->folder);
 	bytes_text(b, file);
 	bytes_u32(b, (__u32)line_offset);
 	bytes_u64(b, u->first->offset);
@@ -250,10 +277,10 @@ static void put_lines(struct bytes *b, const struct dict *dict, const struct uni
 
 static int put_unit(struct dwarf *w, const struct dict *dict, const struct unit *u)
 {
-	cleanup_free char *file = printable(dict__text(dict, u->file));
+	cleanup_free char *path = printable(dict__text(dict, u->file)), *file = NULL;
 	size_t line_offset = w->line.len;
 
-	if (!file)
+	if (!path || asprintf(&file, "%s%s", u->folder ? DSO_KEPT_PREFIX : "", path) < 0)
 		return -ENOMEM;
 	put_lines(&w->line, dict, u, file);
 	return put_info(w, dict, u, file, line_offset);
@@ -269,10 +296,12 @@ int dwarf_build(struct dwarf *ret, const struct dso *d, __u32 generation, const 
 	put_abbrevs(&w.abbrev);
 	for (i = 0; i < cnt && !err; i = next) {
 		struct unit u = { .file = function_file(dict, &functions[i]),
-				  .first = &functions[i] };
+				  .first = &functions[i],
+				  .folder = is_kept(dict, &functions[i]) ? dso__sources(d) : NULL };
 
 		for (next = i + 1; next < cnt; next++)
-			if (function_file(dict, &functions[next]) != u.file)
+			if (function_file(dict, &functions[next]) != u.file ||
+			    is_kept(dict, &functions[next]) != is_kept(dict, u.first))
 				break;
 		u.last = &functions[next - 1];
 		if (u.file)

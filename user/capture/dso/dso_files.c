@@ -37,7 +37,26 @@ int dso_files__new(struct dso_files **ret)
 
 int dso_files__place(struct dso_files *f, int fd, const char *path)
 {
-	return dso_store_choose(&f->store, fd, path);
+	int err = dso_store_choose(&f->store, fd, path);
+	size_t len = strlen(f->store.name), end = strlen(".krait");
+	char folder[PATH_MAX];
+
+	/* A keeper writes no others' names; a folder of many captures is no place for them. */
+	if (err || f->store.number || len <= end || strcmp(f->store.name + len - end, ".krait"))
+		return err;
+	err = dso_store_sources_path(folder, sizeof(folder), &f->store, dso__build_id(f->dso, 0));
+	return err == -ENAMETOOLONG ? 0 : err ?: dso__keep_sources(f->dso, folder);
+}
+
+/* For perf annotate: krait's own commands have them in the notes. */
+static void put_sources(const struct dso_files *f, const struct dict *dict)
+{
+	int err = dso__sources(f->dso) ? dso_store_put_sources(&f->store, dso__build_id(f->dso, 0),
+							       dict__sources_of(dict)) :
+					 0;
+
+	if (err)
+		log_debug("perf.data", "sources for perf annotate: %s", strerror(-err));
 }
 
 void dso_files__leave_cache(struct dso_files *f)
@@ -150,7 +169,9 @@ int dso_files__finish(struct dso_files *f, const struct dict *dict, const char *
 
 	f->stored_end = 0;
 	err = dso_files__store(f, dict, notes);
-	if (!err)
-		put_into_cache(f, f->stored);
-	return err;
+	if (err)
+		return err;
+	put_into_cache(f, f->stored);
+	put_sources(f, dict);
+	return 0;
 }

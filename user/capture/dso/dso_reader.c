@@ -287,6 +287,10 @@ static void find_line(struct dso_reader *r, const struct function *f, __u64 offs
 	if (!f->unit || !dwarf_offdie(r->dwarf, f->unit, &unit))
 		return;
 	file = dwarf_diename(&unit);
+	/* Nobody else's comp_dir is needed: the lines are in the notes, too. */
+	if (file && dwarf_hasattr(&unit, DW_AT_comp_dir) &&
+	    !strncmp(file, DSO_KEPT_PREFIX, strlen(DSO_KEPT_PREFIX)))
+		file += strlen(DSO_KEPT_PREFIX);
 	if (file)
 		*ret_file = file;
 	line = dwarf_getsrc_die(&unit, offset);

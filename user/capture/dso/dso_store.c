@@ -14,6 +14,7 @@
 
 #include "base/data/cleanup.h"
 #include "base/text/stream.h"
+#include "profile/sources.h"
 #include "base/files/sudo_user.h"
 #include "base/worker/keeper.h"
 
@@ -22,6 +23,10 @@
 #define NAME_HEX 8
 /* Suffix of a file's name until it is complete. */
 #define PART ".part"
+/* Suffix of the folder with source files; how many, and how deep. */
+#define SOURCES ".source"
+#define SOURCES_FILES_MAX 4096
+#define SOURCES_DEPTH_MAX 64
 
 static void to_hex(char *hex, const __u8 *id, size_t size)
 {
@@ -59,6 +64,15 @@ bool dso_store_is_ours(const char *name)
 
 	return !strncmp(name, "python-", strlen("python-")) && strlen(name) > start &&
 	       (!strcmp(name + start, ".so") || !strcmp(name + start, ".so" PART));
+}
+
+/* "python-1a2b3c4d.source" */
+bool dso_store_is_sources(const char *name)
+{
+	size_t start = strlen("python-") + NAME_HEX;
+
+	return !strncmp(name, "python-", strlen("python-")) && strlen(name) > start &&
+	       !strcmp(name + start, SOURCES);
 }
 
 /* ---- with a keeper ---------------------------------------------------------------------------- */
@@ -115,6 +129,36 @@ static int make_folder(const char *path)
 	return mkdir(path, 0700) && errno != EEXIST ? -errno : open_folder(path);
 }
 
+/* Whatever is in it: krait has made the folder, and nothing is followed out of it. */
+static int remove_tree(int at_fd, const char *name, unsigned depth)
+{
+	cleanup_closedir DIR *dir = NULL;
+	struct dirent *entry;
+	int fd, err = 0;
+
+	if (!unlinkat(at_fd, name, 0))
+		return 0;
+	fd = depth <= SOURCES_DEPTH_MAX ?
+		     openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) :
+		     -1;
+	if (fd < 0)
+		return -errno;
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			err = remove_tree(dirfd(dir), entry->d_name, depth + 1) ?: err;
+	return unlinkat(at_fd, name, AT_REMOVEDIR) ? -errno : err;
+}
+
+int dso_store_remove_sources(int at_fd, const char *name)
+{
+	return remove_tree(at_fd, name, 0);
+}
+
 /* Removes krait's DSOs in a folder, or moves them to another one. Both are open. */
 static int empty_open(int from_fd, int to_fd)
 {
@@ -133,8 +177,10 @@ static int empty_open(int from_fd, int to_fd)
 		const char *name = entry->d_name;
 		int from = dirfd(dir);
 
-		if (dso_store_is_ours(name) &&
-		    (to_fd < 0 ? unlinkat(from, name, 0) : renameat(from, name, to_fd, name)))
+		if (dso_store_is_sources(name) && to_fd < 0)
+			err = remove_tree(from, name, 0) ?: err;
+		else if ((dso_store_is_ours(name) || dso_store_is_sources(name)) &&
+			 (to_fd < 0 ? unlinkat(from, name, 0) : renameat(from, name, to_fd, name)))
 			err = -errno;
 	}
 	return err;
@@ -401,6 +447,90 @@ int dso_store_write(const struct dso_store *s, const struct dso *d, __u32 genera
 	if (fd < 0)
 		return fd;
 	return dso_store_end_part(s, build_id, dso__write(d, generation, dict, notes, fd));
+}
+
+/* ---- source files ----------------------------------------------------------------------------- */
+
+int dso_store_sources_path(char *path, size_t size, const struct dso_store *s, const __u8 *build_id)
+{
+	char name[FILE_NAME_SIZE];
+
+	set_name(name, build_id, "");
+	return set_path(path, size, "%s/%.*s" SOURCES, s->name, (int)strlen("python-") + NAME_HEX,
+			name);
+}
+
+/* A new folder, or the one that is there. */
+static int enter_folder(int at_fd, const char *name)
+{
+	int fd;
+
+	if (mkdirat(at_fd, name, 0700) && errno != EEXIST)
+		return -errno;
+	fd = openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Makes the file of a path of the target's below a folder. Returns a descriptor or -errno. */
+static int make_below(int folder_fd, const char *path)
+{
+	cleanup_close int at_fd = fcntl(folder_fd, F_DUPFD_CLOEXEC, 3);
+	unsigned depth = 0;
+
+	for (;;) {
+		const char *from = path + strspn(path, "/"), *end = strchrnul(from, '/');
+		char name[NAME_MAX + 1];
+		int fd;
+
+		if (set_path(name, sizeof(name), "%.*s", (int)(end - from), from) || !*name ||
+		    !strcmp(name, ".") || !strcmp(name, "..") || depth++ == SOURCES_DEPTH_MAX)
+			return -EINVAL;
+		if (!end[strspn(end, "/")]) {
+			fd = openat(at_fd, name,
+				    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+			return fd < 0 ? -errno : fd;
+		}
+		fd = enter_folder(at_fd, name);
+		if (fd < 0)
+			return fd;
+		cleanup_close_(&at_fd);
+		at_fd = fd;
+		path = end;
+	}
+}
+
+static int put_source(int folder_fd, const struct source_kept *k)
+{
+	cleanup_free char *text = sources_text(k, NULL);
+	cleanup_close int fd = text ? make_below(folder_fd, k->path) : -ENOMEM;
+	size_t len = text ? strlen(text) : 0;
+
+	/* A name that cannot be one here: perf shows nothing of that file. */
+	if (fd < 0)
+		return fd == -ENOSPC || fd == -ENOMEM || fd == -EDQUOT ? take_fd(&fd) : 0;
+	errno = 0;
+	return write(fd, text, len) == (ssize_t)len ? 0 : stream_cause();
+}
+
+int dso_store_put_sources(const struct dso_store *s, const __u8 *build_id,
+			  const struct sources *sources)
+{
+	cleanup_sudo_user struct sudo_user_scope scope;
+	char path[PATH_MAX];
+	cleanup_close int fd = -1;
+	int err = sudo_user_enter(&scope);
+
+	if (err || !sources->cnt || s->fd < 0)
+		return err;
+	err = dso_store_sources_path(path, sizeof(path), s, build_id);
+	if (err)
+		return err;
+	fd = enter_folder(s->fd, strrchr(path, '/') + 1);
+	if (fd < 0)
+		return fd;
+	for (__u32 i = 0; i < sources->cnt && i < SOURCES_FILES_MAX && !err; i++)
+		err = put_source(fd, &sources->list[i]);
+	return err;
 }
 
 static int copy_open(int in, int out)

@@ -22,6 +22,8 @@
 
 #include "capture/dso/dso.h"
 
+struct sources;
+
 struct dso_store {
 	char folder[PATH_MAX]; /* where DSOs are now */
 	char name[PATH_MAX]; /* and their name in the capture's records */
@@ -66,6 +68,15 @@ int dso_store_write(const struct dso_store *s, const struct dso *d, __u32 genera
 /* Writes the file of a generation as a copy of fd, another capture's. Returns 0 or -errno. */
 int dso_store_adopt(const struct dso_store *s, int fd, const __u8 *build_id)
 	__attribute__((warn_unused_result));
+/* The folder of source files of a recording, as in its DSOs: NAME.krait/python-1a2b3c4d.source. Returns 0 or -errno. */
+int dso_store_sources_path(char *path, size_t size, const struct dso_store *s, const __u8 *build_id)
+	__attribute__((warn_unused_result));
+/* Writes the lines that travel with the recording there, for perf annotate. Returns 0 or -errno. */
+int dso_store_put_sources(const struct dso_store *s, const __u8 *build_id,
+			  const struct sources *sources) __attribute__((warn_unused_result));
+/* Is a folder with that name one of these? And removes it. */
+bool dso_store_is_sources(const char *name);
+int dso_store_remove_sources(int at_fd, const char *name);
 /*
  * Also puts a file that will not change any more into the build-id cache, under its name in
  * records. Returns 0 or -errno.

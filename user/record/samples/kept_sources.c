@@ -233,7 +233,8 @@ static void add_code(struct kept_file *f, __u32 id)
 		return;
 	}
 	/* What finds no room is counted there. */
-	(void)!(module ? add_module(f, code, path) : add(f, path, all));
+	if (!(module ? add_module(f, code, path) : add(f, path, all)))
+		dict__note_kept(dict, id);
 }
 
 /* ---- questions ------------------------------------------------------------------------------------ */
