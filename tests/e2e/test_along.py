@@ -152,6 +152,12 @@ def test_events(tap, folder, python, perf):
     script = Script(perf, data)
     events = collections.Counter(event for _, event, frames in script.samples if any(f.startswith("py::") for f in frames))
     tap.ok(sum(count for event, count in events.items() if event.startswith("page-faults")) > 20, "several events, compressed: each has Python frames", events, done.stderr)
+    group = os.path.join(folder, "g.data")
+    done = krait("perf", "--", "record", "-F", str(HZ), "-e", "{cpu-clock,page-faults}:S", "-o", group, "--", *command(python, 0.2))
+    script = Script(perf, group)
+    got, of = said(done.stderr)
+    tap.ok(of > 100 and got >= 0.95 * of and {event for _, event, frames in script.samples if any("py::" in f for f in frames)} >=
+           {"cpu-clock"}, "a group that is read at its leader's samples", done.stderr)
 
 
 def test_pipe(tap, folder, python, perf):

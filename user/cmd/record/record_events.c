@@ -48,6 +48,11 @@ void record_events_add(struct record_options *o, const char *text, struct argp_s
 	int depth = 0;
 	char why[512];
 
+	if (strpbrk(text, "{}") && !record_probes_is(text, strlen(text)))
+		arguments_refuse(
+			state,
+			"krait record counts each event by itself: no groups, \"%s\". perf's samples of a group get Python frames by: krait perf -- record -e '%s'",
+			text, text);
 	for (;;) {
 		size_t len = 0;
 		int err;
