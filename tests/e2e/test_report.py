@@ -47,6 +47,12 @@ check((hot["function"], hot["file"].rsplit("/", 1)[-1], hot["kind"], hot["self"]
 check(len(event["rows"]) == len(rows) - 3 and all(
     line.split()[3].startswith(row["function"].split()[0]) for row, line in zip(event["rows"], rows[1:])), "--json: the table's rows", out)
 check(len(json.loads(report("--json", "-n", "2", SMALL)[1])["events"][0]["rows"]) == 2, "--json: -n limits")
+code, out, err = report("--json=lines", SMALL)
+head, *rows_ = map(json.loads, out.splitlines())
+check(code == 0 and (head["schema"], head["version"]) == ("krait.report", 1) and {key: event[key] for key in event if key != "rows"}.items() <= head.items() and
+      [{key: row[key] for key in row if key != "event"} for row in rows_] == event["rows"] and {row["event"] for row in rows_} == {event["event"]},
+      "--json=lines: the event, then its rows, each on a line", out, err)
+check(report("--json=x", SMALL)[0] == 2, "--json=x is refused")
 code, out, err = report("--json", "--by", "thread", SMALL)
 check(code == 2 and "--json has functions or lines" in err and not out, "--json: of functions and lines", (code, err))
 evil = json.loads(report("--json", "-", text='a "b\\ \x1b[31m (x.py:3) 2\nc 1\n')[1])["events"][0]["rows"]

@@ -105,6 +105,12 @@ void json_ms(struct json *j, __u64 ns)
 	fprintf(j->out, "%llu.%06llu", ns / 1000000, ns % 1000000);
 }
 
+void json_end_line(struct json *j)
+{
+	putc('\n', j->out);
+	j->comma = false;
+}
+
 void json_newline(struct json *j)
 {
 	putc_unlocked('\n', j->out);

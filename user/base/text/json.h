@@ -31,6 +31,8 @@ void json_null(struct json *j);
 void json_ms(struct json *j, __u64 ns);
 /* Breaks the line where JSON allows it, so that lines stay short enough for editors. */
 void json_newline(struct json *j);
+/* After a whole value: another one follows on a line of its own (JSON lines). */
+void json_end_line(struct json *j);
 
 /* Call at the end. Returns 0, -ENOMEM, or -errno of the stream. */
 int json_finish(const struct json *j);

@@ -138,9 +138,9 @@ static const struct argp_option option_table[] = {
 	{ "stats", OPTION_STATS, NULL, 0,
 	  "also how every interrupt of the recording ended: complete, truncated or lost, and why",
 	  0 },
-	{ "json", OPTION_JSON, NULL, 0,
-	  "functions or lines for programs: one JSON object, without a limit unless -n gives one "
-	  "(docs/READING.md)",
+	{ "json", OPTION_JSON, "lines", OPTION_ARG_OPTIONAL,
+	  "functions or lines for programs: one JSON object, without a limit unless -n gives one, or "
+	  "with =lines one a row, each on its line (docs/READING.md)",
 	  0 },
 	{ "no-pager", OPTION_NO_PAGER, 0, 0, PAGER_HELP, 0 },
 	{ "tui", OPTION_TUI, 0, 0,
@@ -342,6 +342,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_JSON:
 		o->json = true;
+		o->summary.json_lines = arg != NULL;
+		if (arg && strcmp(arg, "lines"))
+			arguments_refuse(state, "--json takes =lines or nothing, not \"%s\"", arg);
 		return 0;
 	case OPTION_NO_PAGER:
 		o->no_pager = true;
@@ -451,8 +454,11 @@ static int put_json_events(struct json *j, const struct report_options *o, struc
 		if (in->profile->event_cnt > 1 && !c->samples)
 			continue;
 		json_open_object(j);
+		if (o->summary.json_lines)
+			printed_json_head(j, "report");
 		err = summary_json(j, c, &o->summary);
-		json_close_object(j);
+		if (!o->summary.json_lines)
+			json_close_object(j);
 	}
 	return err;
 }
@@ -462,6 +468,10 @@ static int print_json(const struct report_options *o, struct input *in)
 	struct json j = { .out = stdout };
 	int err;
 
+	if (o->summary.json_lines) {
+		err = put_json_events(&j, o, in);
+		return err ? err : json_finish(&j);
+	}
 	json_open_object(&j);
 	printed_json_head(&j, "report");
 	json_put_array(&j, "events");

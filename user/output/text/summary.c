@@ -351,8 +351,13 @@ static void put_json_row(struct json *j, const struct table *t, __u32 frame)
 	const struct view *v = t->view;
 	const struct profile_frame *f = &v->frames[frame];
 
-	json_newline(j);
+	const bool line = t->report.options->json_lines;
+
+	if (!line)
+		json_newline(j);
 	json_open_object(j);
+	if (line)
+		json_put_string(j, "event", t->report.counts->event.name);
 	report_put_json_place(j, label_name(v, f), view_file(v, f),
 			      f->line > 0 ? f->line : f->first_line, f->kind);
 	json_put_number(j, "self", (__s64)v->sums[frame].self);
@@ -360,6 +365,8 @@ static void put_json_row(struct json *j, const struct table *t, __u32 frame)
 	if (t->waits)
 		put_json_waits(j, t, frame);
 	json_close_object(j);
+	if (line)
+		json_end_line(j);
 }
 
 static int put_json(struct json *j, struct table *t)
@@ -374,10 +381,16 @@ static int put_json(struct json *j, struct table *t)
 	if (err)
 		return err;
 	report_put_json(j, t->report.counts);
-	json_put_array(j, "rows");
+	if (t->report.options->json_lines) {
+		json_close_object(j);
+		json_end_line(j);
+	} else {
+		json_put_array(j, "rows");
+	}
 	for (__u32 i = 0; i < cnt && (!limit || i < limit); i++)
 		put_json_row(j, t, rows[i]);
-	json_close_array(j);
+	if (!t->report.options->json_lines)
+		json_close_array(j);
 	return 0;
 }
 

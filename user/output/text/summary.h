@@ -11,7 +11,8 @@
 /* Ends with the accounts, if there are any. Returns 0 or -errno. */
 int summary_table(FILE *out, const struct counts *c, const struct summary_options *o);
 /*
- * The same rows for programs, as members of the open object: what report_put_json() puts, and "rows".
+ * The same rows for programs, as members of the open object: what report_put_json() puts, and "rows". With
+ * options->json_lines it closes the object before the rows.
  * Returns 0 or -errno; errors of the stream are left to who has it.
  */
 int summary_json(struct json *j, const struct counts *c, const struct summary_options *o)

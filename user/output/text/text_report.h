@@ -25,6 +25,7 @@ struct summary_options {
 	bool fits; /* must fit on one screen */
 	double min_percent; /* hide rows with a smaller total */
 	bool lines; /* one row per line, not per function */
+	bool json_lines; /* JSON: the open object ends before the rows, and each is one of its own, on its own line */
 	bool stats; /* below the table: how every interrupt ended */
 	unsigned origins; /* rows of a second table: whose code it is; 0: no such table */
 	bool samples; /* show samples (or events) even if the time they stand for is known */
