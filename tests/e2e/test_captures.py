@@ -21,6 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import chromium  # noqa: E402
 import consumers  # noqa: E402
 import harness  # noqa: E402
+import interpreters  # noqa: E402
 import speedscope  # noqa: E402
 from consumers import merge, run  # noqa: E402
 
@@ -391,9 +392,8 @@ def check_moved(tap, recording):
 
 
 def check_pipe(tap, python, script):
-    command = " ".join([harness.KRAIT, "record", "-q", "-f", "perf", "-o", "-", "--",
-                        *python.command(script, BRIEF)])
-    done = run("sh", "-c", command + " | " + harness.KRAIT + " report --by line -")
+    command = shlex.join([harness.KRAIT, "record", "-q", "-f", "perf", "-o", "-", "--", *python.command(script, BRIEF)])
+    done = run("sh", "-c", command + " | " + shlex.join([harness.KRAIT, "report", "--by", "line", "-"]))
     tap.ok("target.py:6" in done.stdout, "through a pipe into krait report", done.stdout, done.stderr)
     if shutil.which("perf"):
         done = run("sh", "-c", command + " | perf script -i - -F ip,sym,srcline")
@@ -426,7 +426,7 @@ def check_compressed(tap, python, script):
     check_copy(tap, recording.path("plain.data"), recording.path("again.data"), "a plain capture, compressed", "-z")
     sizes = [os.path.getsize(recording.path(n)) for n in ("again.data", "plain.data")]
     tap.ok(sizes[0] * 10 < sizes[1], "compressed, it has a tenth of the size", sizes)
-    pipe = " ".join([harness.KRAIT, "record", "-q", "-z", "-f", "perf", "-o", "-", "--", *python.command(script, BRIEF)])
+    pipe = shlex.join([harness.KRAIT, "record", "-q", "-z", "-f", "perf", "-o", "-", "--", *python.command(script, BRIEF)])
     for reader in [[harness.KRAIT, "report", "-"]] + [[*perf, "report", "-i", "-"] for _, perf in consumers.perfs() if perf]:
         done = run("sh", "-c", pipe + " | " + shlex.join(reader))
         tap.ok(done.returncode == 0 and "leaf" in done.stdout, "compressed through a pipe into %s" % reader[-3:],
@@ -456,7 +456,9 @@ def main():
     harness.folders.append(cache)
     os.environ["PERF_BUILDID_DIR"] = os.path.join(cache, "debug")
     os.environ["HOME"] = cache
-    python = harness.newest([p for p in pythons if p.root == "/"] or pythons)
+    # perf looks for source files where krait runs.
+    here = [p for p in [*pythons, *interpreters.all_interpreters()] if p.root == "/" and p.minor in interpreters.MINORS]
+    python = harness.newest(here or pythons)
     if not python:
         tap.skip("captures", "no interpreter")
         tap.done()

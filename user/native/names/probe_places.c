@@ -148,7 +148,8 @@ static void tell(struct parser_probes *ret, const struct mark *m)
 	char text[PROBE_NAME_MAX], both[PROBE_NAME_MAX];
 	const char *at = ret->there;
 
-	snprintf(both, sizeof(both), "%s:%s", m->provider, m->name);
+	if (snprintf(both, sizeof(both), "%s:%s", m->provider, m->name) >= (int)sizeof(both))
+		return;
 	printable_into(text, sizeof(text), both);
 	n = strlen(text);
 	while ((at = strstr(at, text))) {
