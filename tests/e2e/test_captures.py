@@ -8,6 +8,7 @@ A missing consumer is a skip that names it.
 """
 import base64
 import collections
+import difflib
 import gzip
 import json
 import os
@@ -232,8 +233,12 @@ def check_copy(tap, data, copy, name, *options):
     says = []
     for path in data, copy:
         report = harness.run_krait("report", "--by", "line", "-i", path).stdout
-        lines = run("perf", "script", "--max-stack", "2100", "-F", "comm,tid,time,event,ip,sym,srcline", "-i", path).stdout \
-            if shutil.which("perf") else ""
+        # perf 6.12 goes on without addr2line if that does not answer in time.
+        for _ in range(3):
+            lines = run("perf", "script", "--max-stack", "2100", "-F", "comm,tid,time,event,ip,sym,srcline", "-i", path).stdout \
+                if shutil.which("perf") else ""
+            if not re.search(r"^  (py:0|python-\w+\.so\[)", lines, re.M):
+                break
         says.append((report, lines))
         # The first one's names are hidden from its copy, in the cache, too.
         for gone in data + ".krait", os.environ["PERF_BUILDID_DIR"]:
@@ -244,7 +249,7 @@ def check_copy(tap, data, copy, name, *options):
             shutil.rmtree(gone, ignore_errors=True)
             os.rename(gone + ".away", gone)
     tap.ok("leaf" in says[0][0] and says[0] == says[1], name + "'s copy says the same to krait and perf",
-           says[0][0][:500], says[1][0][:500], says[1][1][:500])
+           *["\n".join(list(difflib.unified_diff(*(t.splitlines() for t in pair), lineterm="", n=1))[:12]) for pair in zip(*says)])
 
 
 def check_convert(tap, recording):
