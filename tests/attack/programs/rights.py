@@ -4,7 +4,7 @@
 rights.py spin: always in own()
 rights.py exec PYTHON: own(), then hidden() in a set-uid interpreter; rights.py children PYTHON: in children, again and again
 rights.py undumpable: in turns, with PR_SET_DUMPABLE
-rights.py drop UID: begins as root, hidden() before and after it becomes that user
+rights.py drop PYTHON: own(), then hidden() in a set-uid interpreter, before and after that gives up root's rights
 rights.py namespace: own(), then hidden() in a user namespace of its own
 rights.py hidden: for the second part of exec
 """
@@ -37,10 +37,10 @@ def undumpable():
         LIBC.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
 
 
-def become(uid):
+def drop():
+    """Until it says that it may be traced, it may not be, whatever its ids are (commit_creds() in the kernel)."""
     hidden(0.3)
-    os.setgroups([])
-    os.setresgid(uid, uid, uid)
+    uid = os.getuid()
     os.setresuid(uid, uid, uid)
     hidden(60)
 
@@ -63,7 +63,7 @@ def children(python):
 
 def main():
     what, args = sys.argv[1], sys.argv[2:]
-    if what != "hidden":
+    if what not in ("hidden", "dropped"):
         print("READY", flush=True)
         sys.stdin.readline()
     if what == "spin":
@@ -76,7 +76,10 @@ def main():
     elif what == "undumpable":
         undumpable()
     elif what == "drop":
-        become(int(args[0]))
+        own(0.4)
+        os.execv(args[0], [args[0], "-E", "-S", os.path.abspath(__file__), "dropped"])
+    elif what == "dropped":
+        drop()
     elif what == "namespace":
         namespace()
     elif what == "hidden":
