@@ -17,10 +17,19 @@
 
 #define FAULT_SHIFT_MAX 20
 
+/* Four bits that depend on what lies above the four from there on. */
+static inline __u64 fault_bits(__u64 page, __u32 from)
+{
+	__u64 x = (page >> (from + 4)) * 0x9e3779b97f4a7c15ULL;
+
+	return ((x ^ x >> 32) * 0x9e3779b97f4a7c15ULL) >> 60 << from;
+}
+
 /* Bit i depends on bits i and up of the number: within a group the mapping is a permutation. */
 static inline __u64 fault_mix(__u64 page)
 {
-	return page ^ page >> 1 ^ page >> 4 ^ page >> 11 ^ page >> 18;
+	return page ^ fault_bits(page, 0) ^ fault_bits(page, 4) ^ fault_bits(page, 8) ^
+	       fault_bits(page, 12) ^ fault_bits(page, 16);
 }
 
 static inline int fault_chooses(__u64 page, __u32 shift)
