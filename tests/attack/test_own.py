@@ -53,14 +53,12 @@ def samples(folded, name):
     return sum(int(line.rpartition(" ")[2]) for line in folded.splitlines() if ";" + name in line)
 
 
-def check(tap, python, name, *args, uid=CLIENT, own=True, least=20):
+def check(tap, python, name, *args, least=20):
     with attack.Scene(tap, "own: " + name, python) as scene:
         words = [set_uid_python(scene.folder_of_host(), python) if a == "PYTHON" else a for a in args]
-        target = scene.attacker("rights.py", *words, uid=uid)
+        target = scene.attacker("rights.py", *words, uid=CLIENT)
         run = Own(scene, target)
-        if own:
-            scene.ok(samples(run.folded, "own") >= least, "its samples are taken while it is the user's",
-                     run.words, run.folded[:1000])
+        scene.ok(samples(run.folded, "own") >= least, "its samples are taken while it is the user's", run.words, run.folded[:1000])
         scene.ok(";hidden" not in run.folded and b"hidden" not in run.bytes and b"set-uid-python" not in run.bytes, "and none while it is not", run.words,
                  run.folded[:1000])
         # A set-uid interpreter that krait does not know yet has no interrupts that it could count.
