@@ -201,11 +201,14 @@ struct proc_info {
 	/* CLOCK_MONOTONIC: since when its interrupts are samples (PROC_PYTHON); a fork has its parent's */
 	__u64 sampled_ns;
 	__u32 payer; /* task_payer() of the owner plus one; 0: no sample has said it yet */
-	__u32 pad_;
+	/* what samples at perf events take, in ns: one in eight is measured; only the kernel writes: */
+	__u32 walk_recent_ns; /* the mean of the last ones */
+	__u64 walks_ns; /* the sum */
+	__u64 walk_cnt;
 	/* the same clock; only the kernel: when code was last seen to be replaced in place (code_object.h) */
 	__u64 replaced_ns;
 };
-_Static_assert(sizeof(struct proc_info) == 104, "struct proc_info is shared with BPF");
+_Static_assert(sizeof(struct proc_info) == 120, "struct proc_info is shared with BPF");
 
 /*
  * What krait knows about an interpreter before it runs, from its executable (map binaries) or from
@@ -266,8 +269,9 @@ struct thread_slot {
 	__u32 running_loop, tasks_known;
 	struct task_calm calm;
 	__u32 idle; /* where no task ran, and none ran the loop (idle_place()); 0: unknown */
+	__u64 spared; /* what ticks stand for that were no samples, for the sake of --budget: the next one has it */
 };
-_Static_assert(sizeof(struct thread_slot) == 104, "struct thread_slot is shared with BPF");
+_Static_assert(sizeof(struct thread_slot) == 112, "struct thread_slot is shared with BPF");
 
 /*
  * A thread's time on and off the CPU. Only switches and ticks write it: one CPU at a time, in the

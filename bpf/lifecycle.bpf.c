@@ -275,6 +275,8 @@ static __always_inline int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	proc.dropped = 0;
 	proc.mmaps = 0;
 	proc.payer = 0;
+	proc.walks_ns = 0;
+	proc.walk_cnt = 0;
 	/* Most forks on a host exec or end soon, before anybody needs to know them: record/follow/forks.c. */
 	proc.unmet = follow_all;
 	put_proc(pid, &proc);

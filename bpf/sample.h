@@ -283,6 +283,23 @@ static __always_inline void settle_process(const struct scratch *s, struct proc_
 	}
 }
 
+/* One in so many samples of a process is measured, by chance. */
+#define MEASURED_OF 8
+
+/* Notes what the sample has taken. Other CPUs may do the same at the same time: one of them may be lost. */
+static __always_inline void note_cost(const struct scratch *s, struct proc_info *proc)
+{
+	__u32 recent_ns = proc->walk_recent_ns;
+	__u64 ns;
+
+	if (s->record.time_ns >> 3 & (MEASURED_OF - 1))
+		return;
+	ns = bpf_ktime_get_ns() - s->record.time_ns;
+	proc->walk_recent_ns = recent_ns ? recent_ns - recent_ns / 8 + ns / 8 : ns;
+	proc->walks_ns += ns;
+	proc->walk_cnt++;
+}
+
 /* Sends the sample and gives back what it has taken. */
 static __always_inline void end_sample(struct scratch *s, struct proc_info *proc,
 				       struct event_counts *counts, enum sample_context context,
@@ -291,6 +308,8 @@ static __always_inline void end_sample(struct scratch *s, struct proc_info *proc
 	settle_process(s, proc);
 	emit_record(s, proc, counts, wait_ns);
 	give_back_thread_maps(s);
+	if (context == CONTEXT_EVENT)
+		note_cost(s, proc);
 	scratch_give_back(s, context);
 }
 

@@ -217,6 +217,37 @@ static __always_inline __u64 sample_time(const void *ctx)
 	return flags & PERF_SAMPLE_TIME ? BPF_CORE_READ(data, time) : 0;
 }
 
+/* How much of a process's time its samples may take (--budget), in thousandths; 0: however much. */
+const volatile __u32 budget_permille = 0;
+
+/*
+ * What the tick's sample stands for; 0: it becomes none, so that the samples of the process keep within the budget,
+ * and the thread's next one stands for it, too. Which ticks become samples, chance says: nothing keeps in step with it.
+ */
+__weak __noinline __u64 within_budget(__u64 period_ns)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid(), every;
+	__u32 pid = pid_tgid >> 32, tid = (__u32)pid_tgid, index;
+	const struct proc_info *proc = bpf_map_lookup_elem(&procs, &pid);
+	const struct thread_ref *ref = bpf_map_lookup_elem(&threads, &tid);
+	struct thread_slot *slot;
+
+	if (!proc || !ref)
+		return period_ns;
+	index = ref->slot;
+	slot = bpf_map_lookup_elem(&slots, &index);
+	if (!slot || slot->start_ns != task_start_ns((struct task_struct *)bpf_get_current_task()))
+		return period_ns;
+	every = 1 + proc->walk_recent_ns * 1000ULL / (budget_permille * whole_period_ns);
+	if (every > 1 && bpf_get_prandom_u32() % every) {
+		slot->spared += period_ns;
+		return 0;
+	}
+	period_ns += slot->spared;
+	slot->spared = 0;
+	return period_ns;
+}
+
 /* See wants_chains(). */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -281,6 +312,11 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, __u64 bega
 		if (make_up_ticks) {
 			period = made_up(now_ns, period, missed);
 			missed = 0;
+		}
+		if (budget_permille) {
+			period = within_budget(period);
+			if (!period)
+				return;
 		}
 	}
 	take_sample(

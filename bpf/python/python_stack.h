@@ -33,6 +33,7 @@ static __always_inline void begin_slot(struct thread_slot *slot, __u64 start_ns)
 	slot->tasks_known = 0;
 	slot->calm = (struct task_calm){};
 	slot->idle = 0;
+	slot->spared = 0;
 }
 
 /*

@@ -146,6 +146,11 @@ __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns)
 		       0;
 }
 
+int sampler__walk_ns(const struct sampler *s, pid_t pid, __u64 start_ns, __u64 *ret, __u64 *ret_cnt)
+{
+	return -ESRCH;
+}
+
 void sampler__code(const struct sampler *s, void (*fn)(void *ctx, __u64 start, __u32 size),
 		   void *ctx)
 {

@@ -111,14 +111,26 @@ static bool is_of_lengths(const struct counts *c)
 	       event_is_bytes(&c->event);
 }
 
+/*
+ * Do these samples stand for something else than the first one? Those of a clock do if fewer are taken of costly
+ * processes (--budget) or the rate changes; what its timer is off by means nothing.
+ */
+static bool differ(const struct counts *c, __u64 samples, __u64 weight)
+{
+	const __u64 even = c->sample_weight * samples;
+
+	if (!event_is_clock(&c->event))
+		return weight != even;
+	return even && weight && (weight > even + even / 2 || weight < even / 2);
+}
+
 static void count_total(struct counts *c, __u64 samples, __u64 weight)
 {
 	if (!samples)
 		return;
 	if (!c->samples)
 		c->sample_weight = weight / samples;
-	if (is_of_lengths(c) ||
-	    (!event_is_clock(&c->event) && weight != c->sample_weight * samples))
+	if (is_of_lengths(c) || differ(c, samples, weight))
 		c->uneven = true;
 	c->samples += samples;
 	c->weight += weight;

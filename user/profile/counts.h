@@ -45,8 +45,8 @@ struct counts {
 	__u64 from_ns, to_ns; /* the window, CLOCK_MONOTONIC; both 0: unknown */
 	__u64 samples, weight; /* sums over all nodes */
 	/*
-	 * Samples stand for different numbers of events (sampling by frequency), so shares use the
-	 * weights. Never set for a clock.
+	 * Samples stand for different numbers of events (sampling by frequency, fewer samples of costly
+	 * processes), so shares use the weights.
 	 */
 	bool uneven;
 	__u64 sample_weight; /* weight of the first sample */

@@ -145,6 +145,7 @@ static bool is_percent(const char *text)
 	char *end;
 	double percent = strtod(text, &end);
 
+	end += end != text && *end == '%';
 	return end != text && !*end && percent >= 0 && percent <= 100;
 }
 

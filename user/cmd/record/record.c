@@ -233,6 +233,7 @@ static struct session_config config_of(struct record_command *r)
 			.audit_every = o->audit_every,
 			.whole_time = o->wall,
 			.jitter = o->jitter,
+			.budget_permille = o->budget_permille,
 			.states = o->states || o->holds_gil,
 		},
 		.collector = {
@@ -267,6 +268,7 @@ static struct session_config config_of(struct record_command *r)
 		.sources = !o->no_source && (outputs__has(r->outputs, "perf") || outputs__has(r->outputs, "html")),
 		.tables = o->async != ASYNC_OFF || o->tasks_ns,
 		.census_ns = o->tasks_ns,
+		.says_costs = true,
 		.say_starting = r->progress,
 		.inputs = r->inputs ? output_file__stream(r->inputs) : NULL,
 		.priority = &r->priority,

@@ -220,6 +220,9 @@ void record_events_settle(struct record_options *o, struct argp_state *state)
 			state,
 			"--jitter varies the rate of clocks: use it with -F, and record no other events");
 	add_memory(o, given, state);
+	if (o->budget_permille && (others || o->event_cnt > 1))
+		arguments_refuse(state,
+				 "--budget is a part of a clock's time: record no other events");
 	if (o->off_cpu)
 		add_off_cpu(o, clocks, state);
 	add_tasks(o, state);

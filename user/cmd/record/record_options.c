@@ -36,6 +36,7 @@ enum {
 	KEY_LOG_INPUTS,
 	KEY_BECOMING,
 	KEY_JITTER,
+	KEY_BUDGET,
 	KEY_TASKS,
 	KEY_MEMORY,
 	KEY_OPCODES,
@@ -132,6 +133,9 @@ static const struct argp_option options[] = {
 	  "let the rates of the clock's timers vary within an eighth of "
 	  "--freq, instead of 3 %%, for programs that keep in step with "
 	  "them all the same" },
+	{ "budget", KEY_BUDGET, "PERCENT", 0,
+	  "take fewer samples of a process if they would take more of its time than that, because its "
+	  "stacks are deep: each then stands for more time, so that sums stay right" },
 	{ LIVE_ROW_ASYNC, "for asyncio programs (CPython 3.14 and later) record the stack "
 			  "of tasks (the default): the frames of the tasks that await the "
 			  "running one come before its own, without those of the event "
@@ -210,6 +214,19 @@ static void parse_percent(double *ret, const char *text, struct argp_state *stat
 	if (end == text || *end || !(*ret >= 0 && *ret <= 100))
 		arguments_refuse(state, "--max-loss takes a percentage, 0 to 100, not \"%s\"",
 				 text);
+}
+
+/* With or without the sign. */
+static void parse_budget(__u32 *ret, const char *text, struct argp_state *state)
+{
+	char *end;
+	double percent = strtod(text, &end);
+
+	end += *end == '%';
+	if (end == text || *end || !(percent >= 0.1 && percent <= 100))
+		arguments_refuse(state, "--budget takes a percentage, 0.1 to 100, not \"%s\"",
+				 text);
+	*ret = (__u32)(percent * 10 + 0.5);
 }
 
 static void parse_anchors(struct record_options *o, const char *text, struct argp_state *state)
@@ -350,6 +367,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_TASKS:
 		record_events_tasks(o, arg, state);
 		o->wants_tasks = true;
+		break;
+	case KEY_BUDGET:
+		parse_budget(&o->budget_permille, arg, state);
 		break;
 	case KEY_MAX_LOSS:
 		parse_percent(&o->max_loss_percent, arg, state);

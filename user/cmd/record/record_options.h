@@ -68,6 +68,7 @@ struct record_options {
 	bool opcodes; /* of each Python frame's instruction */
 	bool memory; /* the events of memory, before all others */
 	bool jitter; /* vary the rate all the time */
+	__u32 budget_permille; /* of a process's time, for its samples; 0: as much as they take */
 	bool lines, threads, no_process, no_source, quiet, stats, perf_map;
 	int compression; /* of perf.data: zstd's level; 0: none */
 	struct ring_options ring;

@@ -20,11 +20,6 @@
 #include "base/text/units.h"
 #include "base/share/quota.h"
 
-/* Measured on processors from 2020 on, with stacks of 50 to 900 frames. */
-#define SECONDS_PER_FRAME 55e-9
-#define SECONDS_PER_STATE 27e-9
-/* A cost worth mentioning. */
-#define COSTLY_PERCENT 25
 /*
  * If following switches was too expensive for more than this share of the recording, we tell the
  * user.
@@ -344,29 +339,6 @@ static double judge_event(const struct record_report *r, const struct counts *e)
 	return lost;
 }
 
-/*
- * Estimates the most that stack walks take of the programs' time at this rate. Most of a sample's
- * cost is its frames and the thread states searched. krait does not lower the rate by itself; the
- * user decides.
- */
-static void warn_of_cost(const struct record_options *o, const struct session_stats *stats)
-{
-	__u64 records = stats->stacks.full + stats->stacks.delta;
-	double frames, states, percent;
-
-	if (!records || o->event_cnt > 1 || !o->frequency || !event_is_clock(&o->events[0]))
-		return;
-	frames = (double)stats->stacks.frames_new / (double)records;
-	states = (double)stats->thread_steps / (double)records;
-	percent = 100 * (frames * SECONDS_PER_FRAME + states * SECONDS_PER_STATE) *
-		  (double)o->frequency;
-	if (percent >= COSTLY_PERCENT)
-		log_warn(NULL,
-			 "%.0f frames to walk and %.0f threads to search at %llu Hz cost the "
-			 "programs up to %.0f%% of their time: a lower --freq costs less",
-			 frames, states, o->frequency, percent);
-}
-
 /* A share of what was touched that is worth a word. */
 #define LONELY_SHARE 0.05
 
@@ -469,7 +441,6 @@ int record_report_judge(const struct record_report *r)
 		interrupts += e->accounts.interrupts;
 	}
 	session__warn_of_shortages(r->session);
-	warn_of_cost(r->options, stats);
 	warn_of_switches(stats);
 	say_memory(r);
 	warn_of_replaced(stats);

@@ -280,6 +280,7 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 	skel->rodata->want_states = config->states || has_switches;
 	skel->rodata->jitter_period_ns = config->jitter ? NS_PER_SEC / config->events[0].frequency :
 							  0;
+	skel->rodata->budget_permille = config->budget_permille;
 	skel->rodata->audit_every = config->audit_every;
 	skel->rodata->follow_all = config->follow_all;
 	skel->rodata->page_shift = page_shift();

@@ -456,6 +456,17 @@ __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns)
 	return info.dropped;
 }
 
+int sampler__walk_ns(const struct sampler *s, pid_t pid, __u64 start_ns, __u64 *ret, __u64 *ret_cnt)
+{
+	struct proc_info info;
+
+	if (!procs_find(&s->procs, pid, &info) || !same_start(info.start_ns, start_ns))
+		return -ESRCH;
+	*ret_cnt = info.walk_cnt;
+	*ret = info.walk_cnt ? info.walks_ns / info.walk_cnt : 0;
+	return 0;
+}
+
 void sampler__bound_owner(struct sampler *s, unsigned owner, bool closed, __u32 frames_max)
 {
 	struct owner_use *use = &s->parts.books->use[owner % OWNER_CNT];

@@ -50,6 +50,11 @@ struct sampler_config {
 	bool states;
 	bool native, kernel; /* take native frames of user mode; take frames of the kernel */
 	bool jitter; /* the rates of clocks, which all have the same frequency, wander further */
+	/*
+	 * of a process's time that its samples may take, in thousandths: if they would take more, its threads get fewer,
+	 * each of which stands for more; 0: as many as there are ticks. Of clocks only.
+	 */
+	__u32 budget_permille;
 	bool tasks; /* take the asyncio tasks that await the thread's running one */
 	bool task_names; /* include their names */
 	bool greenlets; /* take the parents of the thread's current greenlet */
@@ -177,6 +182,12 @@ void sampler__code(const struct sampler *s, void (*fn)(void *ctx, __u64 start, _
  * the number.
  */
 __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns);
+/*
+ * What the interrupts of the process take, on average, in ns; *ret_cnt: of how many that is known. Returns 0 or
+ * -errno.
+ */
+int sampler__walk_ns(const struct sampler *s, pid_t pid, __u64 start_ns, __u64 *ret, __u64 *ret_cnt)
+	__attribute__((warn_unused_result, nonnull));
 /*
  * Of the owner's processes: closed: the kernel sends no snapshots of code objects; frames_max: where
  * stacks end, if that is earlier than others', 0: like others'.

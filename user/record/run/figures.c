@@ -203,6 +203,7 @@ static void warn_of_left(const struct session *s)
 void session__warn_of_shortages(const struct session *s)
 {
 	warn_of_left(s);
+	walk_costs_warn(&s->walk_costs, &s->config->sampler);
 	shortages_warn(s->collector, s->processes, s->modules, s->sampler);
 	if (s->native_files)
 		shortages_warn_of_late_names(s->collector, s->native_files);

@@ -13,6 +13,7 @@
 #include "record/run/pid_starts.h"
 #include "record/run/session.h"
 #include "record/run/signals.h"
+#include "record/run/walk_costs.h"
 
 struct accounts;
 struct anchor_thread;
@@ -55,6 +56,7 @@ struct session {
 	bool starving; /* session__starve() */
 	int watched_fd; /* the caller's; -1: none */
 	struct rlimit old_files; /* the limit before it was raised: the command gets it back */
+	struct walk_costs walk_costs;
 	__u64 created_ns, started_ns, stopped_ns, upkept_ns, events_dropped, thread_steps,
 		codes_replaced, not_own;
 	__u64 named_ns; /* when native names were last requested */

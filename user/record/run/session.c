@@ -218,6 +218,9 @@ bool session__step(struct session *s, __u64 timeout_ns)
 			catch_up(s);
 		sampler__follow_cpus(s->sampler);
 		read_clocks(s, now_ns);
+		if (s->config->says_costs)
+			walk_costs_look(&s->walk_costs, s->processes, s->sampler,
+					&s->config->sampler);
 		if (s->mappings)
 			perf_mappings__follow_cpus(s->mappings);
 		known_files__release_idle(sampler__parts(s->sampler)->known_files, now_ns);

@@ -47,6 +47,7 @@ struct session_config {
 	struct sampler_config sampler;
 	struct collector_config collector;
 	__u64 duration_ns; /* 0: until a signal, or until everything followed has ended */
+	bool says_costs; /* warn of processes of whose time samples take much (record/run/walk_costs.h) */
 	bool say_starting; /* say on stderr that krait is starting, if it takes long */
 	enum anchor_mode anchors;
 	bool task_names; /* put names of asyncio tasks in their stacks */

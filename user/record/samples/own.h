@@ -40,6 +40,9 @@ struct process_own {
 	/* kept_sources.c */
 	__u8 root; /* whether its root folder is krait's */
 	struct kept_file *sources;
+	/* record/run/walk_costs.c */
+	__u64 asked; /* its samples, when it was last asked what they take */
+	bool costly;
 	/* counting.c */
 	__u32 gil_cnt, gil_cap;
 	__u64 *gils; /* addresses of its interpreters' GILs */
