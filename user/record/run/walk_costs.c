@@ -69,11 +69,12 @@ static void say(const struct walk_cost *cost, const struct look *l)
 static void look_at(void *ctx, const struct process *p)
 {
 	struct look *l = ctx;
-	const __u64 samples = samples_of(p);
+	/* One that is not tracked (yet) has nothing of the session's. */
+	const __u64 samples = p->own ? samples_of(p) : 0;
 	struct walk_cost cost = { .pid = p->pid };
 	__u64 ns, cnt;
 
-	if (samples < p->own->asked + SAMPLES_WORTH ||
+	if (!samples || samples < p->own->asked + SAMPLES_WORTH ||
 	    sampler__walk_ns(l->sampler, p->pid, p->start_ns, &ns, &cnt) || cnt < MEASURED_MIN)
 		return;
 	p->own->asked = samples;
