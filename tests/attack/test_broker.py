@@ -238,8 +238,15 @@ for word in "--core=/tmp/x", "--root=/", "--pause", "--kernel":
     one(word[:9], lambda n: request(n, [], command=1, raw=("--pid=%d" % pid).encode() + b"\\0" + word.encode(), cnt=2))
 one("source", lambda n: request(n, [], command=3, raw=b"--source=/", cnt=1))
 one("fds", lambda n: request(n, [pid]))
+# As many words and processes as a request may have.
+s = dial()
+n = hello(s)[2]
+s.send(request(n, [], command=2, cnt=64, raw=b"--json\\0" * 63 + b"--pid=" + b",".join([b"%d" % pid] * 64)))
+print("LONGEST", answers(s)[-1][1:4:2])
 """
         text = said(run_as(CLIENT, code, b.socket, work.pid))
+        text, _, longest = text.partition("LONGEST ")
+        tap.equal(longest.strip(), "(4, 0)", "the longest request is served", text)
         lines = text.splitlines()
         tap.ok(len(lines) == 46 and all(line.split(" ")[-1] in "50" or " 0 " in line for line in lines),
                "each of 46 wrong requests is refused", text)

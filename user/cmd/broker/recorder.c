@@ -190,12 +190,15 @@ static int set_descriptors(int stream, int began_fd, int opener)
 
 /* krait's arguments: fixed words, and those of the request that served.h allows. */
 struct line {
-	char *argv[BROKER_WORDS_MAX + 16];
-	int cnt;
+	char *argv[BROKER_WORDS_MAX + SERVED_PIDS_MAX + 16];
+	size_t cnt;
 };
 
+/* The last place stays NULL. */
 static void add(struct line *l, const char *word)
 {
+	if (l->cnt + 1 >= sizeof(l->argv) / sizeof(l->argv[0]))
+		_exit(126);
 	l->argv[l->cnt++] = (char *)word;
 }
 
@@ -267,7 +270,6 @@ static _Noreturn void be_recorder(const struct recorder *r, const struct recorde
 	sigset_t none;
 
 	sigemptyset(&none);
-	make_line(&line, job);
 	if (setsid() < 0 || set_limits(job->bytes))
 		_exit(126);
 	opener = start_opener(job);
@@ -282,6 +284,7 @@ static _Noreturn void be_recorder(const struct recorder *r, const struct recorde
 	if (stream < 0 || set_descriptors(stream, began_fd, opener) ||
 	    sigprocmask(SIG_SETMASK, &none, NULL))
 		_exit(126);
+	make_line(&line, job);
 	execve("/proc/self/exe", line.argv, env);
 	_exit(126);
 }
