@@ -209,6 +209,67 @@ static void enter_shows_the_source(void **state)
 	free(screen);
 }
 
+/* Of a line of source on the screen: the look of its first character. */
+static int look_of(const char *number)
+{
+	struct screen s;
+	int look = -1;
+
+	assert_int_equal(screen_init(&s, 100, 80, true), 0);
+	browser_draw(&browser, &s);
+	for (unsigned y = 0; y < s.rows; y++) {
+		char *text;
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+
+		screen_print_row(&s, y, out);
+		fclose(out);
+		if (size > 25 && !strncmp(text + 25, number, strlen(number)))
+			look = screen_at(&s, y, 0)->look;
+		free(text);
+	}
+	screen_free(&s);
+	return look;
+}
+
+/* Lines without samples have a number, too, and may have a "%". */
+static void only_self_is_hot(void **state)
+{
+	static const char text[] = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\nrun()\n\n\n\n\n\n\n\n20\n"
+				   "print('50 %' % all)\n";
+	char *whole = NULL, *tree = NULL;
+
+	/* walk has 85 at its line 12, 60 at 9; and calls itself. */
+	assert_int_equal(
+		sources_add(dict__sources(profile->dict), 0,
+			    view_file(browser.view, &browser.view->frames[row_of("walk")->frame]),
+			    text, 1, 21),
+		0);
+	go_to("walk");
+	press("\n");
+	assert_non_null(strstr(browser.source->lines[browser.cursor], "    12  "));
+	browser.offset = 0;
+	assert_int_equal(look_of("     9"), LOOK_WARM);
+	assert_int_equal(look_of("    12  "), LOOK_WARM);
+	assert_int_equal(look_of("    11  "), LOOK_PLAIN);
+	assert_int_equal(look_of("    21  print"), LOOK_PLAIN);
+	press("\x1b");
+	/* Only Total. */
+	go_to("<module>");
+	press("\n");
+	assert_non_null(strstr(browser.source->lines[browser.cursor], "    88  "));
+	assert_int_equal(look_of("    88"), LOOK_PLAIN);
+	/* One line has all of it. */
+	assert_true(asprintf(&whole, "100.00%% %8s 100.00%% %6d  x = 1", "3.00 s", 7) > 0);
+	assert_true(browser_share(whole, BROWSER_SELF) == 100);
+	assert_true(browser_share(whole, BROWSER_TOTAL) == 100);
+	assert_true(asprintf(&tree, "%7s %8s %7s %6d  12.00%%", "", "", "", 123456) > 0);
+	assert_true(browser_share(tree, BROWSER_SELF) == 0);
+	assert_true(browser_share(tree, BROWSER_TOTAL) == 0);
+	free(whole);
+	free(tree);
+}
+
 static void it_ends_and_fits(void **state)
 {
 	for (unsigned rows = 1; rows < 30; rows++)
@@ -230,6 +291,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(zoomed_threads_add_up, begin, end),
 		cmocka_unit_test_setup_teardown(files_and_search_choose_rows, begin, end),
 		cmocka_unit_test_setup_teardown(enter_shows_the_source, begin, end),
+		cmocka_unit_test_setup_teardown(only_self_is_hot, begin, end),
 		cmocka_unit_test_setup_teardown(it_ends_and_fits, begin, end),
 	};
 

@@ -319,21 +319,23 @@ static int zoom(struct browser *b, const struct browser_row *row)
 
 /* ---- source ------------------------------------------------------------------------------------- */
 
-/* The first line that has most of the time, in the listing of the file: what comes before it is a summary. */
+/* The first line that has most Self, without any most Total, in the listing of the file: what comes before it is a summary. */
 static __u32 hottest(const struct top_source *s)
 {
 	__u32 at = 0, found;
-	double most = -1;
+	double most = 0;
 
 	if (s->cnt && !strncmp(s->lines[0], "The hottest", 11))
 		while (at < s->cnt && *s->lines[at])
 			at++;
 	found = at;
 	for (; at < s->cnt; at++) {
-		const double self = strtod(s->lines[at], NULL);
+		const double self = browser_share(s->lines[at], BROWSER_SELF);
+		const double heat = self > 0 ? 100 + self :
+					       browser_share(s->lines[at], BROWSER_TOTAL);
 
-		if (strchr(s->lines[at], '%') && s->lines[at][0] == ' ' && self > most) {
-			most = self;
+		if (heat > most) {
+			most = heat;
 			found = at;
 		}
 	}

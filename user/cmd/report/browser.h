@@ -11,6 +11,8 @@
 #define KRAIT_CMD_REPORT_BROWSER_H
 
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cmd/top/screen.h"
 #include "cmd/top/source.h"
@@ -73,6 +75,19 @@ bool browser_key(struct browser *b, int key);
 static inline const struct counts *browser_counts(const struct browser *b)
 {
 	return b->zoomed ? b->zoomed : b->all;
+}
+
+/* The columns of annotate()'s lines in which these begin. */
+#define BROWSER_SELF 0
+#define BROWSER_TOTAL 17
+
+/* What a line of annotate() has there, in percent; 0: nothing. */
+static inline double browser_share(const char *line, unsigned column)
+{
+	return strnlen(line, column + 7) == column + 7 && line[column + 3] == '.' &&
+			       line[column + 6] == '%' ?
+		       strtod(line + column, NULL) :
+		       0;
 }
 
 void browser_draw(struct browser *b, struct screen *s);

@@ -125,7 +125,7 @@ static void draw_row(const struct browser *b, struct screen *s, unsigned y,
 
 static void draw_line(struct screen *s, unsigned y, const char *line)
 {
-	const double self = *line == ' ' ? strtod(line, NULL) : 0;
+	const double self = browser_share(line, BROWSER_SELF);
 
 	screen_put(s, y, 0, s->columns,
 		   self >= HOT_PERCENT ? LOOK_HOT :
