@@ -15,6 +15,7 @@
 #include "cmd/report/browser.h"
 #include "cmd/top/terminal.h"
 #include "output/label.h"
+#include "profile/marks.h"
 #include "profile/sources.h"
 #include "support_profile.h"
 
@@ -270,6 +271,43 @@ static void only_self_is_hot(void **state)
 	free(tree);
 }
 
+/* As krait annotate counts: C below a line is the line's. A file with the same name elsewhere is another. */
+static void source_has_its_own_c(void **state)
+{
+	struct profile *p = profile__new();
+	struct profile_frame c = { .kind = FRAME_NATIVE,
+				   .name = dict__string(p->dict, "vdot"),
+				   .file = dict__string(p->dict, "/lib/blas.so"),
+				   .line = -1,
+				   .column = -1,
+				   .end_column = -1,
+				   .unit = -1 };
+	__u32 root = push(p, 0, add_process(p, "python3", 1));
+	__u32 line = push(p, root, add_function(p, "solve", "/app/a.py", 1, 3));
+	struct browser own;
+
+	add_samples(p, line, 10);
+	add_samples(p, push(p, line, dict__frame(p->dict, &c)), 60);
+	add_samples(p,
+		    push(p, push(p, line, dict__frame(p->dict, &c)),
+			 add_mark(p, MARK_NATIVE_TRUNCATED)),
+		    5);
+	add_samples(p, push(p, root, add_function(p, "other", "/srv/app/a.py", 1, 2)), 25);
+	assert_int_equal(browser_init(&own, profile__counts(p, 0), "a.data"), 0);
+	for (own.cursor = 0;
+	     strcmp(label_name(own.view, &own.view->frames[own.rows[own.cursor].frame]), "solve");)
+		own.cursor++;
+	assert_true(browser_key(&own, KEY_OF_ENTER));
+	assert_non_null(own.source);
+	assert_int_equal(own.source->cnt, 5);
+	assert_string_equal(own.source->lines[0], "/app/a.py: 75 samples, 75.0%");
+	assert_int_equal(own.cursor, 2);
+	assert_true(browser_share(own.source->lines[2], BROWSER_SELF) == 75);
+	assert_non_null(strstr(own.source->lines[4], "25.0% in other functions"));
+	browser_free(&own);
+	profile__free(p);
+}
+
 static void it_ends_and_fits(void **state)
 {
 	for (unsigned rows = 1; rows < 30; rows++)
@@ -292,6 +330,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(files_and_search_choose_rows, begin, end),
 		cmocka_unit_test_setup_teardown(enter_shows_the_source, begin, end),
 		cmocka_unit_test_setup_teardown(only_self_is_hot, begin, end),
+		cmocka_unit_test(source_has_its_own_c),
 		cmocka_unit_test_setup_teardown(it_ends_and_fits, begin, end),
 	};
 

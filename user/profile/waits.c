@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "profile/waits.h"
 
+#include "profile/marks.h"
 #include "profile/states.h"
 
 bool waits_is_mark(enum frame_kind kind, const char *text)
@@ -124,4 +125,24 @@ static void to_caller(struct counts *to, __u32 node, struct node_count n)
 struct counts *waits__new_without_kernel(const struct counts *c)
 {
 	return new_moved(c, to_caller, false);
+}
+
+static bool is_below_python(const struct dict *dict, __u32 node)
+{
+	const struct profile_frame *f = frame_of(dict, node);
+
+	return f->kind == FRAME_NATIVE || f->kind == FRAME_KERNEL ||
+	       (f->kind == FRAME_MARK && mark_is_native(dict__text(dict, f->name)));
+}
+
+static void to_python(struct counts *to, __u32 node, struct node_count n)
+{
+	while (node && is_below_python(to->dict, node))
+		node = dict__node_at(to->dict, node)->parent;
+	counts__add(to, node, n.samples, n.weight);
+}
+
+struct counts *waits__new_of_python(const struct counts *c)
+{
+	return new_moved(c, to_python, true);
 }

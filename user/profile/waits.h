@@ -29,5 +29,10 @@ struct counts *waits__new_of_functions(const struct counts *c);
 struct counts *waits__new_without_kernel(const struct counts *c);
 /* The node that has the samples of this one there. */
 __u32 waits_without_kernel(struct dict *dict, __u32 node);
+/*
+ * New counts in which C and the kernel count for the Python function that called them, as if the capture had been read
+ * with --no-native and --no-kernel; waits that are a stack's last mark stay there. NULL: out of memory.
+ */
+struct counts *waits__new_of_python(const struct counts *c);
 
 #endif /* KRAIT_PROFILE_WAITS_H */

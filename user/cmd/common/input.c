@@ -357,13 +357,23 @@ const struct counts *input__shown(const struct input *in)
 	return in->wall ? profile__counts(in->wall, 0) : profile__counts(in->profile, in->event);
 }
 
-void input__say_event(const struct input *in)
+void input_event_text(const struct input *in, char *ret, size_t size)
 {
 	const struct counts *c = input__shown(in);
 
+	*ret = '\0';
 	if (in->stats.events > 1 && in->stats.samples > c->samples)
-		log_info(NULL, "%s only; %llu samples of other events are left out (--event)",
+		snprintf(ret, size, "%s only; %llu samples of other events are left out (--event)",
 			 c->event.name, in->stats.samples - c->samples);
+}
+
+void input__say_event(const struct input *in)
+{
+	char text[256];
+
+	input_event_text(in, text, sizeof(text));
+	if (*text)
+		log_info(NULL, "%s", text);
 }
 
 bool input_joins_time(const struct input_options *o, const struct profile *p)

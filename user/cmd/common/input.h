@@ -68,7 +68,9 @@ void input__free(struct input *in);
 bool input_joins_time(const struct input_options *o, const struct profile *p);
 /* Returns the counts of the shown event. */
 const struct counts *input__shown(const struct input *in);
-/* For commands that show only one of several events: says which. */
+/* For commands that show only one of several events: which, and how much is left out; "": there are no others. */
+void input_event_text(const struct input *in, char *ret, size_t size);
+/* Says so. */
 void input__say_event(const struct input *in);
 
 #endif /* KRAIT_CMD_COMMON_INPUT_H */

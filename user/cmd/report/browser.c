@@ -9,6 +9,7 @@
 #include "output/label.h"
 #include "output/text/annotate.h"
 #include "output/text/callers.h"
+#include "profile/waits.h"
 #include "base/data/cleanup.h"
 #include "base/data/vec.h"
 
@@ -346,9 +347,8 @@ static int annotate_row(struct browser *b, const struct browser_row *row)
 {
 	const struct profile_frame *f = &b->view->frames[row->frame];
 	const char *file = view_file(b->view, f);
-	const struct annotate_options options = { .what = file,
-						  .source_dir = b->source_dir,
-						  .limit = 1 };
+	const struct annotate_options options = { .file = f->file, .source_dir = b->source_dir };
+	struct counts *own;
 	char *text = NULL;
 	size_t size;
 	FILE *out;
@@ -359,8 +359,11 @@ static int annotate_row(struct browser *b, const struct browser_row *row)
 			 label_name(b->view, f));
 		return 0;
 	}
+	/* As krait annotate counts. */
+	own = waits__new_of_python(browser_counts(b));
 	out = open_memstream(&text, &size);
-	err = out ? annotate(out, browser_counts(b), &options) : -ENOMEM;
+	err = own && out ? annotate(out, own, &options) : -ENOMEM;
+	counts__free(own);
 	if (out && fclose(out))
 		err = -ENOMEM;
 	if (err) {

@@ -45,7 +45,7 @@ struct browser_row {
 
 struct browser {
 	const char *title; /* of the file */
-	const char *source_dir;
+	const char *source_dir; /* where to look for files that are not here; NULL: nowhere */
 	const struct counts *all; /* borrowed */
 	struct counts *zoomed; /* into a thread or a program; NULL: all */
 	char zoom[128]; /* its name */

@@ -57,6 +57,7 @@ enum option_key {
 	OPTION_NO_CHILDREN,
 	OPTION_JSON,
 	OPTION_TUI,
+	OPTION_SOURCE,
 };
 
 enum report_by {
@@ -82,6 +83,7 @@ struct report_options {
 	enum report_by by;
 	struct column_options columns;
 	bool by_columns; /* some of these were given */
+	const char *source_dir; /* for --tui; NULL: none */
 	const char *about; /* whose callers or callees to show; NULL: not requested */
 	bool callees, tree, by_given, min_given, limit_given, no_pager, json, tui;
 };
@@ -146,6 +148,8 @@ static const struct argp_option option_table[] = {
 	{ "tui", OPTION_TUI, 0, 0,
 	  "browse on the terminal: callers and callees, threads, programs, files, source, search; ? there lists the keys",
 	  0 },
+	{ "source", OPTION_SOURCE, "DIR", 0,
+	  "with --tui: look here for source files that are not in their original place", 0 },
 	{ "stdio", OPTION_STDIO, 0, 0, "print text (the default)", 0 },
 	{ "color", OPTION_COLOR, "always|never|auto", OPTION_ARG_OPTIONAL,
 	  "auto (the default): on a terminal, unless NO_COLOR is set", 0 },
@@ -267,6 +271,8 @@ static void check(const struct report_options *o, struct argp_state *state)
 		arguments_refuse(
 			state,
 			"--tui browses functions: leave out --by, --sort, --json, --tree, --callers and --callees");
+	if (o->source_dir && !o->tui)
+		arguments_refuse(state, "--source is for --tui: krait annotate prints source");
 	if (o->by_columns && o->by_given)
 		arguments_refuse(state, "--by chooses one kind of row, --sort and the like several "
 					"columns: choose one");
@@ -298,6 +304,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_STDIO:
 		o->tui = false;
+		return 0;
+	case OPTION_SOURCE:
+		o->source_dir = arg;
 		return 0;
 	case OPTION_TUI:
 		o->tui = true;
@@ -529,7 +538,7 @@ static int browse_on(struct terminal *t, struct browser *b, bool utf8)
 		(void)!poll(&fd, 1, BROWSE_MS);
 		while ((key = terminal__key(t)) != TERMINAL_NO_KEY)
 			if (key == TERMINAL_GONE || !browser_key(b, key))
-				return 0;
+				return b->view ? 0 : -ENOMEM;
 	}
 	return err;
 }
@@ -545,6 +554,10 @@ static int browse(const struct report_options *o, const struct input *in)
 	int err = browser_init(&b, waits ? waits : shown,
 			       o->input.path ? o->input.path : "perf.data");
 
+	b.source_dir = o->source_dir;
+	input_event_text(in, b.message, sizeof(b.message));
+	if (waits_are_in(shown) && !waits)
+		err = -ENOMEM;
 	if (!err && !(t = terminal__open(utf8)))
 		err = -errno;
 	if (!err)

@@ -98,6 +98,12 @@ static bool is_called(const char *name, const char *what)
 	       (n > m + 1 && !memcmp(name + n - m - 2, "::", 2));
 }
 
+/* Not the hottest files, but something of the caller's choice. */
+static bool is_chosen(const struct annotation *a)
+{
+	return a->options->what || a->options->file;
+}
+
 static bool is_wanted(const struct annotation *a, const struct view *v,
 		      const struct profile_frame *f)
 {
@@ -106,6 +112,8 @@ static bool is_wanted(const struct annotation *a, const struct view *v,
 
 	if (f->kind != FRAME_PYTHON && f->kind != FRAME_NATIVE)
 		return false;
+	if (a->options->file)
+		return f->file == a->options->file;
 	return !what || ends_with(view_file(v, f), what) || is_called(name, what);
 }
 
@@ -601,10 +609,10 @@ static int put_rest(const struct annotation *a, __u32 shown)
 			err = put_shown(a->out, a->marks[i].name);
 	}
 	/* With a name, these have been listed. */
-	if (!a->options->what && put_share(a, &separator, bare))
+	if (!is_chosen(a) && put_share(a, &separator, bare))
 		fputs("in functions without lines (krait report names them)", a->out);
 	if (put_share(a, &separator, rest))
-		fputs(a->options->what ? "in other functions" : "elsewhere", a->out);
+		fputs(is_chosen(a) ? "in other functions" : "elsewhere", a->out);
 	if (*separator == ',')
 		putc('\n', a->out);
 	return err;
@@ -651,14 +659,14 @@ int annotate(FILE *out, const struct counts *c, const struct annotate_options *o
 		err = spots_make(&a.spots, c);
 	if (!err && o->instructions && !a.spots.has_opcodes)
 		err = -ENODATA;
-	shown = !o->what && o->limit && o->limit < a.file_cnt ? o->limit : a.file_cnt;
-	if (!err && !a.file_cnt && !(o->what && a.bare_cnt))
+	shown = !is_chosen(&a) && o->limit && o->limit < a.file_cnt ? o->limit : a.file_cnt;
+	if (!err && !a.file_cnt && !(is_chosen(&a) && a.bare_cnt))
 		err = a.bare_cnt ? -ENOMSG : -ENOENT;
 	if (!err)
 		err = put_hottest(&a);
 	for (__u32 i = 0; i < shown && !err; i++)
 		err = put_file(&a, &a.files[i]);
-	if (!err && o->what && a.bare_cnt)
+	if (!err && is_chosen(&a) && a.bare_cnt)
 		err = put_bare(&a);
 	if (!err)
 		err = put_rest(&a, shown);

@@ -13,6 +13,7 @@
 
 struct annotate_options {
 	const char *what; /* a function's name or the end of a file's path; NULL: the hottest */
+	__u32 file; /* string id: only this file; 0: as what says */
 	/* where to look if the recorded path does not exist here; NULL: nowhere */
 	const char *source_dir;
 	unsigned limit; /* on the number of files, if what is NULL */
