@@ -311,6 +311,7 @@ def check_frozen(tap, b, python):
             env = dict(line.split(b"=", 1) for line in f.read().rstrip(b"\0").split(b"\0"))
         tap.ok(env.get(b"KRAIT_CONFIG") == b"" and env.get(b"HOME") == b"/nonexistent" and len(env) == 5,
                "a recorder reads none of its user's defaults", env)
+        tap.equal(service.read("/proc/%d/oom_score_adj" % recorder).strip(), b"500", "where memory is short, it ends before the broker")
         look = "pid = args[0]\nfor name in 'mem', 'maps', 'environ', 'fd/3', 'cwd', 'root', 'ns/user', 'map_files':\n" \
                "    try:\n        p = '/proc/%s/%s' % (pid, name)\n" \
                "        os.listdir(p) if name == 'map_files' else os.readlink(p) if '/' in name or name in ('cwd', 'root') " \

@@ -226,6 +226,15 @@ def check_notebook(tap, b, python):
            "record -- python -m unittest", done.returncode, done.stderr)
 
 
+def check_limits(tap, python):
+    """What the service limits for all together."""
+    with service.Broker("--rate-limit", "1500", "--memory-limit", "300M") as b:
+        for words, args in ("rate limit", ("-e", "cpu-clock", "-e", "task-clock", "-F", "997")), \
+                ("memory limit", ("--ring-size", "64M", "--unwind-memory", "256M")):
+            done = b.run("record", "-q", *args, "-d", "1s", "-o", "n.folded", "--", *python.command("-c", "pass"))
+            tap.ok(done.returncode == 4 and words in done.stderr, "the %s leaves too little" % words, done.returncode, done.stderr)
+
+
 def check_settings(tap):
     """A file of limits, metrics."""
     folder = tempfile.mkdtemp(prefix="krait-settings-")
@@ -332,6 +341,7 @@ def main():
         tap.ok(len(re.findall(r"record of 1 process", b.log)) >= 6, "a line for each recording", b.log)
         tap.equal(b.stop(), 0, "SIGTERM ends it")
         tap.ok(not os.path.exists(b.socket), "and its socket")
+    check_limits(tap, pythons[0])
     check_settings(tap)
     check_activated(tap, pythons[0])
     h.cleanup()

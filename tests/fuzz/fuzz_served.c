@@ -34,7 +34,8 @@ static void check(const struct broker_request *r)
 
 	if (served_check(r, &served))
 		return;
-	if (served.rate > SERVED_RATE_MAX || served.duration_ns > SERVED_SECONDS_MAX * NS_PER_SEC ||
+	if (served.rate > SERVED_RATE_MAX * (__u64)BROKER_WORDS_MAX ||
+	    served.duration_ns > SERVED_SECONDS_MAX * NS_PER_SEC ||
 	    served.pid_cnt > SERVED_PIDS_MAX)
 		abort();
 	for (unsigned i = 0; i < served.pid_cnt; i++)

@@ -61,10 +61,7 @@ bool privileges_events_need_admin(void)
 
 int privileges_scope(void)
 {
-	cleanup_fclose FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-	int scope;
-
-	return f && fscanf(f, "%d", &scope) == 1 ? scope : -1;
+	return (int)sysctl_kernel("yama/ptrace_scope", -1);
 }
 
 /* Keeps those that the process has. Returns 0 or -errno. */

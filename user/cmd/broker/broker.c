@@ -263,15 +263,6 @@ static const char *take_request(struct client *c)
 	return NULL;
 }
 
-/* The number in a file of /proc/sys; -1: there is none. */
-static int sysctl(const char *path)
-{
-	cleanup_fclose FILE *f = fopen(path, "re");
-	int value;
-
-	return f && fscanf(f, "%d", &value) == 1 ? value : -1;
-}
-
 /*
  * What YAMA lets ordinary users see of processes that are not their children: at 0 all, at 1 what needs no attaching.
  * *ret_opener: their memory then needs an opener.
@@ -294,15 +285,13 @@ static const char *check_scope(const struct broker *b, const struct served *serv
 /* Frames of the kernel, where it shows its symbols to everybody: kallsyms_show_value() in kernel/ksyms_common.c. */
 static bool kernel_is_shown(void)
 {
-	int paranoid = sysctl("/proc/sys/kernel/perf_event_paranoid");
-
-	return paranoid >= -1 && paranoid <= 1 && !sysctl("/proc/sys/kernel/kptr_restrict");
+	return sysctl_kernel("perf_event_paranoid", 2) <= 1 && !sysctl_kernel("kptr_restrict", 1);
 }
 
 static const char *check_quotas(const struct broker *b, const struct client *asks)
 {
 	static _Thread_local char why[96];
-	__u64 rates = asks->served.rate;
+	__u64 rates = asks->served.rate, bytes = asks->served.ring + asks->served.unwind;
 	unsigned own = 0;
 
 	for (int i = 0; i < CLIENTS_MAX; i++) {
@@ -312,12 +301,15 @@ static const char *check_quotas(const struct broker *b, const struct client *ask
 			continue;
 		own += c->peer.uid == asks->peer.uid;
 		rates += c->served.rate;
+		bytes += c->served.ring + c->served.unwind;
 	}
 	snprintf(why, sizeof(why), "%u recordings of yours run already, which is the limit", own);
 	if (own >= b->settings.recordings)
 		return why;
+	if (bytes > b->settings.memory)
+		return "the service's memory limit leaves too little for this one (--ring-size, --unwind-memory)";
 	return rates > b->settings.rate ?
-		       "other users record, at rates that leave none for this one (-F)" :
+		       "the service's rate limit leaves too little for this one (-F)" :
 		       NULL;
 }
 

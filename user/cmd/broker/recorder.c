@@ -21,6 +21,7 @@
 #include "process/memory/opener.h"
 #include "base/data/cleanup.h"
 #include "base/system/privileges.h"
+#include "base/text/log.h"
 #include "base/worker/channel.h"
 #include "base/worker/own.h"
 #include "base/worker/rights.h"
@@ -109,6 +110,16 @@ static int give(int client_fd, enum broker_kind kind, int fd)
 	const struct broker_answer answer = { .version = BROKER_VERSION, .kind = kind };
 
 	return channel_send(client_fd, &answer, sizeof(answer), &fd, 1);
+}
+
+/* Where memory is short, the kernel ends a recording before anything else. */
+static void give_way(void)
+{
+	cleanup_close int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	/* Not if it does already. */
+	if (fd >= 0 && write(fd, "500", 3) < 0)
+		log_debug("recorder", "oom_score_adj: %s", strerror(errno));
 }
 
 /* Makes the folder and goes there; the client gets it. */
@@ -272,6 +283,7 @@ static _Noreturn void be_recorder(const struct recorder *r, const struct recorde
 	sigemptyset(&none);
 	if (setsid() < 0 || set_limits(job->bytes))
 		_exit(126);
+	give_way();
 	opener = start_opener(job);
 	if (opener < -1 || become(job->peer, handed_down()))
 		_exit(126);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/common/arguments.h"
 #include "base/system/clock.h"
@@ -14,7 +15,11 @@
 /* Without an option: of record for processes, of record for all and top, of a look at running threads. */
 #define DEFAULT_RATE 997
 #define DEFAULT_RATE_ALL 99
-/* A look ends by itself. */
+/* As krait has them: programs.c, sampler.c in kernel/sampler/. */
+#define DEFAULT_RING_OF_CPU (4ULL << 20)
+#define DEFAULT_RING_MAX (256ULL << 20)
+#define DEFAULT_UNWIND (64ULL << 20)
+/* Of a command that prints; it ends by itself, mostly. */
 #define LOOK_NS (600 * NS_PER_SEC)
 
 enum kind {
@@ -41,33 +46,32 @@ static const struct row {
 	unsigned commands;
 	enum kind kind;
 	bool optional; /* it may have no value */
-	bool plain; /* see struct served */
 	__u64 max;
 	const char *choices; /* between blanks */
 } options[] = {
-	{ "pid", R | D | L | T | C, IS_PIDS, .plain = true },
+	{ "pid", R | D | L | T | C, IS_PIDS },
 	{ "all", R | D | T, IS_FLAG },
 	{ "name", R | D | T, IS_TEXT },
 	{ "thread", R | D | T, IS_TEXT },
-	{ "freq", R | T, IS_RATE, .plain = true, .max = SERVED_RATE_MAX },
-	{ "rate", R | T, IS_RATE, .plain = true, .max = SERVED_RATE_MAX },
-	{ "duration", R | T, IS_TIME, .plain = true, .max = SERVED_SECONDS_MAX },
-	{ "max-loss", R, IS_PERCENT, .plain = true },
-	{ "becoming", R, IS_FLAG, .plain = true },
+	{ "freq", R | T, IS_RATE, .max = SERVED_RATE_MAX },
+	{ "rate", R | T, IS_RATE, .max = SERVED_RATE_MAX },
+	{ "duration", R | T, IS_TIME, .max = SERVED_SECONDS_MAX },
+	{ "max-loss", R, IS_PERCENT },
+	{ "becoming", R, IS_FLAG },
 	{ "event", R, IS_CHOICE, .choices = " cpu-clock task-clock " },
 	{ "off-cpu", R | T, IS_TIME, .optional = true, .max = SERVED_SECONDS_MAX },
 	{ "wall", R, IS_FLAG },
 	{ "idle", R, IS_FLAG },
 	{ "gil", R, IS_FLAG },
 	{ "state", R, IS_TEXT },
-	{ "native", R | D | T, IS_FLAG, .plain = true },
+	{ "native", R | D | T, IS_FLAG },
 	{ "no-native", R, IS_FLAG },
 	{ "kernel", R | T, IS_FLAG },
-	{ "no-kernel", R, IS_FLAG, .plain = true },
-	{ "interpreter-frames", R, IS_FLAG, .plain = true },
-	{ "inline", R, IS_FLAG, .plain = true },
+	{ "no-kernel", R, IS_FLAG },
+	{ "interpreter-frames", R, IS_FLAG },
+	{ "inline", R, IS_FLAG },
 	{ "jitter", R, IS_FLAG },
-	{ "async", R, IS_CHOICE, true, .plain = true, .choices = " tasks both " },
+	{ "async", R, IS_CHOICE, true, .choices = " tasks both " },
 	{ "no-async", R | T, IS_FLAG },
 	{ "tasks", R, IS_NUMBER, true, .max = 10 },
 	{ "task-names", R, IS_FLAG },
@@ -206,7 +210,10 @@ static bool take_value(const struct row *o, const char *value, struct served *re
 			ret->duration_ns = n;
 		return true;
 	case IS_SIZE:
-		return !parse_size(value, &n) && n <= o->max;
+		if (parse_size(value, &n) || n > o->max)
+			return false;
+		*(strcmp(o->name, "ring-size") ? &ret->unwind : &ret->ring) = n;
+		return true;
 	case IS_PIDS:
 		return take_pids(ret, value);
 	case IS_TEXT:
@@ -230,7 +237,6 @@ const char *served_next(const struct broker_request *r, const char *word)
 /* One that take_value() has not refused. */
 static void note(const struct row *o, struct served *ret)
 {
-	ret->plain = ret->plain && o->plain;
 	ret->locals = ret->locals || !strcmp(o->name, "locals");
 	ret->kernel = ret->kernel || !strcmp(o->name, "kernel");
 }
@@ -249,13 +255,25 @@ static bool take_word(const struct broker_request *r, const char *word, struct s
 	return true;
 }
 
+static __u64 ring_bytes(__u64 wanted)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	__u64 bytes = DEFAULT_RING_OF_CPU * (cpus > 0 ? (__u64)cpus : 1), size = 1;
+
+	if (wanted)
+		bytes = wanted;
+	while (size < bytes && size < DEFAULT_RING_MAX)
+		size *= 2;
+	return size;
+}
+
 const char *served_check(const struct broker_request *r, struct served *ret)
 {
 	static const char *const differ = "this krait and the service differ in version";
 	const char *word = NULL;
-	__u32 cnt = 0;
+	__u32 cnt = 0, events = 0;
 
-	*ret = (struct served){ .plain = r->command == BROKER_RECORD };
+	*ret = (struct served){ 0 };
 	if (r->version != BROKER_VERSION || r->command >= BROKER_COMMANDS ||
 	    r->flags & ~(__u32)BROKER_FLAGS || r->word_cnt > BROKER_WORDS_MAX ||
 	    r->words[sizeof(r->words) - 1])
@@ -263,6 +281,7 @@ const char *served_check(const struct broker_request *r, struct served *ret)
 	while ((word = served_next(r, word))) {
 		if (++cnt > r->word_cnt || !take_word(r, word, ret))
 			return differ;
+		events += !strncmp(word, "--event=", strlen("--event="));
 	}
 	if (cnt != r->word_cnt)
 		return differ;
@@ -270,11 +289,19 @@ const char *served_check(const struct broker_request *r, struct served *ret)
 		if (!ret->rate)
 			ret->rate = r->command == BROKER_TOP || !ret->pid_cnt ? DEFAULT_RATE_ALL :
 										DEFAULT_RATE;
-		if (!ret->duration_ns)
+		/* Each event is a clock, and has that rate. */
+		ret->rate *= events ? events : 1;
+		ret->limited = !ret->duration_ns;
+		if (ret->limited)
 			ret->duration_ns = SERVED_SECONDS_MAX * NS_PER_SEC;
 	} else {
 		ret->rate = r->command == BROKER_DUMP ? DEFAULT_RATE_ALL : 0;
 		ret->duration_ns = LOOK_NS;
+		ret->limited = true;
+	}
+	if (ret->rate) {
+		ret->ring = ring_bytes(ret->ring);
+		ret->unwind = ret->unwind ? ret->unwind : DEFAULT_UNWIND;
 	}
 	return NULL;
 }

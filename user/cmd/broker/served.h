@@ -19,13 +19,14 @@
 
 /* What the words of a request say, as far as the broker must know it. */
 struct served {
-	__u64 rate; /* samples a second on each CPU; 0: it takes none */
+	__u64 rate; /* samples a second on each CPU, of all its events; 0: it takes none */
+	__u64 ring, unwind; /* bytes of the kernel's memory, at most */
 	__u64 duration_ns; /* at most that long */
+	bool limited; /* that is the service's limit: the client did not ask for less */
 	pid_t pids[SERVED_PIDS_MAX];
 	unsigned pid_cnt; /* 0: all of the user's */
 	bool locals; /* values of variables are wanted */
 	bool kernel; /* frames of the kernel were asked for */
-	bool plain; /* no option changes the programs of a recording: a spare recorder will do */
 };
 
 /* As krait COMMAND. */

@@ -18,6 +18,7 @@
 #define CONFIG "/etc/krait/broker.conf"
 #define RECORDINGS 2
 #define RATE 4000
+#define MEMORY (1536ULL << 20)
 #define BYTES (1ULL << 30)
 #define RECORDINGS_MAX 32
 
@@ -25,6 +26,7 @@ enum {
 	KEY_CONFIG = 256,
 	KEY_RECORDINGS,
 	KEY_RATE,
+	KEY_MEMORY,
 	KEY_DURATION,
 	KEY_BYTES,
 	KEY_SCOPE,
@@ -41,6 +43,9 @@ static const struct argp_option option_table[] = {
 	{ "recordings", KEY_RECORDINGS, "N", 0, "of each user at the same time (default 2)", 0 },
 	{ "rate-limit", KEY_RATE, "HZ", 0,
 	  "samples a second on each CPU, of all users' recordings together (default 4000)", 0 },
+	{ "memory-limit", KEY_MEMORY, "BYTES", 0,
+	  "of all users' recordings together: their --ring-size and --unwind-memory (default 1536M)",
+	  0 },
 	{ "duration-limit", KEY_DURATION, "TIME", 0, "of each recording (default 1h, the most)",
 	  0 },
 	{ "capture-limit", KEY_BYTES, "BYTES", 0, "of each file of a recording (default 1G)", 0 },
@@ -49,7 +54,7 @@ static const struct argp_option option_table[] = {
 	  "their own processes, and values of variables only at 0",
 	  0 },
 	{ "metrics", KEY_METRICS, "FILE", 0,
-	  "write counters there after each request, as Prometheus's node exporter reads them "
+	  "write counters there, once a second at most, as Prometheus's node exporter reads them "
 	  "(textfile collector)",
 	  0 },
 	{ 0 },
@@ -75,6 +80,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_RATE:
 		arguments_rate(&s->rate, arg, state);
+		return 0;
+	case KEY_MEMORY:
+		arguments_size(&s->memory, arg, state);
 		return 0;
 	case KEY_DURATION:
 		arguments_time(&s->duration_ns, arg, state);
@@ -129,6 +137,7 @@ int settings_parse(struct settings *ret, int argc, char **argv)
 	*ret = (struct settings){ .socket = BROKER_SOCKET,
 				  .recordings = RECORDINGS,
 				  .rate = RATE,
+				  .memory = MEMORY,
 				  .duration_ns = SERVED_SECONDS_MAX * NS_PER_SEC,
 				  .bytes = BYTES,
 				  .ptrace_scope = 1 };

@@ -12,6 +12,7 @@ struct settings {
 	const char *metrics; /* a file; NULL: none */
 	unsigned recordings; /* of one user at the same time */
 	__u64 rate; /* of all recordings together, samples a second on each CPU */
+	__u64 memory; /* of all recordings together, bytes of the kernel's: rings and tables for unwinding */
 	__u64 duration_ns; /* of one recording */
 	__u64 bytes; /* of each of its files */
 	unsigned ptrace_scope; /* the largest kernel.yama.ptrace_scope at which it serves */

@@ -14,7 +14,6 @@
 #include "base/data/cleanup.h"
 #include "base/system/error.h"
 #include "base/system/privileges.h"
-#include "base/system/privileges.h"
 #include "base/text/log.h"
 
 #define UNIT "krait-broker.socket"
