@@ -72,8 +72,9 @@ static const struct argp_option option_table[] = {
 	  0 },
 	{ 0, 0, 0, 0, "For CI:", 3 },
 	{ "fail-above", OPTION_FAIL_ABOVE, "SHARE[:FUNCTION|total]", 0,
-	  "exit with 9 if any function, FUNCTION with what it calls, or the total grows by more than SHARE "
-	  "(5%) against the rest of the program, beyond chance: once in 50,000 comparisons of equal programs. More "
+	  "exit with 9 if any function, FUNCTION with what it calls, or the total (only with --work) grows by more than "
+	  "SHARE (5%), beyond chance: once in 50,000 comparisons of equal programs. A function grows against the rest of "
+	  "the program, or with --work by what it costs. More "
 	  "captures a side say how much runs differ (krait diff old*.data vs new*.data)",
 	  0 },
 	{ "work", OPTION_WORK, "N[,M]", 0,

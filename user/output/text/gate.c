@@ -22,6 +22,11 @@
 #define FOUR_OF_FIVE 0.8416
 /* Text and JUnit leave out what has less of everything and does not fail, in percent. */
 #define SMALL 0.5
+/*
+ * A smaller rest of the program says nothing of a function's growth: its start, which takes now 2 % of a run and now 1 %,
+ * would be half of it. Then only the growth of the share itself counts.
+ */
+#define REST_MIN 0.1
 
 struct gate {
 	struct gate_options options;
@@ -174,7 +179,27 @@ static double log_part(double got, double expected)
 /* What grows with a function while the rest of the program stays: its cost per unit of work, or its share's odds. */
 static double size_of(const struct gate *g, double value)
 {
-	return g->options.work[0] > 0 ? value : value / fmax(1 - value, 1e-9);
+	return g->options.work[0] > 0 ? value : value / fmax(1 - value, REST_MIN);
+}
+
+/*
+ * The least change that is found in four of five comparisons, in percent; infinite: none is. value: of both sides together;
+ * noise: of its logarithm.
+ */
+static double detects_from(const struct gate *g, double value, double noise, double error,
+			   double freedom)
+{
+	const double step = noise * (value_of(error, freedom) + FOUR_OF_FIVE);
+	const double rest = fmax(1 - value, 1e-6), odds = value / rest * exp(step / rest);
+	double found;
+
+	if (g->options.work[0] > 0)
+		return fmax(g->options.above, 100 * expm1(step));
+	value = value < 1 ? value : 1;
+	found = 100 * (size_of(g, odds / (1 + odds)) / size_of(g, value) - 1);
+	found = fmax(g->options.above, found);
+	/* Nothing has more than everything. */
+	return found > 100 * (size_of(g, 1) / size_of(g, value) - 1) ? INFINITY : found;
 }
 
 /* error: the function's part of the error. Returns whether both sides together have samples. */
@@ -206,10 +231,7 @@ static bool judge(const struct gate *g, const __u64 *amounts, double error, stru
 			      100 * (size_of(g, ret->value[1]) / size_of(g, ret->value[0]) - 1) :
 			      INFINITY;
 	noise = sqrt(spread * (1 / expected[0] + 1 / expected[1]));
-	if (!(g->options.work[0] > 0))
-		noise /= rest;
-	ret->detects = fmax(g->options.above,
-			    100 * expm1(noise * (value_of(error, freedom) + FOUR_OF_FIVE)));
+	ret->detects = detects_from(g, share_of(g, amount), noise, error, freedom);
 	ret->fails = ret->change > g->options.above && ret->chance < error &&
 		     100 * (ret->value[1] - ret->value[0]) * g->exposure[0] >=
 			     g->options.min_points * g->all[0];
@@ -385,10 +407,11 @@ static void put_value(const struct gate *g, double value, char buf[24])
 		snprintf(buf, 24, "%.3g", value);
 }
 
-static void put_change(double change, char buf[24])
+/* infinite: what an infinite one means. */
+static void put_change(double change, char buf[24], const char *infinite)
 {
 	if (isinf(change))
-		snprintf(buf, 24, "new");
+		snprintf(buf, 24, "%s", infinite);
 	else
 		snprintf(buf, 24, "%+.1f%%", change);
 }
@@ -443,6 +466,7 @@ static bool is_shown(const struct gate *g, const struct gate_row *row)
 int gate__print(const struct gate *g, FILE *out)
 {
 	const __u32 limit = g->options.limit ? g->options.limit : g->row_cnt;
+	bool unjudged = false;
 	__u32 printed = 0;
 
 	fprintf(out, "      %8s %10s %10s %12s  %s\n", "Change", "A", "B", "detects from",
@@ -452,7 +476,7 @@ int gate__print(const struct gate *g, FILE *out)
 	for (__u32 i = 0; i < g->row_cnt; i++) {
 		const struct gate_row *row = &g->rows[i];
 		cleanup_free char *name = NULL;
-		char change[24], a[24], b[24];
+		char change[24], detects[24], a[24], b[24];
 
 		/* What fails comes first, and is never left out. */
 		if (!row->fails && (printed >= limit || !is_shown(g, row)))
@@ -461,14 +485,20 @@ int gate__print(const struct gate *g, FILE *out)
 		if (!name)
 			return -ENOMEM;
 		printed++;
-		put_change(row->change, change);
+		unjudged |= isinf(row->detects);
+		put_change(row->change, change, "new");
+		put_change(row->detects, detects, "-");
 		put_value(g, row->value[0], a);
 		put_value(g, row->value[1], b);
-		fprintf(out, "%-5s %8s %10s %10s %+11.1f%%  %s\n", row->fails ? "FAIL" : "", change,
-			a, b, row->detects, name);
+		fprintf(out, "%-5s %8s %10s %10s %12s  %s\n", row->fails ? "FAIL" : "", change, a,
+			b, detects, name);
 	}
 	if (printed < g->row_cnt)
 		fprintf(out, "%s %u more\n", g->options.ascii ? "..." : "…", g->row_cnt - printed);
+	if (unjudged)
+		fputs("-: so little is left beside it that its share does not say whether it grew; "
+		      "--work compares costs\n",
+		      out);
 	put_verdict(g, out);
 	return stream_finish(out);
 }
@@ -544,7 +574,7 @@ int gate__junit(const struct gate *g, FILE *out)
 		name = name_of(g, row);
 		if (!name)
 			return -ENOMEM;
-		put_change(row->change, change);
+		put_change(row->change, change, "new");
 		put_value(g, row->value[0], a);
 		put_value(g, row->value[1], b);
 		fprintf(out, "<testcase classname=\"krait.%s\" name=\"",

@@ -4,7 +4,8 @@
  * given share, beyond what chance explains?
  *
  * What has grown. Of a program of which one function became 10 % slower, that function's share grows by less than 10 %,
- * since the whole has grown, too. So shares are judged against the rest of the program: by what they are to it.
+ * since the whole has grown, too. So shares are judged against the rest of the program: by what they are to it, as
+ * long as that rest says something. Of a function with almost everything shares do not tell whether it grew or the rest shrank.
  *
  * The test. Of each function, B's value (its share, or with work its cost per unit) is compared with
  * A's by the signed root of the likelihood ratio of its numbers of samples, for which it is expected
@@ -44,9 +45,9 @@ struct gate_options {
 struct gate_row {
 	__u32 place;
 	double value[2]; /* shares, or per unit of work */
-	double change; /* percent; of a share that of its odds; infinite: it is new */
+	double change; /* percent; of a share that of its odds, if the rest is no less than a tenth; infinite: it is new */
 	double chance; /* that equal programs differ so much, for this function alone */
-	double detects; /* percent; the least change that is found in four of five comparisons */
+	double detects; /* percent; the least change that is found in four of five comparisons; infinite: none */
 	bool fails;
 };
 
