@@ -117,25 +117,15 @@ static const char *next(const char *at)
 	return end && end[1] ? end + 1 : NULL;
 }
 
-static const char *find_line(const char *text, int number)
-{
-	const char *at = *text ? text : NULL;
-
-	for (int i = 1; at && i < number; i++)
-		at = next(at);
-	return at;
-}
-
-int sources_add(struct sources *s, unsigned owner, const char *path, const char *text, int first,
+int sources_add(struct sources *s, unsigned owner, const char *path, const char *begin, int first,
 		int last)
 {
-	const char *begin = first > 0 && last <= SOURCES_LINE_MAX ? find_line(text, first) : NULL;
-	const char *at = begin;
+	const char *at = first > 0 && last <= SOURCES_LINE_MAX ? begin : NULL;
 	struct source_kept *k;
 	__u64 cost = 0;
 	int err = 0;
 
-	for (int i = first; at && i <= last; i++, at = next(at))
+	for (int i = first; at && i <= last && cost <= SOURCES_MAX; i++, at = next(at))
 		cost += width(at, strcspn(at, "\n")) + LINE_COST;
 	if (!cost || strpbrk(path, "\r\n"))
 		return 0;

@@ -50,9 +50,10 @@ struct sources {
 
 void sources_free(struct sources *s);
 /*
- * Adds lines first to last of a text, at an owner's cost. Returns 0; -EDQUOT, with none of them added, and counted; -ENOMEM.
+ * Adds lines first to last of a text, at an owner's cost. begin: of the first of them; NULL: there is none. Returns 0; -EDQUOT, with
+ * none of them added, and counted; -ENOMEM.
  */
-int sources_add(struct sources *s, unsigned owner, const char *path, const char *text, int first,
+int sources_add(struct sources *s, unsigned owner, const char *path, const char *begin, int first,
 		int last) __attribute__((warn_unused_result));
 /* NULL: nothing is kept of it. */
 const struct source_kept *sources_find(const struct sources *s, const char *path);

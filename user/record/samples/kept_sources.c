@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "record/samples/kept_sources.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +15,9 @@
 #include "process/proc/proc.h"
 #include "profile/dict.h"
 #include "profile/sources.h"
-#include "python/code/linetable.h"
 #include "record/follow/processes.h"
 #include "record/samples/own.h"
+#include "record/samples/source_text.h"
 #include "base/data/cleanup.h"
 #include "base/data/vec.h"
 #include "base/files/sudo_user.h"
@@ -31,8 +30,6 @@
 #define TEXTS_MAX (16U << 20)
 /* A process executes its program after it began: what its shell script wrote before is what ran. */
 #define EXEC_NS (2 * NS_PER_SEC)
-/* Lines of a module that are further apart than this are kept without what is between them: that is in functions. */
-#define GAP_MAX 4
 
 enum { ROOT_UNKNOWN, ROOT_OURS, ROOT_OTHER };
 
@@ -42,7 +39,7 @@ struct kept_file {
 	__u32 file; /* string id */
 	unsigned owner;
 	bool asked, done;
-	char *text; /* NULL: none, or not at hand any more */
+	struct source_text text; /* none, or not at hand any more: all zero */
 	__u64 until_ns; /* if it was changed later, another text may have run; CLOCK_REALTIME */
 	__u32 *codes; /* to add when the text comes */
 	__u32 code_cnt, code_cap;
@@ -76,145 +73,15 @@ void kept_sources__free(struct kept_sources *k)
 	free(k);
 }
 
-/* ---- does the text belong to the code? ----------------------------------------------------------- */
-
-/* The line's text, without indentation. */
-static const char *find_line(const char *text, int number)
-{
-	for (int i = 1; text && i < number; i++) {
-		text = strchr(text, '\n');
-		text = text ? text + 1 : NULL;
-	}
-	return text && *text ? text + strspn(text, " \t\f") : NULL;
-}
-
-static bool begins(const char *line, const char *word, const char *name, size_t len)
-{
-	size_t word_len = strlen(word);
-
-	if (strncmp(line, word, word_len) || !isspace((unsigned char)line[word_len]))
-		return false;
-	line += word_len + strspn(line + word_len, " \t");
-	return !strncmp(line, name, len) &&
-	       !(isalnum((unsigned char)line[len]) || line[len] == '_');
-}
-
-/* "async def" is looked at from "def" on. */
-static bool defines(const char *line, const char *name, size_t len)
-{
-	if (!strncmp(line, "async", 5))
-		line += 5 + strspn(line + 5, " \t");
-	return begins(line, "def", name, len) || begins(line, "class", name, len);
-}
-
-/* Neither an empty line nor a comment is ever executed. */
-static bool has_its_lines(const struct profile_code *code, const char *text)
-{
-	struct linetable_entry entry;
-	struct linetable_cursor c;
-	const char *at = text;
-	int number = 1;
-
-	linetable_cursor_init(&c, code->lines, code->lines_size, code->first_line);
-	while (linetable_next(&c, &entry)) {
-		const int line = entry.position.line;
-
-		if (line <= 0)
-			continue;
-		if (line < number) {
-			at = text;
-			number = 1;
-		}
-		while (at && number < line) {
-			at = strchr(at, '\n');
-			at = at ? at + 1 : NULL;
-			number++;
-		}
-		if (!at || !at[strspn(at, " \t\f\r")] || strchr("\n#", at[strspn(at, " \t\f\r")]))
-			return false;
-	}
-	return true;
-}
-
-/*
- * A function begins where its code object says, behind its decorators. What has no name of its own shows that only if it is a
- * lambda.
- */
-static bool fits(const struct profile_code *code, const char *qualname, int last, const char *text)
-{
-	const char *dot = strrchr(qualname, '.'), *name = dot ? dot + 1 : qualname;
-	const char *first = find_line(text, code->first_line), *line = first,
-		   *end = find_line(text, last + 1);
-	size_t len = strlen(name);
-
-	if (!strcmp(name, "<lambda>"))
-		return line && (line = strstr(line, "lambda")) && (!end || line < end);
-	if (*name == '<')
-		return true;
-	for (int i = code->first_line; line && i <= last; i++) {
-		if (defines(line, name, len))
-			return line == first || *first == '@';
-		line = strchr(line, '\n');
-		line = line ? line + 1 + strspn(line + 1, " \t\f") : NULL;
-	}
-	return false;
-}
-
 /* ---- lines -------------------------------------------------------------------------------------- */
 
-struct span {
-	int first, last; /* 0: none */
-};
-
-static void widen(struct span *s, const struct source_position *at)
+static int add(void *ctx, struct source_span s)
 {
-	const int last = at->end_line > at->line ? at->end_line : at->line;
+	const struct kept_file *f = ctx;
+	struct dict *dict = f->kept->dict;
 
-	s->first = s->first && s->first < at->line ? s->first : at->line;
-	s->last = s->last > last ? s->last : last;
-}
-
-static struct span span_of(const struct profile_code *code)
-{
-	struct span all = { code->first_line, code->first_line };
-	struct linetable_entry entry;
-	struct linetable_cursor c;
-
-	linetable_cursor_init(&c, code->lines, code->lines_size, code->first_line);
-	while (linetable_next(&c, &entry))
-		if (entry.position.line > 0)
-			widen(&all, &entry.position);
-	return all;
-}
-
-static int add(struct kept_file *f, const char *path, struct span s)
-{
-	return s.first > 0 ? sources_add(dict__sources(f->kept->dict), f->owner, path, f->text,
-					 s.first, s.last) :
-			     0;
-}
-
-/* Of a module only what it executes itself. */
-static int add_module(struct kept_file *f, const struct profile_code *code, const char *path)
-{
-	struct span run = { 0 };
-	struct linetable_entry entry;
-	struct linetable_cursor c;
-	int err = 0;
-
-	linetable_cursor_init(&c, code->lines, code->lines_size, code->first_line);
-	while (!err && linetable_next(&c, &entry)) {
-		const int line = entry.position.line;
-
-		if (line <= 0)
-			continue;
-		if (run.first && (line < run.first || line > run.last + GAP_MAX)) {
-			err = add(f, path, run);
-			run = (struct span){ 0 };
-		}
-		widen(&run, &entry.position);
-	}
-	return err ? err : add(f, path, run);
+	return sources_add(dict__sources(dict), f->owner, dict__text(dict, f->file),
+			   source_text_line(&f->text, s.first), s.first, s.last);
 }
 
 static void add_code(struct kept_file *f, __u32 id)
@@ -222,18 +89,20 @@ static void add_code(struct kept_file *f, __u32 id)
 	struct dict *dict = f->kept->dict;
 	const struct profile_code *code = dict__code_at(dict, id);
 	const char *path = dict__text(dict, code->file), *name = dict__text(dict, code->name);
-	const struct span all = span_of(code);
 	const bool module = !strcmp(name, "<module>");
+	struct source_span all;
+	int err = source_text_fits(&f->text, code, name, &all);
 
 	/* Whatever is executed without a file is called <string>, and its first line may be any. */
-	if (!has_its_lines(code, f->text) || !fits(code, name, all.last, f->text) ||
-	    (module && !strcmp(path, "<string>"))) {
+	if (!err && module && !strcmp(path, "<string>"))
+		err = -ENOENT;
+	if (err) {
 		log_debug("sources", "%s: %s is not in it at line %d", path, name,
 			  code->first_line);
 		return;
 	}
 	/* What finds no room is counted there. */
-	if (!(module ? add_module(f, code, path) : add(f, path, all)))
+	if (!(module ? source_text_each_run(&f->text, code, add, f) : add(f, all)))
 		dict__note_kept(dict, id);
 }
 
@@ -241,21 +110,19 @@ static void add_code(struct kept_file *f, __u32 id)
 
 static void drop_text(struct kept_file *f)
 {
-	f->kept->text_bytes -= f->text ? strlen(f->text) : 0;
-	free(f->text);
-	f->text = NULL;
+	f->kept->text_bytes -= f->text.bytes;
+	source_text_deinit(&f->text);
 }
 
-/* NULL: out of memory, or it cannot be read. */
-static char *read_text(int fd, __u32 size)
+static int read_text(struct source_text *ret, int fd, __u32 size)
 {
 	cleanup_free char *text = fd < 0 || size > PROBE_SOURCE_MAX ? NULL :
 								      malloc((size_t)size + 1);
 
 	if (!text || probe_list_read(fd, text, size))
-		return NULL;
+		return -EIO;
 	text[size] = '\0';
-	return take_ptr(&text);
+	return source_text_init(ret, take_ptr(&text), size);
 }
 
 static void on_source(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
@@ -264,19 +131,23 @@ static void on_source(void *ctx, int result, const void *data, size_t len, int f
 	struct kept_sources *k = f->kept;
 	const char *path = dict__text(k->dict, f->file);
 	const struct probe_source *found = data;
+	bool changed;
 
 	f->asked = false;
 	f->done = true;
 	k->asked_cnt--;
-	if (!result && len == sizeof(*found) && found->changed_ns < f->until_ns)
-		f->text = read_text(fds[2], found->size);
+	if (!result && len != sizeof(*found))
+		result = -EIO;
+	changed = !result && found->changed_ns >= f->until_ns;
+	if (!result && !changed)
+		result = read_text(&f->text, fds[2], found->size);
 	log_debug("sources", "%s: %s", path,
-		  f->text ? "kept" :
+		  changed ? "changed after its process began" :
 		  result  ? strerror(-result) :
-			    "changed after its process began");
-	if (!f->text)
+			    "kept");
+	if (!f->text.text)
 		return;
-	k->text_bytes += strlen(f->text);
+	k->text_bytes += f->text.bytes;
 	for (__u32 i = 0; i < f->code_cnt; i++)
 		add_code(f, f->codes[i]);
 	f->code_cnt = 0;
@@ -372,7 +243,7 @@ void kept_sources__met(struct kept_sources *k, struct process *p, __u32 code)
 	f = file_of(k, p, file);
 	if (!f)
 		return;
-	if (f->text) {
+	if (f->text.text) {
 		add_code(f, code);
 		return;
 	}
