@@ -2,7 +2,9 @@
 #include "base/worker/own.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,6 +27,7 @@ static bool has_one_id(void)
 
 bool own_begin(void)
 {
+	bool may_open = true;
 	int type;
 	socklen_t len = sizeof(type);
 
@@ -34,8 +37,17 @@ bool own_begin(void)
 	error_hide_sudo();
 	/* It was executed as /proc/self/exe. */
 	prctl(PR_SET_NAME, "krait");
+	/*
+	 * Of a krait with capabilities of its file: exec has forgotten it, and who starts it may be anybody, with any
+	 * descriptors. The broker may be gone by then, so it must not be init's.
+	 */
+	if (getauxval(AT_SECURE)) {
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() == 1)
+			return false;
+		may_open = false;
+	}
 	fcntl(OWN_BEGAN_FD, F_SETFD, FD_CLOEXEC);
-	if (!getsockopt(OWN_OPENER_FD, SOL_SOCKET, SO_TYPE, &type, &len) &&
+	if (may_open && !getsockopt(OWN_OPENER_FD, SOL_SOCKET, SO_TYPE, &type, &len) &&
 	    !fcntl(OWN_OPENER_FD, F_SETFD, FD_CLOEXEC))
 		worker_hand_opener(OWN_OPENER_FD);
 	return true;

@@ -20,6 +20,7 @@
 
 #include "process/memory/opener.h"
 #include "base/data/cleanup.h"
+#include "base/system/clock.h"
 #include "base/system/privileges.h"
 #include "base/text/log.h"
 #include "base/worker/channel.h"
@@ -203,6 +204,7 @@ static int set_descriptors(int stream, int began_fd, int opener)
 struct line {
 	char *argv[BROKER_WORDS_MAX + SERVED_PIDS_MAX + 16];
 	size_t cnt;
+	char duration[48];
 };
 
 /* The last place stays NULL. */
@@ -232,6 +234,12 @@ static void make_line(struct line *l, const struct recorder_job *job)
 		if (strncmp(word, "--pid=", 6) ||
 		    (r->command != BROKER_LIST && r->command != BROKER_DOCTOR))
 			add(l, word);
+	}
+	/* A wall behind the broker's clock, should that be killed. The last one counts. */
+	if (job->served->limited && (r->command == BROKER_RECORD || r->command == BROKER_TOP)) {
+		snprintf(l->duration, sizeof(l->duration), "--duration=%llus",
+			 job->served->duration_ns / NS_PER_SEC + 60);
+		add(l, l->duration);
 	}
 	for (unsigned i = 0; r->command == BROKER_LIST && i < job->served->pid_cnt; i++)
 		add(l, job->pids[i]);
