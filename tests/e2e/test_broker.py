@@ -228,6 +228,10 @@ def check_notebook(tap, b, python):
 
 def check_limits(tap, python):
     """What the service limits for all together."""
+    with service.Broker("--duration-limit", "300ms") as b:
+        done = b.run("record", "-F", "499", "-d", "1h", "-o", "l.folded", "--", *python.command("-c", WORK % ("60", 0)))
+        tap.ok(done.returncode == 0 and "time limit has ended it" in done.stderr and b.stacks("l.folded"),
+               "a recording that the service's limit has shortened says so", done.returncode, done.stderr)
     with service.Broker("--rate-limit", "1500", "--memory-limit", "300M") as b:
         for words, args in ("rate limit", ("-e", "cpu-clock", "-e", "task-clock", "-F", "997")), \
                 ("memory limit", ("--ring-size", "64M", "--unwind-memory", "256M")):
@@ -243,12 +247,19 @@ def check_settings(tap):
     with open(conf, "w", encoding="ascii") as f:
         f.write("[limits]\nrecordings = 0\nmetrics = %s\n" % metrics)
     os.chmod(conf, 0o644)
+    other = os.path.join(folder, "other")
+    with open(other, "w", encoding="ascii") as f:
+        f.write("other")
+    os.chmod(other, 0o600)
+    os.symlink(other, metrics + ".new")
     with service.Broker("--config", conf) as b:
         done = b.run("record", "-p", "1", "-o", "n.folded")
         tap.ok(done.returncode == 4 and "0 recordings of yours" in done.stderr, "a limit of the file's holds", done.stderr)
         service.wait_for(lambda: os.path.exists(metrics))
         with open(metrics, encoding="ascii") as f:
             tap.ok("krait_broker_refused_total 1\n" in f.read(), "and is in the metrics")
+        tap.ok(os.path.getsize(other) == 5 and os.stat(other).st_mode & 0o777 == 0o600 and not os.path.islink(metrics),
+               "a link that lies there leads nowhere", os.stat(other))
     os.chmod(conf, 0o666)
     done = subprocess.run([os.path.abspath(h.KRAIT), "broker", "--config", conf], capture_output=True, encoding="utf-8")
     tap.ok(done.returncode == 2 and "others can write" in done.stderr, "a file that others may write is refused", done.stderr)

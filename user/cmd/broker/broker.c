@@ -63,6 +63,7 @@ struct client {
 	struct served served; /* what it says */
 	struct recorder recorder;
 	bool told, killed; /* that it began; that it was told to end */
+	bool cut; /* by the service's limit */
 };
 
 /* Of one command: its ends, and how long all of them took. */
@@ -79,6 +80,8 @@ struct broker {
 	__u64 refused_ns; /* when that was last said of somebody */
 	unsigned unsaid; /* how often it was not, since then */
 	__u64 refused_cnt;
+	bool metrics_due; /* they have changed */
+	__u64 metrics_ns; /* when they were last written */
 	struct tally tallies[BROKER_COMMANDS];
 	struct client clients[CLIENTS_MAX];
 };
@@ -127,20 +130,10 @@ static void say_refused(struct broker *b, const struct client *c, const char *wh
 		 more);
 }
 
-/* As a whole: who reads it meanwhile has the one before. */
-static void write_metrics(const struct broker *b)
+static void print_metrics(const struct broker *b, FILE *f)
 {
-	cleanup_free char *path = NULL;
 	unsigned now = 0;
-	FILE *f;
 
-	if (!b->settings.metrics || asprintf(&path, "%s.new", b->settings.metrics) < 0)
-		return;
-	f = fopen(path, "we");
-	if (!f) {
-		log_warn(NULL, "%s: %s", path, strerror(errno));
-		return;
-	}
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		now += b->clients[i].state == CLIENT_RECORDS;
 	metrics_family(f, "krait_broker_requests_total", "counter", "Commands that have ended.");
@@ -158,9 +151,54 @@ static void write_metrics(const struct broker *b)
 	metrics_number(f, "krait_broker_refused_total", "counter",
 		       "Connections and requests that were refused.", b->refused_cnt);
 	metrics_number(f, "krait_broker_running", "gauge", "Commands that run now.", now);
-	fchmod(fileno(f), 0644);
+}
+
+/* A new file, whatever somebody has put there. */
+static FILE *open_new(const char *path)
+{
+	cleanup_close int fd = -1;
+	FILE *f;
+
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	/* The unit has another umask. */
+	if (fd < 0 || fchmod(fd, 0644))
+		return NULL;
+	f = fdopen(fd, "w");
+	if (f)
+		(void)take_fd(&fd);
+	return f;
+}
+
+/* As a whole: who reads it meanwhile has the one before. */
+static void write_metrics(struct broker *b)
+{
+	cleanup_free char *path = NULL;
+	FILE *f;
+
+	b->metrics_due = false;
+	b->metrics_ns = clock_monotonic_ns();
+	if (!b->settings.metrics || asprintf(&path, "%s.new", b->settings.metrics) < 0)
+		return;
+	f = open_new(path);
+	if (!f) {
+		log_warn(NULL, "%s: %s", path, strerror(errno));
+		return;
+	}
+	print_metrics(b, f);
 	if (fclose(f) || rename(path, b->settings.metrics))
 		log_warn(NULL, "%s: %s", b->settings.metrics, strerror(errno));
+}
+
+/* Once a second at most, whatever clients do. Returns when to come back. */
+static __u64 write_due_metrics(struct broker *b, __u64 now_ns)
+{
+	if (!b->metrics_due)
+		return ~0ULL;
+	if (b->metrics_ns && now_ns - b->metrics_ns < NS_PER_SEC)
+		return b->metrics_ns + NS_PER_SEC;
+	write_metrics(b);
+	return ~0ULL;
 }
 
 static void refuse(struct broker *b, struct client *c, int code, const char *why)
@@ -170,7 +208,7 @@ static void refuse(struct broker *b, struct client *c, int code, const char *why
 	if (answer(c, BROKER_REFUSED, code, why))
 		log_debug("broker", "it does not listen");
 	forget(c);
-	write_metrics(b);
+	b->metrics_due = true;
 }
 
 /* ---- connections ------------------------------------------------------------------------------ */
@@ -348,8 +386,10 @@ static void start(struct broker *b, struct client *c)
 		refuse(b, c, EXIT_CODE_PERMISSION, why);
 		return;
 	}
-	if (c->served.duration_ns > b->settings.duration_ns)
+	if (c->served.duration_ns > b->settings.duration_ns) {
 		c->served.duration_ns = b->settings.duration_ns;
+		c->served.limited = true;
+	}
 	err = recorder_start(&c->recorder, &job);
 	if (err) {
 		refuse(b, c, EXIT_CODE_KERNEL, strerror(-err));
@@ -357,9 +397,8 @@ static void start(struct broker *b, struct client *c)
 	}
 	c->state = CLIENT_RECORDS;
 	c->began_ns = clock_monotonic_ns();
-	/* Its own clock begins later. */
 	c->limit_ns = c->began_ns + c->served.duration_ns + STARTING_NS;
-	write_metrics(b);
+	b->metrics_due = true;
 }
 
 /* ---- recordings ------------------------------------------------------------------------------- */
@@ -417,6 +456,9 @@ static void look_at_recorder(struct broker *b, struct client *c)
 		ssize_t n = read(c->recorder.began_fd, &byte, 1);
 
 		c->told = n == 1 && !answer(c, BROKER_BEGAN, 0, "");
+		/* Its own clock begins now. */
+		if (c->told && !c->killed)
+			c->limit_ns = clock_monotonic_ns() + c->served.duration_ns + STARTING_NS;
 		close(c->recorder.began_fd);
 		c->recorder.began_fd = -1;
 	}
@@ -428,9 +470,9 @@ static void look_at_recorder(struct broker *b, struct client *c)
 	}
 	note_end(b, c, code);
 	c->state = CLIENT_READS;
-	write_metrics(b);
+	b->metrics_due = true;
 	c->limit_ns = clock_monotonic_ns() + (b->ending ? ENDING_NS : READING_NS);
-	if (answer(c, BROKER_DONE, code, ""))
+	if (answer(c, BROKER_DONE, code, c->cut ? "the service's time limit has ended it" : ""))
 		clean(c);
 }
 
@@ -444,6 +486,7 @@ static void expire(struct broker *b, struct client *c)
 	case CLIENT_RECORDS:
 		if (!c->killed) {
 			c->limit_ns = ~0ULL;
+			c->cut = c->served.limited;
 			end_recording(c);
 			break;
 		}
@@ -558,10 +601,15 @@ static void serve(struct broker *b)
 	for (;;) {
 		__u64 now_ns = clock_monotonic_ns(), until_ns = fill(b, fds);
 
+		__u64 metrics_ns = write_due_metrics(b, now_ns);
+
 		if (is_idle(b, now_ns))
 			return;
+		if (metrics_ns < until_ns)
+			until_ns = metrics_ns;
 		if (b->activated && b->idle_ns)
-			until_ns = b->idle_ns + IDLE_NS;
+			until_ns = b->idle_ns + IDLE_NS < until_ns ? b->idle_ns + IDLE_NS :
+								     until_ns;
 		if (poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(now_ns, until_ns)) < 0 &&
 		    errno != EINTR)
 			return;
@@ -684,6 +732,8 @@ int cmd_broker(int argc, char **argv)
 		return err.code;
 	}
 	serve(b);
+	if (b->metrics_due)
+		write_metrics(b);
 	/* Recorders that are left end with the broker; a client keeps what was saved. */
 	if (!b->activated)
 		unlink(b->settings.socket);

@@ -118,6 +118,12 @@ void client_say(int folder)
 	}
 }
 
+void client_say_cut(const char *why)
+{
+	if (*why)
+		log_warn(NULL, "krait's service: %s", why);
+}
+
 /* ---- a command that prints -------------------------------------------------------------------- */
 
 struct look {
@@ -125,7 +131,10 @@ struct look {
 	bool keys; /* the terminal's keys go to the command */
 	bool done, silent; /* nobody reads what it prints */
 	int code; /* valid if done */
-	struct termios before; /* with keys */
+	char why[sizeof(
+		((struct broker_answer *)0)->text)]; /* likewise: it was ended; "": by itself */
+	bool taken; /* the terminal */
+	struct termios before; /* if it is */
 };
 
 static void fit_window(const struct look *l)
@@ -140,10 +149,10 @@ static void take_terminal(struct look *l)
 {
 	struct termios raw;
 
-	if (!l->keys || tcgetattr(STDIN_FILENO, &l->before)) {
-		l->keys = false;
+	l->taken = l->keys && !tcgetattr(STDIN_FILENO, &l->before);
+	l->keys = l->taken;
+	if (!l->taken)
 		return;
-	}
 	raw = l->before;
 	cfmakeraw(&raw);
 	tcsetattr(STDIN_FILENO, TCSANOW, &raw);
@@ -241,6 +250,7 @@ static int on_answer(struct look *l, struct error *err)
 	if (a.kind == BROKER_DONE) {
 		l->done = true;
 		l->code = a.code;
+		snprintf(l->why, sizeof(l->why), "%s", a.text);
 	}
 	return 0;
 }
@@ -291,10 +301,11 @@ int client_run(enum broker_command command)
 		result = l.fd = client_ask(&request, &err);
 	if (result >= 0)
 		result = follow(&l, &err);
-	if (l.keys && l.folder >= 0)
+	if (l.taken)
 		tcsetattr(STDIN_FILENO, TCSANOW, &l.before);
 	if (l.folder >= 0)
 		client_say(l.folder);
+	client_say_cut(l.why);
 	if (result < 0)
 		log_error(NULL, "%s", err.text);
 	else if (l.code > 128)

@@ -28,6 +28,8 @@ int client_ask(struct broker_request *r, struct error *err)
 	__attribute__((warn_unused_result, nonnull));
 /* Says what the command has left there to be said. */
 void client_say(int folder);
+/* And the service: why it has ended it (the text of BROKER_DONE); "": it has not. */
+void client_say_cut(const char *why);
 
 /* The whole command, of those that only print. Returns its exit code. */
 int client_run(enum broker_command command);

@@ -88,6 +88,7 @@ static int on_answer(struct by_broker *b, struct error *err)
 	if (a.kind == BROKER_DONE) {
 		b->done = true;
 		b->code = a.code;
+		client_say_cut(a.text);
 	}
 	if (a.kind != BROKER_BEGAN || b->began)
 		return 0;
