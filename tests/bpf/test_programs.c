@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include <cmocka.h>
 
 #include "krait.skel.h"
+#include "kernel/sampler/probe.h"
 #include "kernel/sampler/programs.h"
 #include "kernel/sampler/sampler.h"
 #include "base/data/cleanup.h"
@@ -160,10 +162,54 @@ static void only_python_is_tracked(void **state)
 	sampler__free(s);
 }
 
+/* Which programs are loaded where the kernel has these. */
+static void configure(struct krait_bpf **ret, bool bpf_loop, bool tail_calls)
+{
+	const struct features features = { .bpf_loop = bpf_loop, .tail_calls = tail_calls };
+	const struct event_code code = { 0 };
+	struct event_spec events[3];
+	const struct sampler_config config = { .events = events, .event_cnt = 3 };
+	char error[8];
+	int types_fd;
+
+	assert_int_equal(
+		event_parse(&events[0], "cpu-clock", strlen("cpu-clock"), error, sizeof(error)), 0);
+	events[1] = events[2] = events[0];
+	events[1].type = events[2].type = PERF_TYPE_TRACEPOINT;
+	events[2].code = &code;
+	*ret = programs_open(&types_fd);
+	assert_non_null(*ret);
+	if (types_fd >= 0)
+		close(types_fd);
+	assert_non_null(programs_configure(*ret, &config, false, &features));
+}
+
+/*
+ * A kernel without calls of other programs (arm64 before 6.0, no JIT compiler) still has probes and tracepoints if it has
+ * bpf_loop(); and the program without such calls walks stacks.
+ */
+static void probes_need_only_bpf_loop(void **state)
+{
+	for (int i = 0; i < 4; i++) {
+		const bool bpf_loop = i & 1, tail_calls = i & 2;
+		struct krait_bpf *skel;
+
+		configure(&skel, bpf_loop, tail_calls);
+		assert_int_equal(bpf_program__autoload(skel->progs.probe_tracepoint), bpf_loop);
+		assert_int_equal(bpf_program__autoload(skel->progs.probe_code), bpf_loop);
+		assert_int_equal(bpf_program__autoload(skel->progs.sample_loop),
+				 bpf_loop && tail_calls);
+		assert_int_equal(bpf_program__autoload(skel->progs.sample_bounded),
+				 !(bpf_loop && tail_calls));
+		krait_bpf__destroy(skel);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_load_has_its_own_reason),
+		cmocka_unit_test(probes_need_only_bpf_loop),
 		cmocka_unit_test(only_python_is_tracked),
 	};
 

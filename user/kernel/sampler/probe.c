@@ -128,7 +128,8 @@ static void log_features(const struct features *f)
 {
 	static const char *const says[] = { "no", "yes" };
 
-	log_debug("features", "loops %s, task_regs %s, cookies %s", says[f->loops],
+	log_debug("features", "loops %s, bpf_loop %s, tail_calls %s, task_regs %s, cookies %s",
+		  says[features_loops(f)], says[f->bpf_loop], says[f->tail_calls],
 		  says[f->task_regs], says[f->cookies]);
 }
 
@@ -150,8 +151,8 @@ int probe_features(struct features *ret, struct error *err)
 		return result;
 	ret->cookies = libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie,
 					       NULL) == 1;
-	ret->loops = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1 &&
-		     probe_tail_calls();
+	ret->bpf_loop = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
+	ret->tail_calls = probe_tail_calls();
 	ret->task_regs =
 		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL) == 1;
 	log_features(ret);

@@ -236,27 +236,27 @@ bool programs_want_clocks(const struct sampler_config *config)
 struct bpf_program *programs_configure(struct krait_bpf *skel, const struct sampler_config *config,
 				       bool has_switches, const struct features *features)
 {
-	struct bpf_program *program = features->loops ? skel->progs.sample_loop :
-							skel->progs.sample_bounded;
+	struct bpf_program *program = features_loops(features) ? skel->progs.sample_loop :
+								 skel->progs.sample_bounded;
 	int cpus = libbpf_num_possible_cpus(), err = 0;
 	size_t bytes = ring_bytes(config);
-	const bool code = probe_cnt(config, true) && features->loops;
+	const bool code = probe_cnt(config, true) && features->bpf_loop;
 
 	err |= bpf_program__set_autoload(skel->progs.sample_loop,
-					 features->loops && !config->only_looks);
+					 features_loops(features) && !config->only_looks);
 	err |= bpf_program__set_autoload(skel->progs.sample_bounded,
-					 !features->loops && !config->only_looks);
+					 !features_loops(features) && !config->only_looks);
 	err |= bpf_program__set_autoload(skel->progs.fault_loop,
-					 features->loops && has_faults(config));
+					 features_loops(features) && has_faults(config));
 	err |= bpf_program__set_autoload(skel->progs.fault_bounded,
-					 !features->loops && has_faults(config));
+					 !features_loops(features) && has_faults(config));
 	/* A probe in a library is in all processes that map it, other users' too. */
 	err |= bpf_program__set_autoload(skel->progs.runtime_begin,
 					 features->cookies && !config->own_only);
 	err |= bpf_program__set_autoload(skel->progs.process_mmap,
 					 config->native || config->tasks || config->greenlets);
 	err |= bpf_program__set_autoload(skel->progs.probe_tracepoint,
-					 probe_cnt(config, false) && features->loops);
+					 probe_cnt(config, false) && features->bpf_loop);
 	err |= bpf_program__set_autoload(skel->progs.probe_code, code);
 	err |= bpf_map__set_max_entries(skel->maps.scratch, cpus * (code	 ? CONTEXT_CNT :
 								    has_switches ? CONTEXT_PROBE :

@@ -146,7 +146,7 @@ static int load(struct sampler *s, struct error *err)
 		return result;
 	s->skel = programs_open(&types_fd);
 	if (s->skel && switches_wanted(&s->config)) {
-		s->switches = switches__new(s->skel, &s->config, features.loops, err);
+		s->switches = switches__new(s->skel, &s->config, features_loops(&features), err);
 		if (!s->switches)
 			return -1;
 	}
