@@ -2,6 +2,7 @@
 /*
  * test_probe_places.c - where probes go in this program, which has marks as sys/sdt.h makes them.
  */
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -40,8 +41,28 @@ __asm__(".pushsection .probes,\"aw\",%progbits\n"
 			 "994: .balign 4\n"                                                        \
 			 ".popsection\n")
 
+/* What a hostile file may say. */
+#define FALSE_MARK(name, place, counter)                                                           \
+	__asm__(".pushsection .note.stapsdt,\"\",\"note\"\n"                                       \
+		".balign 4\n"                                                                      \
+		".4byte 8,994f-993f,3\n"                                                           \
+		".asciz \"stapsdt\"\n"                                                             \
+		"993: .8byte " place ",_.stapsdt.base," counter "\n"                               \
+		".asciz \"false\"\n"                                                               \
+		".asciz \"" name "\"\n"                                                            \
+		".asciz \"\"\n"                                                                    \
+		"994: .balign 4\n"                                                                 \
+		".popsection\n")
+
 extern const __u16 test_counter;
 void probed(void);
+
+FALSE_MARK("no_nop", "main", "0");
+FALSE_MARK("in_code", "a_nop", "probed");
+__asm__(".pushsection .text\n"
+	"a_nop: nop\n"
+	".balign 16\n"
+	".popsection\n");
 
 __attribute__((noinline)) void probed(void)
 {
@@ -73,7 +94,7 @@ static void marks_are_where_the_program_has_them(void **state)
 	assert_int_equal(found.list[0].counter_offset, 0);
 	assert_int_equal(find(PROBE_MARK, "others:second"), 0);
 	assert_int_equal(found.cnt, 0);
-	assert_string_equal(found.there, "tests:first, tests:second");
+	assert_string_equal(found.there, "false:no_nop, false:in_code, tests:first, tests:second");
 }
 
 static void functions_are_where_their_symbols_are(void **state)
@@ -87,6 +108,31 @@ static void functions_are_where_their_symbols_are(void **state)
 	/* Data is no code. */
 	assert_int_equal(find(PROBE_FUNCTION, "found"), 0);
 	assert_int_equal(found.cnt, 0);
+}
+
+/* The kernel writes where a note says. */
+static void a_mark_is_a_nop_and_its_counter_data(void **state)
+{
+	assert_int_equal(find(PROBE_MARK, "no_nop"), -EILSEQ);
+	assert_int_equal(find(PROBE_MARK, "in_code"), -EFAULT);
+}
+
+/* Old versions of a function come first in libc's table; no program of today calls them. */
+static void a_function_is_the_version_of_today(void **state)
+{
+	void *libc = dlopen("libc.so.6", RTLD_NOW);
+	void *function = libc ? dlsym(libc, "pthread_cond_timedwait") : NULL;
+	cleanup_close int fd = -1;
+	Dl_info info;
+
+	assert_non_null(function);
+	assert_true(dladdr(function, &info));
+	fd = open(info.dli_fname, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(probe_places(fd, PROBE_FUNCTION, "pthread_cond_timedwait", &found), 0);
+	assert_int_equal(found.cnt, 1);
+	assert_int_equal(found.list[0].offset, self_offset_of(function));
+	assert_int_equal(probe_places(fd, PROBE_FUNCTION, "strlen", &found), -EOPNOTSUPP);
+	dlclose(libc);
 }
 
 /* A breakpoint within an instruction would make another of it. */
@@ -124,6 +170,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(marks_are_where_the_program_has_them),
+		cmocka_unit_test(a_mark_is_a_nop_and_its_counter_data),
+		cmocka_unit_test(a_function_is_the_version_of_today),
 		cmocka_unit_test(functions_are_where_their_symbols_are),
 		cmocka_unit_test(a_probe_is_at_the_begin_of_an_instruction),
 		cmocka_unit_test(what_is_no_program_has_no_places),

@@ -289,6 +289,23 @@ static int explain(const struct event_spec *e, const struct files *f, unsigned i
 			err, ENOENT, EXIT_CODE_USAGE,
 			"%s: neither the processes, the command nor this system's libraries have a file %s: give its path",
 			e->name, c->file);
+	if (result == -EOPNOTSUPP)
+		return error_set(
+			err, ENOENT, EXIT_CODE_USAGE,
+			"%s: %s of %s is chosen at run time (IFUNC): give the name of the function that this CPU gets",
+			e->name, c->place, name);
+	if (result == -EFAULT)
+		return error_set(err, EFAULT, EXIT_CODE_USAGE,
+				 "%s: the counter of %s is not in the writable data of %s", e->name,
+				 c->place, name);
+	if (result == -E2BIG)
+		return error_set(err, E2BIG, EXIT_CODE_USAGE,
+				 "%s: %s has too many marks, or too many places named %s", e->name,
+				 name, c->place);
+	if (result == -EILSEQ && c->is_mark)
+		return error_set(err, EILSEQ, EXIT_CODE_USAGE,
+				 "%s: where %s has its mark %s is no nop to put a probe at",
+				 e->name, name, c->place);
 	if (result == -EILSEQ || result == -EINVAL)
 		return error_set(err, -result, EXIT_CODE_USAGE,
 				 "%s: no instruction of %s is known to begin at %s", e->name, name,

@@ -62,12 +62,29 @@ static bool is_code(const struct elf_file *f, __u64 vaddr, __u64 *ret_offset)
 	return p && p->p_flags & PF_X && elf_file_offset(f, vaddr, ret_offset, &have);
 }
 
+static int add_function(struct elf_file *f, const Elf64_Sym *sym, __u64 offset,
+			struct parser_probes *ret)
+{
+	__u64 at;
+	int r = check_offset(f, sym, offset);
+
+	if (r)
+		return r;
+	if (!is_code(f, sym->st_value + offset, &at))
+		return -EILSEQ;
+	for (__u32 i = 0; i < ret->cnt; i++)
+		if (ret->list[i].offset == at)
+			return 0;
+	ret->list[ret->cnt++] = (struct parser_probe){ .offset = at };
+	return 0;
+}
+
 static int find_function(struct elf_file *f, const char *text, struct parser_probes *ret)
 {
+	Elf64_Sym syms[PROBE_PLACES_MAX + 1];
 	char name[PROBE_NAME_MAX], *plus, *end;
-	__u64 offset = 0, at;
-	Elf64_Sym sym;
-	int r;
+	__u64 offset = 0;
+	int cnt = 1, r;
 
 	snprintf(name, sizeof(name), "%s", text);
 	plus = strrchr(name, '+');
@@ -77,17 +94,18 @@ static int find_function(struct elf_file *f, const char *text, struct parser_pro
 		if (end == plus || *end || *plus == '-')
 			return -EINVAL;
 	}
-	r = elf_symbol_function(f, name, &sym);
-	if (r)
-		r = elf_symbol_function_in_tables(f, name, &sym);
-	if (r)
+	r = elf_symbol_function(f, name, &syms[0]);
+	if (r && r != -EOPNOTSUPP)
+		r = cnt = elf_symbol_functions_in_tables(f, name, syms, PROBE_PLACES_MAX + 1);
+	if (r < 0)
 		return r == -ENOENT || r == -ENODATA ? 0 : r;
-	r = check_offset(f, &sym, offset);
-	if (r)
-		return r;
-	if (!is_code(f, sym.st_value + offset, &at))
-		return -EILSEQ;
-	ret->list[ret->cnt++] = (struct parser_probe){ .offset = at };
+	if (cnt > PROBE_PLACES_MAX)
+		return -E2BIG;
+	for (int i = 0; i < cnt; i++) {
+		r = add_function(f, &syms[i], offset, ret);
+		if (r)
+			return r;
+	}
 	return 0;
 }
 
@@ -161,10 +179,47 @@ static void tell(struct parser_probes *ret, const struct mark *m)
 		snprintf(ret->there + len, sizeof(ret->there) - len, "%s%s", len ? ", " : "", text);
 }
 
+/*
+ * A note may name any address. Within an instruction a breakpoint would make another one of it in every process that maps the
+ * file; where sys/sdt.h puts marks, a nop is.
+ */
+static bool is_nop(struct elf_file *f, __u64 offset)
+{
+	static const struct {
+		__u16 machine;
+		__u8 len, code[4];
+	} nops[] = {
+		{ EM_X86_64, 1, { 0x90 } },
+		{ EM_X86_64, 2, { 0x66, 0x90 } },
+		{ EM_X86_64, 2, { 0x0f, 0x1f } },
+		{ EM_X86_64, 3, { 0x66, 0x0f, 0x1f } },
+		{ EM_AARCH64, 4, { 0x1f, 0x20, 0x03, 0xd5 } },
+	};
+	__u8 code[4];
+
+	if (elf_file_read(f, offset, code, sizeof(code)))
+		return false;
+	for (size_t i = 0; i < sizeof(nops) / sizeof(nops[0]); i++)
+		if (nops[i].machine == f->ehdr.e_machine &&
+		    !memcmp(code, nops[i].code, nops[i].len))
+			return true;
+	return false;
+}
+
+/* The kernel writes the counter: 16 bits of the program's data. */
+static bool is_counter(const struct elf_file *f, __u64 vaddr, __u64 *ret_offset)
+{
+	const Elf64_Phdr *p = elf_file_segment(f, vaddr);
+	__u64 have;
+
+	return p && p->p_flags & PF_W && !(p->p_flags & PF_X) && !(vaddr & 1) &&
+	       elf_file_offset(f, vaddr, ret_offset, &have) && have >= sizeof(__u16);
+}
+
 static int take_mark(struct elf_file *f, const struct mark *m, __u64 base, const char *text,
 		     struct parser_probes *ret)
 {
-	__u64 moved = base && m->base ? base - m->base : 0, have;
+	__u64 moved = base && m->base ? base - m->base : 0;
 	struct parser_probe p = { 0 };
 
 	tell(ret, m);
@@ -172,10 +227,10 @@ static int take_mark(struct elf_file *f, const struct mark *m, __u64 base, const
 		return 0;
 	if (ret->cnt == PROBE_PLACES_MAX)
 		return -E2BIG;
-	if (!is_code(f, m->address + moved, &p.offset))
+	if (!is_code(f, m->address + moved, &p.offset) || !is_nop(f, p.offset))
 		return -EILSEQ;
-	if (m->counter && !elf_file_offset(f, m->counter + moved, &p.counter_offset, &have))
-		return -EILSEQ;
+	if (m->counter && !is_counter(f, m->counter + moved, &p.counter_offset))
+		return -EFAULT;
 	for (__u32 i = 0; i < ret->cnt; i++)
 		if (ret->list[i].offset == p.offset)
 			return 0;
@@ -194,12 +249,14 @@ static int take_notes(struct elf_file *f, const Elf64_Shdr *s, __u64 base, const
 	__u64 at = 0;
 	int r = 0;
 
-	for (unsigned i = 0; !r && i < NOTES_MAX && at + sizeof(Elf64_Nhdr) <= s->sh_size; i++) {
+	for (unsigned i = 0; !r && at + sizeof(Elf64_Nhdr) <= s->sh_size; i++) {
 		__u8 body[NOTE_MAX];
 		Elf64_Nhdr head;
 		__u64 name_size, size;
 		struct mark m;
 
+		if (i == NOTES_MAX)
+			return -E2BIG;
 		r = elf_file_read(f, s->sh_offset + at, &head, sizeof(head));
 		if (r)
 			return r;

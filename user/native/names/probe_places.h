@@ -13,7 +13,9 @@
 
 /*
  * Where "FUNCTION", "FUNCTION+OFFSET" (PROBE_FUNCTION), "NAME" or "PROVIDER:NAME" (PROBE_MARK) is. Returns 0, with no place
- * if there is none of that name; -EILSEQ: no instruction begins there; -E2BIG: too many places; -ENOEXEC, -errno.
+ * if there is none of that name; -EILSEQ: no instruction begins there, or a mark is no nop; -EFAULT: a mark's counter is not
+ * in writable data; -EOPNOTSUPP: the function is chosen at run time (IFUNC); -E2BIG: too many places or notes; -ENOEXEC,
+ * -errno.
  */
 int probe_places(int fd, enum probe_kind kind, const char *name, struct parser_probes *ret)
 	__attribute__((warn_unused_result, nonnull));

@@ -7,10 +7,12 @@
 /* Entries of the dynamic segment to look at; linkers make about 40. */
 #define DYNAMIC_MAX 512
 /* A name can be the tail of others: places in a string table to try. */
-#define NAME_PLACES_MAX 4
+#define NAME_PLACES_MAX 64
+/* In DT_VERSYM: no program is linked with this version any more (VERSYM_HIDDEN of glibc's elf/link.h). */
+#define VERSION_HIDDEN 0x8000
 
 struct dynamic {
-	__u64 symtab, strtab, strsz, gnu_hash, hash; /* link-time addresses, 0 none */
+	__u64 symtab, strtab, strsz, gnu_hash, hash, versym; /* link-time addresses, 0 none */
 	__u64 soname; /* offset in strtab, 0 none */
 	bool functions; /* look for functions; otherwise for objects */
 };
@@ -21,7 +23,14 @@ static bool is_definition(const Elf64_Sym *sym, bool functions)
 
 	if (sym->st_shndx == SHN_UNDEF || sym->st_value == 0)
 		return false;
-	return functions ? type == STT_FUNC : type == STT_OBJECT || type == STT_NOTYPE;
+	return functions ? type == STT_FUNC || type == STT_GNU_IFUNC :
+			   type == STT_OBJECT || type == STT_NOTYPE;
+}
+
+/* What is at an IFUNC's address chooses the function; it is not the function. */
+static int check_type(const Elf64_Sym *sym)
+{
+	return ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC ? -EOPNOTSUPP : 0;
 }
 
 static void dynamic_note(struct dynamic *d, const Elf64_Dyn *dyn)
@@ -44,6 +53,9 @@ static void dynamic_note(struct dynamic *d, const Elf64_Dyn *dyn)
 		break;
 	case DT_HASH:
 		d->hash = dyn->d_un.d_ptr;
+		break;
+	case DT_VERSYM:
+		d->versym = dyn->d_un.d_ptr;
 		break;
 	}
 }
@@ -76,11 +88,12 @@ static int dynamic_read(struct elf_file *f, struct dynamic *ret)
 	return 0;
 }
 
-/* Reads symbol i and compares. Returns 0, -ENOENT if it is another one, -errno. */
+/* Reads symbol i and compares. Returns 0, -ENOENT if it is another one or an old version, -errno. */
 static int dynamic_check(struct elf_file *f, const struct dynamic *d, __u64 i, const char *name,
 			 Elf64_Sym *ret)
 {
 	__u64 off, have;
+	__u16 version = 0;
 	Elf64_Sym sym;
 	int r;
 
@@ -93,8 +106,16 @@ static int dynamic_check(struct elf_file *f, const struct dynamic *d, __u64 i, c
 		return -ENODATA;
 	if (!is_definition(&sym, d->functions) || !elf_file_string_is(f, off, name))
 		return -ENOENT;
+	if (d->functions && d->versym) {
+		r = elf_file_read_vaddr(f, d->versym + i * sizeof(version), &version,
+					sizeof(version));
+		if (r)
+			return r;
+	}
+	if (version & VERSION_HIDDEN)
+		return -ENOENT;
 	*ret = sym;
-	return 0;
+	return check_type(&sym);
 }
 
 static __u32 gnu_hash(const char *name)
@@ -239,21 +260,22 @@ static int name_places(struct elf_file *f, const Elf64_Shdr *strtab, const char 
 	return cnt;
 }
 
+/* Adds to the cnt that *ret has, up to max. Returns how many it has then, or -errno. */
 static int table_lookup(struct elf_file *f, const Elf64_Shdr *symtab, const char *name,
-			bool functions, Elf64_Sym *ret)
+			bool functions, Elf64_Sym *ret, int cnt, int max)
 {
 	__u64 places[NAME_PLACES_MAX], total = symtab->sh_size / sizeof(Elf64_Sym);
 	Elf64_Sym syms[512];
 	Elf64_Shdr strtab;
-	int cnt, r = elf_file_section(f, symtab->sh_link, &strtab);
+	int place_cnt, r = elf_file_section(f, symtab->sh_link, &strtab);
 
 	if (r)
 		return r;
 	if (strtab.sh_type != SHT_STRTAB || symtab->sh_entsize != sizeof(Elf64_Sym))
-		return -ENOENT;
-	cnt = name_places(f, &strtab, name, places);
-	if (cnt <= 0)
-		return cnt ? cnt : -ENOENT;
+		return cnt;
+	place_cnt = name_places(f, &strtab, name, places);
+	if (place_cnt <= 0)
+		return place_cnt ? place_cnt : cnt;
 	for (__u64 i = 0; i < total; i += 512) {
 		unsigned n = total - i < 512 ? (unsigned)(total - i) : 512;
 
@@ -262,42 +284,56 @@ static int table_lookup(struct elf_file *f, const Elf64_Shdr *symtab, const char
 		if (r)
 			return r;
 		for (unsigned j = 0; j < n; j++)
-			for (int k = 0; k < cnt; k++)
+			for (int k = 0; k < place_cnt; k++)
 				if (syms[j].st_name == places[k] &&
 				    is_definition(&syms[j], functions)) {
-					*ret = syms[j];
-					return 0;
+					r = check_type(&syms[j]);
+					if (r)
+						return r;
+					ret[cnt++] = syms[j];
+					if (cnt == max)
+						return cnt;
 				}
 	}
-	return -ENOENT;
+	return cnt;
 }
 
-static int tables_lookup(struct elf_file *f, const char *name, bool functions, Elf64_Sym *ret)
+static int tables_lookup(struct elf_file *f, const char *name, bool functions, Elf64_Sym *ret,
+			 int max)
 {
 	Elf64_Shdr shdr;
+	int cnt = 0;
 
-	for (unsigned i = 0; i < f->ehdr.e_shnum; i++) {
+	for (unsigned i = 0; i < f->ehdr.e_shnum && cnt < max; i++) {
 		int r = elf_file_section(f, i, &shdr);
 
 		if (r)
 			return r;
-		if (shdr.sh_type != SHT_SYMTAB)
-			continue;
-		r = table_lookup(f, &shdr, name, functions, ret);
-		if (r != -ENOENT)
-			return r;
+		if (shdr.sh_type == SHT_SYMTAB)
+			cnt = table_lookup(f, &shdr, name, functions, ret, cnt, max);
+		if (cnt < 0)
+			return cnt;
 	}
-	return -ENOENT;
+	return cnt ? cnt : -ENOENT;
 }
 
 int elf_symbol_tables(struct elf_file *f, const char *name, Elf64_Sym *ret)
 {
-	return tables_lookup(f, name, false, ret);
+	int r = tables_lookup(f, name, false, ret, 1);
+
+	return r < 0 ? r : 0;
 }
 
 int elf_symbol_function_in_tables(struct elf_file *f, const char *name, Elf64_Sym *ret)
 {
-	return tables_lookup(f, name, true, ret);
+	int r = tables_lookup(f, name, true, ret, 1);
+
+	return r < 0 ? r : 0;
+}
+
+int elf_symbol_functions_in_tables(struct elf_file *f, const char *name, Elf64_Sym *ret, int max)
+{
+	return tables_lookup(f, name, true, ret, max);
 }
 
 int elf_symbol_soname(struct elf_file *f, char *ret, size_t size)

@@ -14,13 +14,19 @@
 /* The definition of an object. Returns 0, -ENOENT, or -errno. */
 int elf_symbol_dynamic(struct elf_file *f, const char *name, Elf64_Sym *ret)
 	__attribute__((warn_unused_result, nonnull));
-/* The definition of a function that the file exports. */
+/*
+ * The definition of a function that the file exports, in the version that programs are linked with today.
+ * -EOPNOTSUPP: it is chosen at run time (IFUNC).
+ */
 int elf_symbol_function(struct elf_file *f, const char *name, Elf64_Sym *ret)
 	__attribute__((warn_unused_result, nonnull));
 int elf_symbol_tables(struct elf_file *f, const char *name, Elf64_Sym *ret)
 	__attribute__((warn_unused_result, nonnull));
 /* The definition of a function in .symtab. */
 int elf_symbol_function_in_tables(struct elf_file *f, const char *name, Elf64_Sym *ret)
+	__attribute__((warn_unused_result, nonnull));
+/* All functions of that name in .symtab, up to max: static ones may share it. Returns their number, or -errno. */
+int elf_symbol_functions_in_tables(struct elf_file *f, const char *name, Elf64_Sym *ret, int max)
 	__attribute__((warn_unused_result, nonnull));
 /* The first size - 1 bytes of DT_SONAME, NUL-terminated. Returns 0; -ENOENT: none; -errno. */
 int elf_symbol_soname(struct elf_file *f, char *ret, size_t size)
