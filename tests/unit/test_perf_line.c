@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_perf_line.c - where the command begins in a line of perf record's, and what krait must not add to it.
+ * test_perf_line.c - where the command begins in a line of perf record's, and what krait must not add to it; when perf's events begin.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "cmd/perf/perf_child.h"
 #include "cmd/perf/perf_line.h"
 
 /* As perf 6.1 prints it. */
@@ -100,12 +104,45 @@ static void what_is_given_is_not_added(void **state)
 	assert_null(parse("-a", "-o").output);
 }
 
+/* Without a thread that waits for --delay: else they would count nothing in the whole run. */
+static void events_count_at_once_without_a_thread(void **state)
+{
+	struct perf_child c = { .pidfd = -1, .gate = -1, .delay_ms = 3600000 };
+	int orders[2], answers[2];
+	pthread_attr_t attr;
+	char order[16] = "";
+	size_t size;
+
+	assert_int_equal(pipe(orders), 0);
+	assert_int_equal(pipe(answers), 0);
+	assert_int_equal(write(answers[1], "ack\n", 4), 4);
+	assert_int_equal(fcntl(orders[0], F_SETFL, O_NONBLOCK), 0);
+	c.control = orders[1];
+	c.answers = answers[0];
+	assert_int_equal(pthread_getattr_default_np(&attr), 0);
+	assert_int_equal(pthread_attr_getstacksize(&attr, &size), 0);
+	/* No address space has room for that. */
+	assert_int_equal(pthread_attr_setstacksize(&attr, (size_t)1 << 60), 0);
+	assert_int_equal(pthread_setattr_default_np(&attr), 0);
+	assert_true(perf_child_go(&c));
+	assert_int_equal(pthread_attr_setstacksize(&attr, size), 0);
+	assert_int_equal(pthread_setattr_default_np(&attr), 0);
+	pthread_attr_destroy(&attr);
+	assert_false(c.enables);
+	assert_int_equal(read(orders[0], order, sizeof(order)), 7);
+	assert_string_equal(order, "enable\n");
+	close(orders[0]);
+	close(answers[1]);
+	perf_child_close(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_command_begins_where_perf_says),
 		cmocka_unit_test(what_follows_two_dashes_is_the_command),
 		cmocka_unit_test(what_is_given_is_not_added),
+		cmocka_unit_test(events_count_at_once_without_a_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -272,10 +272,21 @@ static void *enable_later(void *ctx)
 
 bool perf_child_go(struct perf_child *c)
 {
-	const bool now = c->control >= 0 && !c->delay_ms, enabled = !now || enable(c);
+	bool now = c->control >= 0 && !c->delay_ms, enabled;
+	int err = 0;
 
-	if (c->control >= 0 && c->delay_ms > 0)
-		c->enables = !pthread_create(&c->enabler, NULL, enable_later, c);
+	if (c->control >= 0 && c->delay_ms > 0) {
+		err = pthread_create(&c->enabler, NULL, enable_later, c);
+		c->enables = !err;
+		now = err;
+	}
+	/* Too many samples are better than none. */
+	if (err)
+		log_warn(
+			NULL,
+			"perf's events count at once, not after --delay: no thread waits for that: %s",
+			strerror(err));
+	enabled = !now || enable(c);
 	if (c->gate >= 0 && write(c->gate, "", 1) != 1)
 		log_debug("perf", "the command has ended before it began");
 	cleanup_close_(&c->gate);
