@@ -393,9 +393,10 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 
 /*
  * Goes on with the sample of the program that has called this one, and ends it. context: both programs'.
- * Returns the sample's memory, which nobody else takes before this program ends; NULL: there is none.
+ * *ret_event, *ret_began_ns: the sample's; its memory is another program's from then on. False: there is none.
  */
-static __always_inline struct scratch *continue_sample(enum sample_context context)
+static __always_inline bool continue_sample(enum sample_context context, __u32 *ret_event,
+					    __u64 *ret_began_ns)
 {
 	struct scratch *s = scratch_taken(context);
 	struct event_counts *counts;
@@ -403,16 +404,17 @@ static __always_inline struct scratch *continue_sample(enum sample_context conte
 	__u32 event, pid;
 
 	if (!s)
-		return NULL;
+		return false;
 	take_chains(s, true);
-	event = s->record.event;
+	*ret_event = event = s->record.event;
+	*ret_began_ns = s->began_ns;
 	pid = s->record.pid;
 	counts = bpf_map_lookup_elem(&event_counts, &event);
 	proc = bpf_map_lookup_elem(&procs, &pid);
 	/* Nobody reads what becomes of an entry that has gone meanwhile. */
 	if (counts)
 		end_sample(s, proc ? proc : &s->proc, counts, context, s->wait_ns);
-	return s;
+	return true;
 }
 
 #endif /* KRAIT_BPF_SAMPLE_H */

@@ -365,11 +365,12 @@ int sample_bounded(struct bpf_perf_event_data *ctx)
 SEC("?perf_event")
 int sample_chained(struct bpf_perf_event_data *ctx)
 {
-	struct scratch *s = continue_sample(CONTEXT_EVENT);
+	__u64 began_ns = 0;
+	__u32 event = 0;
 
-	if (s) {
-		note_done(masked(s->record.event, KRAIT_MAX_EVENTS - 1));
-		own_end(s->began_ns);
+	if (continue_sample(CONTEXT_EVENT, &event, &began_ns)) {
+		note_done(masked(event, KRAIT_MAX_EVENTS - 1));
+		own_end(began_ns);
 	}
 	return rides_along;
 }

@@ -441,11 +441,12 @@ int arrival_loop(struct bpf_raw_tracepoint_args *ctx)
 SEC("?raw_tp/sched_exit_tp")
 int arrival_chained(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct scratch *s = continue_sample(CONTEXT_TRACE);
 	struct switch_cpu *cpu = switch_cpu();
+	__u64 began_ns = 0;
+	__u32 event = 0;
 
-	if (s && cpu)
-		end_arrival(cpu, s->began_ns);
+	if (continue_sample(CONTEXT_TRACE, &event, &began_ns) && cpu)
+		end_arrival(cpu, began_ns);
 	return 0;
 }
 
