@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -205,12 +206,39 @@ static void probes_need_only_bpf_loop(void **state)
 	}
 }
 
+/* What was missing may be there for the next process. */
+static void chains_are_loaded_once_there_is_memory(void **state)
+{
+	const struct sampler_handler nobody = { 0 };
+	const struct task_layout layout = { .start_ns = own_start_ns() };
+	struct event_spec clock;
+	struct sampler_config config = { .events = &clock, .event_cnt = 1, .tasks = true };
+	struct error err = { .text = "" };
+	struct rlimit room, none;
+	struct sampler *s;
+	int result;
+
+	assert_int_equal(event_parse(&clock, "cpu-clock", strlen("cpu-clock"), (char[8]){ 0 }, 8),
+			 0);
+	s = sampler__new(&config, &nobody, &err);
+	assert_non_null(s);
+	assert_int_equal(getrlimit(RLIMIT_AS, &room), 0);
+	none = (struct rlimit){ .rlim_cur = 1 << 20, .rlim_max = room.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+	result = sampler__set_tasks(s, getpid(), &layout);
+	assert_int_equal(setrlimit(RLIMIT_AS, &room), 0);
+	assert_int_equal(result, -ENOMEM);
+	assert_int_equal(sampler__set_tasks(s, getpid(), &layout), 0);
+	sampler__free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_load_has_its_own_reason),
 		cmocka_unit_test(probes_need_only_bpf_loop),
 		cmocka_unit_test(only_python_is_tracked),
+		cmocka_unit_test(chains_are_loaded_once_there_is_memory),
 	};
 
 	if (geteuid()) {

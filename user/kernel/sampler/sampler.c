@@ -132,8 +132,8 @@ struct sampler {
 	struct switches *switches; /* NULL: time off the CPU is not wanted */
 	struct bpf_link *looks; /* NULL: nobody looks at threads */
 	struct bpf_link *clocks; /* NULL: nobody compares clocks, or the kernel cannot */
-	bool has_chained; /* programs_load_chained() has been called, with this result: */
-	int chained;
+	bool has_chained; /* programs_load_chained() need not be called again */
+	int chained; /* its last result */
 };
 
 static int load(struct sampler *s, struct error *err)
@@ -485,14 +485,16 @@ int sampler__set_space(struct sampler *s, pid_t pid, __u64 start_ns, __u32 space
 	return bpf_map_update_elem(fd, &pid, &proc, BPF_ANY) ? -errno : 0;
 }
 
-/* Before the first process that has chains. */
+/* Before the first process that has chains. For want of memory: again with the next process. */
 static int need_chained(struct sampler *s)
 {
+	const int before = s->chained;
+
 	if (s->has_chained)
 		return s->chained;
-	s->has_chained = true;
 	s->chained = programs_load_chained(s->skel);
-	if (s->chained)
+	s->has_chained = s->chained != -ENOMEM && s->chained != -EAGAIN;
+	if (s->chained && !before)
 		log_warn("sampler",
 			 "stacks do not show asyncio tasks and greenlets: the kernel does not load "
 			 "the program that follows them: %s",
