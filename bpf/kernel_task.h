@@ -65,16 +65,12 @@ static __always_inline bool task_is_execing(struct task_struct *task)
  * Would the kernel let a process with these ids and without capabilities, in the initial user
  * namespace, trace the task now? The same questions as __ptrace_may_access() and
  * cap_ptrace_access_check() ask; what a security module would say is for who opens its memory.
- * Not within exec: there a task has the name and memory of a set-uid program before its rights
- * (begin_new_exec() in fs/exec.c).
  */
-static __always_inline bool task_is_own(struct task_struct *task, __u32 uid, __u32 gid)
+static __always_inline bool task_has_rights_of(struct task_struct *task, __u32 uid, __u32 gid)
 {
 	const struct cred *cred = BPF_CORE_READ(task, real_cred);
 	__u64 caps = ~0ULL; /* two halves before 6.3 */
 
-	if (task_is_execing(task))
-		return false;
 	if (bpf_core_read(&caps, sizeof(caps), &cred->cap_permitted) || caps)
 		return false;
 	return BPF_CORE_READ(cred, uid.val) == uid && BPF_CORE_READ(cred, euid.val) == uid &&
@@ -82,6 +78,15 @@ static __always_inline bool task_is_own(struct task_struct *task, __u32 uid, __u
 	       BPF_CORE_READ(cred, egid.val) == gid && BPF_CORE_READ(cred, sgid.val) == gid &&
 	       !BPF_CORE_READ(cred, user_ns, level) &&
 	       mm_is_dumpable(BPF_CORE_READ(task, mm), false);
+}
+
+/*
+ * The same at any moment. Not within exec: there a task has the name and memory of a set-uid program before its
+ * rights (begin_new_exec() in fs/exec.c). sched_process_exec is later: it has both.
+ */
+static __always_inline bool task_is_own(struct task_struct *task, __u32 uid, __u32 gid)
+{
+	return !task_is_execing(task) && task_has_rights_of(task, uid, gid);
 }
 
 /* Its real uid, in the initial user namespace. */

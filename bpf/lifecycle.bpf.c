@@ -80,7 +80,8 @@ static __always_inline void begin_task(struct record_task *record, struct task_s
 		.uid = task_uid(task),
 	};
 	/* What a program with other rights is called is not for who records its own. */
-	if (!own_only || task_is_own(task, own_uid, own_gid))
+	if (!own_only || (type == RECORD_EXEC ? task_has_rights_of(task, own_uid, own_gid) :
+						task_is_own(task, own_uid, own_gid)))
 		BPF_CORE_READ_STR_INTO(&record->comm, task, comm);
 }
 

@@ -84,6 +84,9 @@ int look_at_threads(struct bpf_iter__task *ctx)
 	    (own_only && !task_is_own(task, own_uid, own_gid)))
 		return 0;
 	look_at(task, proc, &look);
+	/* Whatever it has executed meanwhile. */
+	if (own_only && !task_is_own(task, own_uid, own_gid))
+		return 0;
 	bpf_seq_write(ctx->meta->seq, &look, sizeof(look));
 	return 0;
 }

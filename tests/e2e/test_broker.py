@@ -226,6 +226,26 @@ def check_notebook(tap, b, python):
            "record -- python -m unittest", done.returncode, done.stderr)
 
 
+def check_later(tap, b, python):
+    """--name, and a shell that executes an interpreter while the recording runs: the kernel has its new name then."""
+    shell = subprocess.Popen([*service.as_user(service.CLIENT), "sh", "-c", 'read go; exec "$@"', "sh",
+                              *python.command("-c", WORK % ("20", 0))], stdin=subprocess.PIPE)
+    # The interpreter is known by its file then.
+    with h.Target([*service.as_user(service.CLIENT), *python.command(python.target("idler.py"))]):
+        krait = b.start("record", "-q", "--name", "python*", "-F", "499", "-o", "n.folded")
+        b.recording()
+        time.sleep(0.3)
+        shell.stdin.write(b"\n")
+        shell.stdin.flush()
+        time.sleep(0.7)
+        krait.send_signal(signal.SIGINT)
+        said = krait.communicate(timeout=20)
+    shell.kill()
+    shell.wait()
+    cnt = sum(n for stack, n in b.stacks("n.folded") if any(f.startswith("inner") for f in stack))
+    tap.ok(cnt > 50, "--name: an interpreter that a shell executes later is in it", cnt, said)
+
+
 def check_limits(tap, python):
     """What the service limits for all together."""
     with service.Broker("--duration-limit", "300ms") as b:
@@ -345,6 +365,7 @@ def main():
         check_commands(tap, b, pythons[0])
         check_together(tap, b, pythons[0])
         check_notebook(tap, b, pythons[0])
+        check_later(tap, b, pythons[0])
         check_codes(tap, b)
         check_without(tap, b)
         kib = b.pss_kib()
