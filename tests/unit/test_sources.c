@@ -11,8 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <unistd.h>
+#include <sys/stat.h>
 #include <cmocka.h>
 
+#include "capture/dso/dso_store.h"
 #include "profile/sources.h"
 
 static const char shop[] =
@@ -147,6 +153,41 @@ static void nobody_takes_all_room(void **state)
 	free(text);
 }
 
+/* One line far below costs little to keep, but its file is as long as all the lines before. */
+static void files_for_perf_are_bounded(void **state)
+{
+	static const __u8 build_id[DSO_BUILD_ID_SIZE] = { 0x1a };
+	char name[] = "/tmp/krait-sources-XXXXXX", path[PATH_MAX], *text;
+	struct sources s = { 0 };
+	struct dso_store store = { 0 };
+	struct stat st;
+	__u64 bytes = 0;
+
+	assert_non_null(mkdtemp(name));
+	snprintf(store.name, sizeof(store.name), "%s", name);
+	store.fd = open(name, O_RDONLY | O_DIRECTORY);
+	for (int i = 0; i < 64; i++) {
+		snprintf(path, sizeof(path), "/%02d.py", i);
+		assert_int_equal(sources_add(&s, 1, path, "x = 1\n", SOURCES_LINE_MAX,
+					     SOURCES_LINE_MAX),
+				 0);
+	}
+	text = sources_text(&s.list[0], NULL);
+	assert_int_equal(sources_text_size(&s.list[0]), strlen(text));
+	free(text);
+	assert_int_equal(dso_store_put_sources(&store, build_id, &s), -EFBIG);
+	for (int i = 0; i < 64; i++) {
+		assert_int_equal(dso_store_sources_path(path, sizeof(path), &store, build_id), 0);
+		snprintf(path + strlen(path), sizeof(path) - strlen(path), "/%02d.py", i);
+		bytes += stat(path, &st) ? 0 : (__u64)st.st_size;
+	}
+	assert_true(bytes > SOURCES_MAX && bytes <= 4 * SOURCES_MAX);
+	assert_int_equal(dso_store_remove_sources(store.fd, strrchr(dirname(path), '/') + 1), 0);
+	close(store.fd);
+	assert_int_equal(rmdir(name), 0);
+	sources_free(&s);
+}
+
 static void any_text_may_come_in(void **state)
 {
 	static const char *const texts[] = {
@@ -180,6 +221,7 @@ int main(void)
 		cmocka_unit_test(different_lines_are_not_shown),
 		cmocka_unit_test(long_lines_are_cut),
 		cmocka_unit_test(nobody_takes_all_room),
+		cmocka_unit_test(files_for_perf_are_bounded),
 		cmocka_unit_test(any_text_may_come_in),
 	};
 

@@ -155,6 +155,15 @@ static bool is_same(const char *kept, const char *here, size_t len)
 	return kept && !strncmp(kept, here, keep) && (!kept[keep] || keep < len);
 }
 
+size_t sources_text_size(const struct source_kept *k)
+{
+	size_t size = k->cnt ? (size_t)k->lines[k->cnt - 1].number : 0;
+
+	for (__u32 i = 0; i < k->cnt; i++)
+		size += strlen(k->lines[i].text ? k->lines[i].text : DIFFERENT);
+	return size;
+}
+
 char *sources_text(const struct source_kept *k, const char *here)
 {
 	const int last = k->cnt ? k->lines[k->cnt - 1].number : 0;

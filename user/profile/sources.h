@@ -63,6 +63,8 @@ const struct source_kept *sources_find(const struct sources *s, const char *path
  * frees it; NULL: out of memory.
  */
 char *sources_text(const struct source_kept *k, const char *here);
+/* Bytes of that without here: a single line may have a million empty ones before it. */
+size_t sources_text_size(const struct source_kept *k);
 
 void sources_write(const struct sources *s, FILE *out);
 /* Reads the lines from notes; others are ignored. Returns 0 or -ENOMEM. */

@@ -56,7 +56,8 @@ static void put_sources(const struct dso_files *f, const struct dict *dict)
 					 0;
 
 	if (err)
-		log_debug("perf.data", "sources for perf annotate: %s", strerror(-err));
+		log_warn("perf.data", "perf annotate finds not all source lines: %s",
+			 err == -EFBIG ? "they take too much room" : strerror(-err));
 }
 
 void dso_files__leave_cache(struct dso_files *f)

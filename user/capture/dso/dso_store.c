@@ -27,6 +27,8 @@
 #define SOURCES ".source"
 #define SOURCES_FILES_MAX 4096
 #define SOURCES_DEPTH_MAX 64
+/* Bytes of all of them. Lines that are not kept are empty ones there, which no quota counts. */
+#define SOURCES_BYTES_MAX (4ULL * SOURCES_MAX)
 
 static void to_hex(char *hex, const __u8 *id, size_t size)
 {
@@ -519,6 +521,8 @@ int dso_store_put_sources(const struct dso_store *s, const __u8 *build_id,
 	char path[PATH_MAX];
 	cleanup_close int fd = -1;
 	int err = sudo_user_enter(&scope);
+	__u64 bytes = 0;
+	bool left_out = sources->cnt > SOURCES_FILES_MAX;
 
 	if (err || !sources->cnt || s->fd < 0)
 		return err;
@@ -528,9 +532,17 @@ int dso_store_put_sources(const struct dso_store *s, const __u8 *build_id,
 	fd = enter_folder(s->fd, strrchr(path, '/') + 1);
 	if (fd < 0)
 		return fd;
-	for (__u32 i = 0; i < sources->cnt && i < SOURCES_FILES_MAX && !err; i++)
+	for (__u32 i = 0; i < sources->cnt && i < SOURCES_FILES_MAX && !err; i++) {
+		const size_t size = sources_text_size(&sources->list[i]);
+
+		if (size > SOURCES_BYTES_MAX - bytes) {
+			left_out = true;
+			continue;
+		}
+		bytes += size;
 		err = put_source(fd, &sources->list[i]);
-	return err;
+	}
+	return err ? err : left_out ? -EFBIG : 0;
 }
 
 static int copy_open(int in, int out)

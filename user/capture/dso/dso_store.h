@@ -71,7 +71,10 @@ int dso_store_adopt(const struct dso_store *s, int fd, const __u8 *build_id)
 /* The folder of source files of a recording, as in its DSOs: NAME.krait/python-1a2b3c4d.source. Returns 0 or -errno. */
 int dso_store_sources_path(char *path, size_t size, const struct dso_store *s, const __u8 *build_id)
 	__attribute__((warn_unused_result));
-/* Writes the lines that travel with the recording there, for perf annotate. Returns 0 or -errno. */
+/*
+ * Writes the lines that travel with the recording there, for perf annotate. Returns 0; -EFBIG: files were left out, because there
+ * are too many bytes or files; or another -errno.
+ */
 int dso_store_put_sources(const struct dso_store *s, const __u8 *build_id,
 			  const struct sources *sources) __attribute__((warn_unused_result));
 /* Is a folder with that name one of these? And removes it. */
