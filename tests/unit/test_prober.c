@@ -26,6 +26,7 @@
 #include "process/probe/probed.h"
 #include "process/probe/prober.h"
 #include "process/probe/prober_judge.h"
+#include "process/proc/proc.h"
 #include "base/data/cleanup.h"
 #include "base/system/clock.h"
 #include "base/worker/worker.h"
@@ -465,6 +466,47 @@ static void after_a_few_the_owner_is_left_alone_but_not_root(void **state)
 	prober__free(p);
 }
 
+static void ask_source(struct prober *p, pid_t pid, const char *path, struct seen *s)
+{
+	struct probe_request r = { .op = PROBE_SOURCE, .pid = pid, .source = { .all = true } };
+	cleanup_close int dir = proc_open(pid), mem = open("/dev/null", O_RDONLY);
+	const int fds[] = { dir, mem };
+	struct proc_ids ids;
+
+	assert_int_equal(proc_ids_at(dir, &ids), 0);
+	r.source.ids = (struct task_ids){ ids.fsuid, ids.fsgid, proc_groups(&ids) };
+	snprintf(r.source.path, sizeof(r.source.path), "%s", path);
+	*s = (struct seen){ .fds = { -1, -1, -1 } };
+	s->result = prober__ask(p, PROBER_LATER, &r, fds, 2, note, s);
+	await_all(p);
+}
+
+static void a_file_that_hangs_is_no_fault_of_its_owners_processes(void **state)
+{
+	struct prober *p = new_prober();
+	struct stuck stuck;
+	struct seen s;
+	pid_t pid;
+
+	if (getuid() || !stuck_mount(&stuck)) {
+		prober__free(p);
+		return;
+	}
+	pid = process_fork_waiting(NOBODY, NOBODY);
+	for (int i = 0; i < OFFENDERS_PATIENCE; i++) {
+		ask_source(p, pid, stuck.file, &s);
+		assert_int_equal(s.result, i ? -EUSERS : -ETIMEDOUT);
+	}
+	assert_int_equal(prober__hung_cnt(p), 0);
+	ask(p, pid, &s);
+	await_all(p);
+	assert_int_not_equal(s.result, -EUSERS);
+	forget_fds(&s);
+	end(pid);
+	stuck_unmount(&stuck);
+	prober__free(p);
+}
+
 /* ---- mappings, files --------------------------------------------------------------------------- */
 
 static void mappings_are_those_of_the_process(void **state)
@@ -539,6 +581,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_an_object_leads_to_comes_with_it),
 		cmocka_unit_test(a_prober_that_dies_costs_one_answer),
 		cmocka_unit_test(who_hangs_its_readers_keeps_nobody_else_waiting),
+		cmocka_unit_test(a_file_that_hangs_is_no_fault_of_its_owners_processes),
 		cmocka_unit_test(after_a_few_the_owner_is_left_alone_but_not_root),
 		cmocka_unit_test(mappings_are_those_of_the_process),
 		cmocka_unit_test(a_fifo_under_the_name_of_a_file_is_not_opened),

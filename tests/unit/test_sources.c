@@ -168,9 +168,8 @@ static void files_for_perf_are_bounded(void **state)
 	store.fd = open(name, O_RDONLY | O_DIRECTORY);
 	for (int i = 0; i < 64; i++) {
 		snprintf(path, sizeof(path), "/%02d.py", i);
-		assert_int_equal(sources_add(&s, 1, path, "x = 1\n", SOURCES_LINE_MAX,
-					     SOURCES_LINE_MAX),
-				 0);
+		assert_int_equal(
+			sources_add(&s, 1, path, "x = 1\n", SOURCES_LINE_MAX, SOURCES_LINE_MAX), 0);
 	}
 	text = sources_text(&s.list[0], NULL);
 	assert_int_equal(sources_text_size(&s.list[0]), strlen(text));

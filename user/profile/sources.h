@@ -46,6 +46,7 @@ struct sources {
 	__u32 cnt, cap;
 	struct quota *quota; /* made when the first line is added for somebody */
 	__u64 left_out; /* functions whose lines found no room */
+	__u64 unread; /* functions whose text could not be read */
 };
 
 void sources_free(struct sources *s);

@@ -63,9 +63,9 @@ static bool is_known(int dir, const struct proc_ids *ids)
 static int from_file(int dir, const struct proc_ids *ids, const struct probe_source_ask *ask,
 		     char **ret, struct probe_source *result)
 {
-	const struct file_reader process = { ids->fsuid, ids->fsgid,
-					     ids->group_cnt < PROC_GROUPS_MAX ? ids->group_cnt :
-										PROC_GROUPS_MAX,
+	/* So many groups are not proved to be those that the samples had. */
+	const bool known = ask->ids.groups != TASK_GROUPS_MANY;
+	const struct file_reader process = { ids->fsuid, ids->fsgid, known ? ids->group_cnt : 0,
 					     ids->groups };
 	const struct file_reader caller = { ask->caller_uid, ask->caller_gid, ask->group_cnt,
 					    ask->groups };
@@ -135,7 +135,8 @@ static int from_memory(int dir, int mem, const struct proc_ids *ids,
 
 static bool is_of(const struct proc_ids *ids, const struct probe_source_ask *ask)
 {
-	return ids->fsuid == ask->uid && ids->fsgid == ask->gid;
+	return ids->fsuid == ask->ids.uid && ids->fsgid == ask->ids.gid &&
+	       proc_groups(ids) == ask->ids.groups;
 }
 
 int probe_source(int dir, int mem, const struct py_offsets *offsets, __u64 runtime_addr,

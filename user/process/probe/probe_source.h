@@ -22,8 +22,7 @@
 struct probe_source_ask {
 	bool memory; /* from linecache, not from a file */
 	bool all; /* the caller is root */
-	uid_t uid; /* of the samples */
-	gid_t gid;
+	struct task_ids ids; /* of the samples */
 	uid_t caller_uid;
 	gid_t caller_gid;
 	__u32 group_cnt;

@@ -88,7 +88,10 @@ static void give_up(struct prober *p, struct hand *h, int result)
 
 	log_debug("prober", "process %d: %s", (int)c->request.pid,
 		  result == -ETIMEDOUT ? "reading it does not come back" : "its prober has died");
-	offenders_note(&p->offenders, call_owner(c));
+	if (c->request.op == PROBE_SOURCE)
+		offenders_note_file(&p->offenders, call_owner(c));
+	else
+		offenders_note(&p->offenders, call_owner(c));
 	dismiss(p, h);
 	call_finish(p, c, result, NULL, 0, NULL);
 }

@@ -101,3 +101,17 @@ bool offenders_has(const struct offenders *o, uid_t uid)
 	return stuck >= OFFENDERS_TOO_MANY || o->cnt == OFFENDERS_MAX ||
 	       (one && one->hung >= (stuck < OFFENDERS_MANY ? OFFENDERS_PATIENCE : 1));
 }
+
+bool offenders_has_file(const struct offenders *o, uid_t uid)
+{
+	for (unsigned i = 0; i < o->files_cnt; i++)
+		if (o->files[i] == uid)
+			return true;
+	return o->files_cnt == OFFENDERS_MANY;
+}
+
+void offenders_note_file(struct offenders *o, uid_t uid)
+{
+	if (!offenders_has_file(o, uid))
+		o->files[o->files_cnt++] = uid;
+}

@@ -47,6 +47,9 @@ struct offender {
 struct offenders {
 	unsigned cnt, hung;
 	bool said; /* that there are too many */
+	/* Whose files have hung (PROBE_SOURCE), which says nothing of other processes of theirs. */
+	unsigned files_cnt;
+	uid_t files[OFFENDERS_MANY];
 	struct offender list[OFFENDERS_MAX];
 };
 
@@ -54,5 +57,9 @@ struct offenders {
 void offenders_note(struct offenders *o, uid_t uid);
 /* Are that owner's processes left alone? Never root's. */
 bool offenders_has(const struct offenders *o, uid_t uid);
+
+/* Reading a file for a process of that owner has hung: no more are read for the owner, or once there are many, for anybody. */
+void offenders_note_file(struct offenders *o, uid_t uid);
+bool offenders_has_file(const struct offenders *o, uid_t uid);
 
 #endif /* KRAIT_PROCESS_PROBE_PROBER_JUDGE_H */

@@ -22,6 +22,9 @@ static bool is_suspect(const struct prober *p, struct call *c)
 
 bool call_is_refused(const struct prober *p, struct call *c)
 {
+	if (c->request.op == PROBE_SOURCE && p->offenders.files_cnt &&
+	    offenders_has_file(&p->offenders, call_owner(c)))
+		return true;
 	return p->offenders.hung && offenders_has(&p->offenders, call_owner(c));
 }
 

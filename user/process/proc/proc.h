@@ -76,6 +76,8 @@ int proc_times_parse(const char *text, size_t len, struct proc_times *ret)
 /* 0, -ESRCH, or -errno. */
 int proc_stat_at(int dir, struct proc_stat *ret) __attribute__((warn_unused_result, nonnull));
 int proc_ids_at(int dir, struct proc_ids *ret) __attribute__((warn_unused_result, nonnull));
+/* Its supplementary groups as samples have them: struct task_ids. */
+__u32 proc_groups(const struct proc_ids *ids) __attribute__((nonnull));
 /* The name of the main thread as the kernel has it: any bytes, NUL-terminated. */
 int proc_comm_at(int dir, char ret[static 16]) __attribute__((warn_unused_result, nonnull));
 /* By pid: whichever process has it at that moment. */

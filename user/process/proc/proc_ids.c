@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bpf/abi.h"
 #include "base/data/cleanup.h"
 
 /* Enough for the whole file: a process can have 65,536 groups, of ten digits each. */
@@ -117,6 +118,13 @@ int proc_ids_at(int dir, struct proc_ids *ret)
 	if (text != few)
 		free(text);
 	return r;
+}
+
+__u32 proc_groups(const struct proc_ids *ids)
+{
+	_Static_assert(PROC_GROUPS_MAX >= TASK_GROUPS_MAX - 1, "all that are compared are kept");
+	return ids->group_cnt < TASK_GROUPS_MAX ? task_groups(ids->groups, ids->group_cnt) :
+						  TASK_GROUPS_MANY;
 }
 
 bool proc_is_dumpable(int dir, uid_t euid)

@@ -57,6 +57,13 @@ static void warn_of_sources(struct collector *c)
 			"the source of %llu functions in containers, chroots and cells does not travel with "
 			"the recording: it has room for %u MiB",
 			s->left_out, SOURCES_MAX >> 20);
+	if (s->unread)
+		log_warn(
+			NULL,
+			"the source of %llu functions in containers, chroots and cells does not travel with "
+			"the recording: their files were not read (you or the process may not read them, they are "
+			"too large, too many, or slow, or the process ended first)",
+			s->unread);
 }
 
 static __u64 interrupts(struct collector *c)

@@ -21,13 +21,16 @@
 #include "base/data/cleanup.h"
 #include "base/data/vec.h"
 #include "base/files/sudo_user.h"
+#include "base/share/quota.h"
 #include "base/system/clock.h"
 #include "base/text/log.h"
 
 /* Files of one process. */
 #define FILES_MAX 1024U
-/* Bytes of texts at hand for functions that are met later. */
+/* Bytes of texts at hand for functions that are met later, divided among owners. */
 #define TEXTS_MAX (16U << 20)
+/* How often a file is asked for whose text found no room there. */
+#define ASKS_MAX 16
 /* A process executes its program after it began: what its shell script wrote before is what ran. */
 #define EXEC_NS (2 * NS_PER_SEC)
 
@@ -38,7 +41,9 @@ struct kept_file {
 	struct kept_sources *kept;
 	__u32 file; /* string id */
 	unsigned owner;
-	bool asked, done;
+	bool asked;
+	unsigned ask_cnt;
+	int err; /* of the last answer; 0: none yet, or there is or was a text */
 	struct source_text text; /* none, or not at hand any more: all zero */
 	__u64 until_ns; /* if it was changed later, another text may have run; CLOCK_REALTIME */
 	__u32 *codes; /* to add when the text comes */
@@ -49,8 +54,10 @@ struct kept_sources {
 	struct dict *dict;
 	struct prober *prober;
 	struct probe_source_ask caller; /* its part of each question */
-	__u64 text_bytes;
+	struct quota *texts;
 	unsigned asked_cnt;
+	__u64 waiting; /* functions in codes of all files */
+	bool finished; /* these have been counted as unread */
 };
 
 struct kept_sources *kept_sources__new(struct dict *dict, struct prober *prober)
@@ -59,6 +66,11 @@ struct kept_sources *kept_sources__new(struct dict *dict, struct prober *prober)
 
 	if (!k)
 		return NULL;
+	k->texts = quota__new(TEXTS_MAX, TEXTS_MAX / 8);
+	if (!k->texts) {
+		free(k);
+		return NULL;
+	}
 	k->dict = dict;
 	k->prober = prober;
 	k->caller.caller_uid = sudo_user_uid();
@@ -70,6 +82,8 @@ struct kept_sources *kept_sources__new(struct dict *dict, struct prober *prober)
 
 void kept_sources__free(struct kept_sources *k)
 {
+	if (k)
+		quota__free(k->texts);
 	free(k);
 }
 
@@ -82,6 +96,13 @@ static int add(void *ctx, struct source_span s)
 
 	return sources_add(dict__sources(dict), f->owner, dict__text(dict, f->file),
 			   source_text_line(&f->text, s.first), s.first, s.last);
+}
+
+/* Nobody misses what is nowhere, or not what ran. */
+static void count_unread(const struct kept_file *f, __u64 cnt, int err)
+{
+	if (err != -ENOENT)
+		dict__sources(f->kept->dict)->unread += cnt;
 }
 
 static void add_code(struct kept_file *f, __u32 id)
@@ -99,6 +120,7 @@ static void add_code(struct kept_file *f, __u32 id)
 	if (err) {
 		log_debug("sources", "%s: %s is not in it at line %d", path, name,
 			  code->first_line);
+		count_unread(f, 1, err);
 		return;
 	}
 	/* What finds no room is counted there. */
@@ -110,8 +132,24 @@ static void add_code(struct kept_file *f, __u32 id)
 
 static void drop_text(struct kept_file *f)
 {
-	f->kept->text_bytes -= f->text.bytes;
+	quota__give(f->kept->texts, f->owner, f->text.bytes);
 	source_text_deinit(&f->text);
+}
+
+/* For functions that are met later, if there is room. */
+static void keep_text(struct kept_file *f)
+{
+	if (quota__take(f->kept->texts, f->owner, f->text.bytes))
+		source_text_deinit(&f->text);
+}
+
+/* What waits for the text waits no more. */
+static void end_wait(struct kept_file *f)
+{
+	if (f->kept->finished)
+		dict__sources(f->kept->dict)->unread -= f->code_cnt;
+	f->kept->waiting -= f->code_cnt;
+	f->code_cnt = 0;
 }
 
 static int read_text(struct source_text *ret, int fd, __u32 size)
@@ -134,7 +172,6 @@ static void on_source(void *ctx, int result, const void *data, size_t len, int f
 	bool changed;
 
 	f->asked = false;
-	f->done = true;
 	k->asked_cnt--;
 	if (!result && len != sizeof(*found))
 		result = -EIO;
@@ -145,14 +182,13 @@ static void on_source(void *ctx, int result, const void *data, size_t len, int f
 		  changed ? "changed after its process began" :
 		  result  ? strerror(-result) :
 			    "kept");
-	if (!f->text.text)
-		return;
-	k->text_bytes += f->text.bytes;
-	for (__u32 i = 0; i < f->code_cnt; i++)
+	f->err = changed ? -ENOENT : result;
+	if (f->err)
+		count_unread(f, f->code_cnt, f->err);
+	for (__u32 i = 0; !f->err && i < f->code_cnt; i++)
 		add_code(f, f->codes[i]);
-	f->code_cnt = 0;
-	if (k->text_bytes > TEXTS_MAX)
-		drop_text(f);
+	end_wait(f);
+	keep_text(f);
 }
 
 /* When the process began to execute its program, at the latest; CLOCK_REALTIME. */
@@ -184,9 +220,9 @@ static void ask(struct kept_sources *k, struct process *p, struct kept_file *f, 
 		return;
 	f->until_ns = executed_by(p);
 	r.source.memory = memory;
-	r.source.uid = p->own->ids.uid;
-	r.source.gid = p->own->ids.gid;
+	r.source.ids = p->own->ids;
 	snprintf(r.source.path, sizeof(r.source.path), "%s", path);
+	f->ask_cnt++;
 	f->asked = !prober__ask(k->prober, PROBER_LATER, &r, fds, 2, on_source, f);
 	k->asked_cnt += f->asked;
 }
@@ -211,7 +247,7 @@ static bool has_other_root(struct process *p)
 	return p->own->root == ROOT_OTHER;
 }
 
-/* NULL: it is not wanted, or out of memory. */
+/* NULL: there are too many, or out of memory; counted. */
 static struct kept_file *file_of(struct kept_sources *k, struct process *p, __u32 file)
 {
 	struct kept_file *f = p->own->sources;
@@ -219,11 +255,14 @@ static struct kept_file *file_of(struct kept_sources *k, struct process *p, __u3
 
 	for (; f && f->file != file; f = f->next)
 		cnt++;
-	if (f || cnt == FILES_MAX || strlen(dict__text(k->dict, file)) >= sizeof(k->caller.path))
+	if (f)
 		return f;
-	f = calloc(1, sizeof(*f));
-	if (!f)
+	if (cnt < FILES_MAX && strlen(dict__text(k->dict, file)) < sizeof(k->caller.path))
+		f = calloc(1, sizeof(*f));
+	if (!f) {
+		dict__sources(k->dict)->unread++;
 		return NULL;
+	}
 	*f = (struct kept_file){
 		.next = p->own->sources, .kept = k, .file = file, .owner = p->owner
 	};
@@ -247,11 +286,15 @@ void kept_sources__met(struct kept_sources *k, struct process *p, __u32 code)
 		add_code(f, code);
 		return;
 	}
-	/* Whose text is not at hand any more is asked for again. */
-	if (vec_reserve(f->codes, f->code_cap, f->code_cnt + 1))
+	if (f->err || vec_reserve(f->codes, f->code_cap, f->code_cnt + 1)) {
+		count_unread(f, 1, f->err ?: -ENOMEM);
 		return;
+	}
 	f->codes[f->code_cnt++] = code;
-	if (!f->asked && (!f->done || k->text_bytes > TEXTS_MAX))
+	k->waiting++;
+	dict__sources(k->dict)->unread += k->finished;
+	/* Whose text is not at hand any more is asked for again. */
+	if (!f->asked && f->ask_cnt < ASKS_MAX)
 		ask(k, p, f, memory);
 }
 
@@ -264,6 +307,8 @@ void kept_sources__process_gone(struct kept_sources *k, struct process_own *own)
 		if (f->asked)
 			prober__forget(k->prober, f);
 		k->asked_cnt -= f->asked;
+		count_unread(f, f->code_cnt, -ESRCH);
+		end_wait(f);
 		drop_text(f);
 		free(f->codes);
 		free(f);
@@ -278,4 +323,6 @@ void kept_sources__finish(struct kept_sources *k, int wait_ms)
 
 	while (k->asked_cnt && (now_ns = clock_monotonic_ns()) < end_ns)
 		prober__wait(k->prober, (int)((end_ns - now_ns) / NS_PER_MS) + 1);
+	dict__sources(k->dict)->unread += k->waiting;
+	k->finished = true;
 }

@@ -12,13 +12,6 @@
 /* Either is enough to read every file. */
 #define CAPS_READ_ALL (1ULL << CAP_DAC_OVERRIDE | 1ULL << CAP_DAC_READ_SEARCH)
 
-static __u32 groups_of(const struct proc_ids *ids)
-{
-	_Static_assert(PROC_GROUPS_MAX >= TASK_GROUPS_MAX - 1, "all that are compared are kept");
-	return ids->group_cnt < TASK_GROUPS_MAX ? task_groups(ids->groups, ids->group_cnt) :
-						  TASK_GROUPS_MANY;
-}
-
 /* Do paths and root mean the same to it as to us? Neither can be had back once it is given up. */
 static bool is_at_home(int dir, const struct proc_ids *now, uid_t uid)
 {
@@ -52,7 +45,8 @@ void whose_note(struct identities *set, const struct process *p, const struct ta
 		cleanup_close int dir = proc_open_started(p->info.pid, p->info.start_ticks);
 
 		one.doubt = dir < 0 || proc_ids_at(dir, &now) || !is_at_home(dir, &now, one.uid);
-		if (!one.doubt && ids->groups != TASK_GROUPS_MANY && groups_of(&now) == ids->groups)
+		if (!one.doubt && ids->groups != TASK_GROUPS_MANY &&
+		    proc_groups(&now) == ids->groups)
 			grant_groups(&one, &now);
 	}
 	identities_add(set, &one);
@@ -66,6 +60,6 @@ void whose_now(const struct process *p, struct task_ids *ret)
 	*ret = (struct task_ids){ 0 };
 	if (p->own->ids.groups && dir >= 0 && !proc_ids_at(dir, &now) &&
 	    now.fsuid == p->own->ids.uid && now.fsgid == p->own->ids.gid &&
-	    groups_of(&now) == p->own->ids.groups)
+	    proc_groups(&now) == p->own->ids.groups)
 		*ret = p->own->ids;
 }
