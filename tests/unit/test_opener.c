@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -175,6 +177,53 @@ static void refuses_others(void **state)
 	assert_refused(open(path, O_RDONLY | O_DIRECTORY), opener);
 }
 
+static void *keep_rights(void *ctx)
+{
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+
+	if (!prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) && !syscall(SYS_setresgid, USER, USER, USER) &&
+	    !syscall(SYS_setresuid, USER, USER, USER) &&
+	    write(*(int *)ctx, &tid, sizeof(tid)) == sizeof(tid))
+		pause();
+	return NULL;
+}
+
+/* Of a process of the user's that has a thread with root's capabilities. */
+static void refuses_threads_with_more_rights(void **state)
+{
+	int began[2], ready[2], dir;
+	char path[32], text[256];
+	pthread_t thread;
+	pid_t pid, tid;
+
+	if (!opener)
+		return;
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		if (pipe(began) || pthread_create(&thread, NULL, keep_rights, &began[1]) ||
+		    read(began[0], &tid, sizeof(tid)) != sizeof(tid))
+			_exit(1);
+		/* Not by the C library, which changes all threads. */
+		if (syscall(SYS_setresgid, USER, USER, USER) ||
+		    syscall(SYS_setresuid, USER, USER, USER))
+			_exit(1);
+		prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+		if (write(ready[1], &tid, sizeof(tid)) == sizeof(tid))
+			pause();
+		_exit(0);
+	}
+	targets[target_cnt++] = pid;
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &tid, sizeof(tid)), sizeof(tid));
+	close(ready[0]);
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(opener_syscall(dir, pid, text, sizeof(text)) > 0);
+	assert_int_equal(opener_syscall(dir, tid, text, sizeof(text)), -EACCES);
+	close(dir);
+}
+
 /* Maps of one process and memory of another, and all of it in a folder that is none of /proc's. */
 static void refuses_what_only_looks_like_a_process(void **state)
 {
@@ -229,6 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(gives_the_user_s_own_for_reading, begin, end),
 		cmocka_unit_test_setup_teardown(refuses_others, begin, end),
+		cmocka_unit_test_setup_teardown(refuses_threads_with_more_rights, begin, end),
 		cmocka_unit_test_setup_teardown(refuses_what_only_looks_like_a_process, begin, end),
 		cmocka_unit_test_setup_teardown(outlives_nonsense, begin, end),
 	};

@@ -32,12 +32,24 @@ struct opener_answer {
 
 /* ---- the opener ------------------------------------------------------------------------------- */
 
-/* May the user trace it? Nothing but a folder of a process or thread has a file of that name there. */
-static bool may_trace(int dir)
+/*
+ * May the user trace it? Nothing but a folder of a process or thread has a file of that name there. Returns a descriptor,
+ * which is of the image that it runs now, or -errno.
+ */
+static int open_maps(int dir)
 {
-	cleanup_close int fd = openat(dir, "maps", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(dir, "maps", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
-	return fd >= 0;
+	return fd < 0 ? -EACCES : fd;
+}
+
+/* Of an image that has been replaced nothing can be read (m_start() in fs/proc/task_mmu.c). */
+static bool still_runs(int maps, int dir)
+{
+	cleanup_close int now = open_maps(dir);
+	char byte;
+
+	return now >= 0 && pread(maps, &byte, 1, 0) == 1;
 }
 
 static int open_memory(int dir)
@@ -48,14 +60,11 @@ static int open_memory(int dir)
 	return fd < 0 ? -errno : fd;
 }
 
-static int read_syscall(int dir, pid_t tid, char text[TEXT_MAX])
+static int read_syscall(int thread, char text[TEXT_MAX])
 {
-	cleanup_close int fd = -1;
-	char name[48];
+	cleanup_close int fd = openat(thread, "syscall", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	ssize_t n;
 
-	snprintf(name, sizeof(name), "task/%d/syscall", (int)tid);
-	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	{
@@ -66,25 +75,49 @@ static int read_syscall(int dir, pid_t tid, char text[TEXT_MAX])
 	return n < 0 ? -errno : (int)n;
 }
 
+static void answer_memory(int dir, struct opener_answer *ret, int *ret_fd)
+{
+	cleanup_close int maps = open_maps(dir);
+
+	*ret_fd = maps < 0 ? maps : open_memory(dir);
+	ret->result = *ret_fd < 0 ? *ret_fd : 0;
+	if (maps < 0 || still_runs(maps, dir))
+		return;
+	cleanup_close_(ret_fd);
+	*ret_fd = -1;
+	ret->result = -EACCES;
+}
+
+/* A thread may have other rights than its process. */
+static void answer_syscall(int dir, pid_t tid, struct opener_answer *ret)
+{
+	cleanup_close int thread = -1, maps = open_maps(dir);
+	char name[32];
+
+	ret->result = maps;
+	if (maps < 0)
+		return;
+	cleanup_close_(&maps);
+	snprintf(name, sizeof(name), "task/%d", (int)tid);
+	thread = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	maps = thread < 0 ? -errno : open_maps(thread);
+	ret->result = maps < 0 ? maps : read_syscall(thread, ret->text);
+	if (maps >= 0 && !still_runs(maps, thread))
+		*ret = (struct opener_answer){ .result = -EACCES };
+}
+
 /* *ret_fd: of memory; the caller closes it. */
 static void answer(const struct opener_request *r, int dir, struct opener_answer *ret, int *ret_fd)
 {
 	struct statfs fs;
 
 	ret->result = -EACCES;
-	if (fstatfs(dir, &fs) || fs.f_type != PROC_SUPER_MAGIC || !may_trace(dir))
+	if (fstatfs(dir, &fs) || fs.f_type != PROC_SUPER_MAGIC)
 		return;
-	if (r->tid) {
-		ret->result = read_syscall(dir, r->tid, ret->text);
-	} else {
-		*ret_fd = open_memory(dir);
-		ret->result = *ret_fd < 0 ? *ret_fd : 0;
-	}
-	if (may_trace(dir))
-		return;
-	cleanup_close_(ret_fd);
-	*ret_fd = -1;
-	*ret = (struct opener_answer){ .result = -EACCES };
+	if (r->tid)
+		answer_syscall(dir, r->tid, ret);
+	else
+		answer_memory(dir, ret, ret_fd);
 }
 
 static void serve_one(const struct opener_request *r, const int fds[2])

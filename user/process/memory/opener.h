@@ -7,8 +7,9 @@
  * for one system call at a time. It parses nothing, and takes a descriptor of /proc/PID from a prober.
  *
  * Must hold: whatever the prober sends, it gets only what the kernel would give the user at ptrace_scope 0: before and
- * after the call with the capability the kernel lets this process, without it, open /proc/PID/maps (PTRACE_MODE_READ, of
- * which YAMA says nothing: security/yama/yama_lsm.c). Memory is for reading only. If the process has executed something
+ * after the call with the capability the kernel lets this process, without it, open /proc/PID/maps, and those of the thread
+ * (PTRACE_MODE_READ, of which YAMA says nothing: security/yama/yama_lsm.c); and the maps of before can still be read after
+ * it: no other image was executed between, with other rights. Memory is for reading only. If the process has executed something
  * else between these calls, the memory of before has no user any more, and reads of it find nothing (fs/proc/base.c,
  * mem_rw()).
  */
