@@ -11,6 +11,7 @@
 #ifndef KRAIT_BPF_ABI_H
 #define KRAIT_BPF_ABI_H
 
+#include "bpf/fault.h"
 #include "bpf/offsets.h"
 #include "bpf/record.h"
 #include "bpf/types.h"
@@ -207,8 +208,9 @@ struct proc_info {
 	__u64 walk_cnt;
 	/* the same clock; only the kernel: when code was last seen to be replaced in place (code_object.h) */
 	__u64 replaced_ns;
+	struct fault_budget faults; /* only the kernel; a fork begins with its parent's */
 };
-_Static_assert(sizeof(struct proc_info) == 120, "struct proc_info is shared with BPF");
+_Static_assert(sizeof(struct proc_info) == 128, "struct proc_info is shared with BPF");
 
 /*
  * What krait knows about an interpreter before it runs, from its executable (map binaries) or from

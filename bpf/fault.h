@@ -17,6 +17,38 @@
 
 #define FAULT_SHIFT_MAX 20
 
+/*
+ * Each process thins its own faults, so that none makes another's sample smaller. It may have a burst of faults, and one for
+ * each tick after that; more, and half as many pages are chosen from then on. All 0 at first.
+ */
+#define FAULT_SHIFT_BEGIN 4
+#define FAULT_BURST 8192
+#define FAULT_RISE_ROOM 1024 /* after it has risen */
+#define FAULT_TICK_SHIFT 20 /* 2^20 ns: 954 faults a second */
+
+struct fault_budget {
+	__u32 tick; /* when it was last used */
+	__u16 used;
+	__u8 rise; /* of the shift, above FAULT_SHIFT_BEGIN */
+	__u8 pad_;
+};
+
+/* A fault is taken: of two CPUs at once one may be forgotten. */
+static inline void fault_pay(struct fault_budget *b, __u64 now_ns)
+{
+	const __u32 tick = now_ns >> FAULT_TICK_SHIFT, past = tick - b->tick;
+	__u32 used = b->used;
+
+	used = (past < used ? used - past : 0) + 1;
+	if (used > FAULT_BURST) {
+		used = FAULT_BURST - FAULT_RISE_ROOM;
+		if (b->rise < FAULT_SHIFT_MAX - FAULT_SHIFT_BEGIN)
+			b->rise++;
+	}
+	b->used = used;
+	b->tick = tick;
+}
+
 /* Four bits that depend on what lies above the four from there on. */
 static inline __u64 fault_bits(__u64 page, __u32 from)
 {

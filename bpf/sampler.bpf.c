@@ -375,9 +375,8 @@ int sample_chained(struct bpf_perf_event_data *ctx)
 	return rides_along;
 }
 
-/* The event whose page faults are thinned (fault.h), and by how much now. */
+/* The event whose page faults are thinned (fault.h). */
 const volatile __u32 fault_event = 0;
-volatile __u32 fault_shift = 4;
 /* log2 of a page's size, and of the pages of one page table, which a huge page replaces; 0: none does */
 const volatile __u32 fault_page_shift = 12, fault_region_shift = 0;
 
@@ -402,10 +401,10 @@ static __always_inline bool is_first_in_region(__u64 page)
 }
 
 /* The note of the fault; 0: it is not wanted. */
-static __always_inline __u64 take_fault(__u64 addr)
+static __always_inline __u64 take_fault(__u64 addr, __u32 shift)
 {
 	__u64 page = addr >> fault_page_shift;
-	__u32 shift = fault_shift, flags = 0;
+	__u32 flags = 0;
 
 	if (fault_chooses(page, shift))
 		flags = FAULT_CHOSEN;
@@ -419,15 +418,21 @@ static __always_inline __u64 take_fault(__u64 addr)
 /* A page fault, as the kernel begins to serve it. */
 static __always_inline void on_fault(struct bpf_perf_event_data *ctx, __u64 began_ns, bool has_loop)
 {
-	__u64 note = take_fault(ctx->addr), now_ns;
-	struct proc_info *proc;
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	struct proc_info *proc = bpf_map_lookup_elem(&procs, &pid);
+	__u64 note, now_ns;
 
+	/* Most faults of the machine end here, and leave no trace in fault_regions. */
+	if (!proc || !(proc->flags & PROC_PYTHON))
+		return;
+	note = take_fault(ctx->addr, FAULT_SHIFT_BEGIN + masked(proc->faults.rise, 31));
 	if (!note)
 		return;
 	proc = tracked_process();
 	now_ns = bpf_ktime_get_ns();
 	if (!proc || now_ns > end_ns)
 		return;
+	fault_pay(&proc->faults, now_ns);
 	take_sample(
 		&(struct trigger){
 			.ctx = ctx,

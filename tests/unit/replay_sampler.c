@@ -244,11 +244,6 @@ void sampler__hush(struct sampler *s, bool on)
 {
 }
 
-void sampler__thin_faults(struct sampler *s, __u32 shift)
-{
-	abort();
-}
-
 bool sampler__drain(struct sampler *s, __u64 until_ns)
 {
 	abort();

@@ -69,6 +69,29 @@ static void a_note_says_what_it_was(void **state)
 	assert_true(note & FAULT_FIRST && !(note & FAULT_CHOSEN));
 }
 
+/* Each pays for itself: one that faults too often has a larger shift, after a burst; a quiet one never. */
+static void a_process_thins_its_own(void **state)
+{
+	struct fault_budget busy = { 0 }, quiet = { 0 };
+	__u64 now_ns = 1ULL << 40;
+
+	for (int i = 0; i < FAULT_BURST; i++)
+		fault_pay(&busy, now_ns);
+	assert_int_equal(busy.rise, 0);
+	fault_pay(&busy, now_ns);
+	assert_int_equal(busy.rise, 1);
+	for (int i = 0; i < FAULT_RISE_ROOM; i++)
+		fault_pay(&busy, now_ns);
+	assert_int_equal(busy.rise, 1);
+	for (int i = 0; i < 100 * FAULT_BURST; i++)
+		fault_pay(&busy, now_ns);
+	assert_int_equal(busy.rise, FAULT_SHIFT_MAX - FAULT_SHIFT_BEGIN);
+	for (int i = 0; i < 100 * FAULT_BURST; i++)
+		fault_pay(&quiet, now_ns += 1ULL << FAULT_TICK_SHIFT);
+	assert_int_equal(quiet.rise, 0);
+	assert_in_range(quiet.used, 1, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -77,6 +100,7 @@ int main(void)
 		cmocka_unit_test(any_stride_has_its_share),
 		cmocka_unit_test(regions_are_thinned_by_what_exceeds_them),
 		cmocka_unit_test(a_note_says_what_it_was),
+		cmocka_unit_test(a_process_thins_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -374,11 +374,6 @@ void sampler__set_detail(struct sampler *s, __u32 frames_max, bool natives, __u6
 	s->skel->data->natives_on = natives;
 }
 
-void sampler__thin_faults(struct sampler *s, __u32 shift)
-{
-	s->skel->data->fault_shift = shift;
-}
-
 void sampler__hush(struct sampler *s, bool on)
 {
 	s->skel->bss->hushed = on;

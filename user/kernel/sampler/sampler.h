@@ -129,8 +129,6 @@ void sampler__set_rate(struct sampler *s, __u64 frequency);
  * off.
  */
 void sampler__set_detail(struct sampler *s, __u32 frames_max, bool natives, __u64 wait_ns);
-/* Page faults of the event touched-memory are thinned by that from now on (bpf/fault.h). */
-void sampler__thin_faults(struct sampler *s, __u32 shift);
 /* While on, new processes do not wake us: they are read together with what comes next. */
 void sampler__hush(struct sampler *s, bool on);
 

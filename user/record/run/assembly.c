@@ -315,7 +315,7 @@ static int make_residence(struct session *s)
 	}
 	if (resident == config->event_cnt || s->touched == config->event_cnt)
 		return 0;
-	s->residence = residence__new(s->collector, s->processes, s->sampler, resident, s->touched);
+	s->residence = residence__new(s->collector, s->processes, resident, s->touched);
 	return s->residence ? 0 : -ENOMEM;
 }
 

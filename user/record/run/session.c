@@ -202,7 +202,7 @@ bool session__step(struct session *s, __u64 timeout_ns)
 	if (s->mappings)
 		perf_mappings__note_begins(s->mappings, now_ns);
 	s->retry_ns = processes__retry(s->processes, now_ns);
-	if (s->residence && now_ns >= residence__due(s->residence, now_ns)) {
+	if (s->residence && now_ns >= residence__due(s->residence)) {
 		session_take_in(s);
 		residence__look(s->residence);
 	}

@@ -11,7 +11,6 @@
 #include "base/data/cleanup.h"
 #include "base/data/vec.h"
 #include "base/system/clock.h"
-#include "kernel/sampler/sampler.h"
 #include "process/probe/probed.h"
 #include "profile/marks.h"
 #include "profile/profile.h"
@@ -23,13 +22,8 @@
 /* Between two rounds, and how many times as long as a round the pause is at least. */
 #define ROUND_NS NS_PER_SEC
 #define REST 100
-/* Above this rate, beyond a burst, only every other page is followed. */
-#define FAULTS_PER_SEC 1000
-#define FAULTS_BURST 8192
-#define RATE_NS (NS_PER_SEC / 4)
 /* Notes of one process, before they are sorted and all but the last of each page go. */
 #define NOTES_MAX (1U << 20)
-#define SHIFT_BEGIN 4
 
 /* Who faulted: a thread, which may have ended since. */
 struct toucher {
@@ -55,8 +49,8 @@ struct notes {
 /* An image of a process. */
 struct residence_book {
 	pid_t pid;
-	__u32 image;
 	bool looked;
+	__u32 shift; /* largest of its faults so far */
 	__u64 lonely; /* region whose first fault was the last seen, without another one there yet; 0: none */
 	struct notes pages, regions;
 };
@@ -78,7 +72,6 @@ struct rows {
 struct residence {
 	struct collector *collector;
 	struct processes *processes;
-	struct sampler *sampler;
 	unsigned resident, touched;
 	__u32 page_shift;
 	struct residence_book **books;
@@ -91,13 +84,12 @@ struct residence {
 		unsigned processes, cut;
 	} last, before; /* the last two rounds that found a process */
 	bool ended; /* the very last one has found none */
-	__u64 due_ns, rated_ns, rated_faults;
-	__u64 room; /* faults that may come without thinning the sample */
+	__u64 due_ns;
 	struct residence_stats stats;
 };
 
 struct residence *residence__new(struct collector *collector, struct processes *processes,
-				 struct sampler *sampler, unsigned resident, unsigned touched)
+				 unsigned resident, unsigned touched)
 {
 	struct residence *r = calloc(1, sizeof(*r));
 
@@ -109,13 +101,10 @@ struct residence *residence__new(struct collector *collector, struct processes *
 	r->toucher_cnt = 1;
 	r->collector = collector;
 	r->processes = processes;
-	r->sampler = sampler;
 	r->resident = resident;
 	r->touched = touched;
-	r->stats.shift = SHIFT_BEGIN;
-	r->room = FAULTS_BURST;
+	r->stats.shift = FAULT_SHIFT_BEGIN;
 	r->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
-	sampler__thin_faults(sampler, SHIFT_BEGIN);
 	return r;
 }
 
@@ -154,7 +143,7 @@ static struct residence_book *book_of(struct residence *r, struct process *p)
 	if (!b)
 		return NULL;
 	b->pid = p->pid;
-	b->image = p->image;
+	b->shift = FAULT_SHIFT_BEGIN;
 	r->books[r->book_cnt++] = b;
 	p->own->book = b;
 	return b;
@@ -240,6 +229,10 @@ void residence__fault(struct residence *r, const struct record_sample *record, _
 	if (!b)
 		return;
 	r->stats.faults++;
+	if (fault_shift_of(record->period) > b->shift)
+		b->shift = fault_shift_of(record->period);
+	if (b->shift > r->stats.shift)
+		r->stats.shift = b->shift;
 	if (record->period & FAULT_CHOSEN)
 		add_note(&b->pages, note);
 	note.number >>= r->page_shift - 3;
@@ -251,30 +244,8 @@ void residence__fault(struct residence *r, const struct record_sample *record, _
 	}
 }
 
-/* More faults than there is room for, time and again: the rate is too high, and no mere burst. */
-static void adapt(struct residence *r, __u64 span_ns)
+__u64 residence__due(const struct residence *r)
 {
-	const __u64 faults = r->stats.faults - r->rated_faults;
-	const __u64 refill = span_ns * FAULTS_PER_SEC / NS_PER_SEC;
-
-	r->room = r->room + refill < FAULTS_BURST ? r->room + refill : FAULTS_BURST;
-	if (faults <= r->room) {
-		r->room -= faults;
-		return;
-	}
-	r->room = 0;
-	if (r->stats.shift < FAULT_SHIFT_MAX)
-		sampler__thin_faults(r->sampler, ++r->stats.shift);
-}
-
-__u64 residence__due(struct residence *r, __u64 now_ns)
-{
-	if (now_ns - r->rated_ns >= RATE_NS) {
-		if (r->rated_ns)
-			adapt(r, now_ns - r->rated_ns);
-		r->rated_ns = now_ns;
-		r->rated_faults = r->stats.faults;
-	}
 	return r->due_ns;
 }
 
@@ -543,7 +514,8 @@ static void look_at(struct residence *r, struct process *p, struct rows *to)
 	struct look l = { .r = r };
 	const pid_t pid = p->pid;
 	const __u32 image = p->image;
-	int err = probed__pages(p->probed, r->stats.shift, &pages);
+	int err = probed__pages(p->probed, p->own->book ? p->own->book->shift : FAULT_SHIFT_BEGIN,
+				&pages);
 
 	/* It may have gone meanwhile. */
 	p = processes__find(r->processes, pid);

@@ -8,7 +8,7 @@
  * round of looks that found a process, or if all have ended by then, the larger of the last two: all of one moment.
  *
  * Must hold: what is charged adds up to the pages that the kernel lists; looks take at most a hundredth of the time; a
- * program that faults faster than FAULTS_PER_SEC makes the sample of pages smaller, never krait slower.
+ * program that faults faster than its budget (bpf/fault.h) makes the sample of its own pages smaller, never krait slower.
  */
 #ifndef KRAIT_RECORD_SAMPLES_RESIDENCE_H
 #define KRAIT_RECORD_SAMPLES_RESIDENCE_H
@@ -21,7 +21,6 @@ struct process;
 struct processes;
 struct record_sample;
 struct residence;
-struct sampler;
 
 struct residence_stats {
 	__u64 faults; /* noted */
@@ -32,20 +31,20 @@ struct residence_stats {
 	__u64 time_ns; /* of the round that is reported, CLOCK_MONOTONIC; 0: none has found a process */
 	unsigned processes; /* in that */
 	unsigned cut; /* of these, more was mapped than was looked at */
-	unsigned shift; /* one in 2^shift pages is followed, at the end */
+	unsigned shift; /* one in 2^shift pages is followed, of the process with the fewest */
 };
 
 /* Numbers of the two events. NULL: out of memory. */
 struct residence *residence__new(struct collector *collector, struct processes *processes,
-				 struct sampler *sampler, unsigned resident, unsigned touched)
+				 unsigned resident, unsigned touched)
 	__attribute__((warn_unused_result, nonnull));
 void residence__free(struct residence *r);
 
 /* Notes a fault; node: where it counts, 0: its stack is lost. */
 void residence__fault(struct residence *r, const struct record_sample *record, __u32 node)
 	__attribute__((nonnull));
-/* Adapts to the rate of faults. Is a round of looks due? Returns when the next one is. */
-__u64 residence__due(struct residence *r, __u64 now_ns) __attribute__((nonnull));
+/* When the next round of looks is due. */
+__u64 residence__due(const struct residence *r) __attribute__((nonnull));
 /* Looks at all processes. All faults so far must have been noted. */
 void residence__look(struct residence *r) __attribute__((nonnull));
 /* After the last round: passes what it found to the collector, as samples of that moment. */
