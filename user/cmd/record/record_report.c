@@ -370,7 +370,7 @@ static void say_memory(const struct record_report *r)
 	if (m->cut)
 		log_warn(
 			NULL,
-			"%u process%s mapped more than 512 GiB: what lies beyond that is in no row",
+			"%u process%s had too much memory to look at in a second: the rest is in no row",
 			m->cut, m->cut == 1 ? "" : "es");
 }
 

@@ -20,6 +20,8 @@
 #define PM_PRESENT (1ULL << 63)
 #define PM_SWAP (1ULL << 62)
 #define PM_FILE (1ULL << 61)
+/* MADV_GUARD_INSTALL, from Linux 6.15 on (fs/proc/task_mmu.c): PM_SWAP is set, too, but nothing is there. */
+#define PM_GUARD (1ULL << 58)
 
 /* Entries that one read gets. */
 #define CHUNK 8192U
@@ -35,6 +37,8 @@ struct scan {
 	__u64 inverted, mask, any_mask, return_mask;
 };
 #define SCAN _IOWR('f', 16, struct scan)
+#define SCAN_PRESENT (1U << 3)
+#define SCAN_SWAPPED (1U << 4)
 #define SCAN_ZERO (1U << 5) /* the page of zeroes that all share */
 #define SCAN_HUGE (1U << 6)
 #define SCAN_RANGES 512
@@ -47,6 +51,7 @@ struct list {
 	__u32 cap, region; /* region: pages of one table */
 	__u64 *pages;
 	__u64 asked; /* pages of address space so far */
+	__u64 until_ns; /* CLOCK_MONOTONIC */
 	__u64 entries[CHUNK];
 	__u8 kinds[CHUNK]; /* SCAN_*, of each */
 	struct scan_range ranges[SCAN_RANGES];
@@ -108,6 +113,8 @@ static int take_entry(struct list *l, __u64 page, __u64 entry, bool huge)
 {
 	__u64 flags = huge ? PROBE_PAGE_HUGE : 0;
 
+	if (entry & PM_GUARD)
+		return 0;
 	if (entry & PM_SWAP) {
 		l->head.swapped++;
 		flags |= PROBE_PAGE_SWAPPED;
@@ -159,24 +166,61 @@ static long take_chunk(struct list *l, __u64 page, __u64 cnt)
 	return n;
 }
 
+/* The first page from there on with anything in it, if the kernel says it: what is merely reserved takes no time. */
+static __u64 skip_hole(struct list *l, __u64 page, __u64 end)
+{
+	const __u32 shift = l->head.page_shift;
+	struct scan s = { .size = sizeof(s),
+			  .start = page << shift,
+			  .end = end << shift,
+			  .vec = (__u64)(unsigned long)l->ranges,
+			  .vec_len = 1,
+			  .max_pages = 1,
+			  .any_mask = SCAN_PRESENT | SCAN_SWAPPED,
+			  .return_mask = SCAN_PRESENT | SCAN_SWAPPED };
+	int n = l->head.knows_kinds ? ioctl(l->pagemap, SCAN, &s) : -1;
+
+	if (n < 0)
+		l->head.knows_kinds = 0;
+	else
+		page = n ? l->ranges[0].start >> shift : end;
+	return page;
+}
+
+/* Without that, each page of address space costs time. */
+static __u64 space_left(const struct list *l)
+{
+	const __u64 max = l->head.knows_kinds ? PROBE_PAGES_SPACE_MAX : PROBE_PAGES_BLIND_MAX;
+
+	if (clock_monotonic_ns() >= l->until_ns)
+		return 0;
+	return l->asked < max ? max - l->asked : 0;
+}
+
 static int take_mapping(struct list *l, const struct maps_line *m)
 {
 	const __u64 end = m->end >> l->head.page_shift;
 	__u64 page = m->start >> l->head.page_shift;
 	long n;
 
-	/* Merely reserved; the kernel's own, above what a file offset can name. */
-	if (!(m->prot & ~MAPPING_SHARED) || m->start >> 62)
+	/* The kernel's own, above what a file offset can name. */
+	if (m->start >> 62)
 		return 0;
-	if (end - page > PROBE_PAGES_SPACE_MAX - l->asked) {
-		l->head.cut = 1;
-		return 0;
-	}
-	l->asked += end - page;
-	for (; page < end; page += (__u64)n) {
-		n = take_chunk(l, page, end - page);
+	page = skip_hole(l, page, end);
+	if (!l->head.knows_kinds && !(m->prot & ~MAPPING_SHARED))
+		return 0; /* merely reserved, most likely */
+	while (page < end) {
+		const __u64 left = space_left(l);
+
+		if (!left || (!l->head.knows_kinds && left < end - page)) {
+			l->head.cut = 1;
+			return 0;
+		}
+		n = take_chunk(l, page, end - page < left ? end - page : left);
 		if (n < 0)
 			return (int)n;
+		l->asked += (__u64)n;
+		page = skip_hole(l, page + (__u64)n, end);
 	}
 	return 0;
 }
@@ -205,6 +249,7 @@ int probe_pages_list(int dir, __u32 shift)
 		return -ENOMEM;
 	l->pagemap = pagemap;
 	l->head.time_ns = clock_monotonic_ns();
+	l->until_ns = l->head.time_ns + PROBE_PAGES_NS;
 	l->head.shift = shift < FAULT_SHIFT_MAX ? shift : FAULT_SHIFT_MAX;
 	l->head.page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	l->head.knows_kinds = 1;

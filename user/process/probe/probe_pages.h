@@ -13,8 +13,11 @@
 
 /* Most pages of one list: at a shift of 4 those of 64 GiB. */
 #define PROBE_PAGES_MAX (1U << 20)
-/* Most pages of address space that are asked about: 512 GiB. */
+/* Most pages of address space that are asked about: 512 GiB without holes; where the kernel does not say those, 64 GiB. */
 #define PROBE_PAGES_SPACE_MAX (1ULL << 27)
+#define PROBE_PAGES_BLIND_MAX (1ULL << 24)
+/* A list ends after that time. */
+#define PROBE_PAGES_NS 1000000000ULL
 
 enum probe_page_flag {
 	PROBE_PAGE_SWAPPED = 1 << 0,
