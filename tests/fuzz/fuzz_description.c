@@ -11,6 +11,7 @@
 #include "capture/dso/kernel_names.h"
 #include "capture/perfdata/read_features.h"
 #include "capture/perfdata/format.h"
+#include "profile/sources.h"
 #include "base/text/printable.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -46,6 +47,25 @@ static void check_feature(unsigned feature, const uint8_t *data, size_t size)
 	free(f);
 }
 
+static void check_sources(const char *notes)
+{
+	struct sources s = { 0 };
+
+	if (sources_read(&s, notes))
+		abort();
+	for (__u32 i = 0; i < s.cnt; i++) {
+		const struct source_kept *k = &s.list[i];
+
+		if (strchr(k->path, '\n') || (i && strcmp(s.list[i - 1].path, k->path) >= 0))
+			abort();
+		for (__u32 n = 0; n < k->cnt; n++)
+			if (k->lines[n].number <= (n ? k->lines[n - 1].number : 0) ||
+			    (k->lines[n].text && strchr(k->lines[n].text, '\n')))
+				abort();
+	}
+	sources_free(&s);
+}
+
 static void check_notes(const uint8_t *data, size_t size)
 {
 	struct kernel_names k = { 0 };
@@ -61,6 +81,7 @@ static void check_notes(const uint8_t *data, size_t size)
 			abort();
 	}
 	kernel_names_free(&k);
+	check_sources(notes);
 	free(notes);
 }
 

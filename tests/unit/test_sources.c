@@ -14,12 +14,14 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <time.h>
 #include <unistd.h>
 #include <sys/stat.h>
 #include <cmocka.h>
 
 #include "capture/dso/dso_store.h"
 #include "profile/sources.h"
+#include "base/share/quota.h"
 
 static const char shop[] =
 	"import x\n\ndef total(cart):\r\n    return 1\n\ndef other():\n    return 2\n";
@@ -153,6 +155,59 @@ static void nobody_takes_all_room(void **state)
 	free(text);
 }
 
+/* Lines of several runs, in any order, are those of the text; only who adds one first pays for it. */
+static void runs_become_one_and_cost_once(void **state)
+{
+	static const int runs[][2] = { { 5, 6 }, { 2, 3 }, { 1, 9 }, { 3, 5 }, { 4, 4 }, { 8, 20 } };
+	const char *text = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+	struct sources s = { 0 };
+	__u64 held;
+
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(add(&s, 1, "a.py", text, runs[i][0], runs[i][1]), 0);
+	expect(&s, "a.py", NULL, "\n2\n3\n\n5\n6\n");
+	for (unsigned i = 2; i < sizeof(runs) / sizeof(runs[0]); i++)
+		assert_int_equal(add(&s, 1, "a.py", text, runs[i][0], runs[i][1]), 0);
+	expect(&s, "a.py", NULL, text);
+	held = quota__held_by_all(s.quota);
+	for (unsigned owner = 0; owner < 100; owner++)
+		assert_int_equal(add(&s, owner, "a.py", text, 1, 9), 0);
+	assert_int_equal(quota__held_by_all(s.quota), held);
+	/* A line that begins like a kept one is another. */
+	assert_int_equal(add(&s, 1, "b.py", "xyz\n", 1, 1), 0);
+	assert_int_equal(add(&s, 1, "b.py", "x\r\n", 1, 1), 0);
+	assert_non_null(sources_find(&s, "b.py"));
+	assert_null(sources_find(&s, "b.py")->lines[0].text);
+	sources_free(&s);
+}
+
+/* Whatever notes say, in whatever order. */
+static void no_notes_take_long(void **state)
+{
+	const int cnt = 400000;
+	struct sources s = { 0 };
+	clock_t began = clock();
+	char *notes;
+	size_t size;
+	FILE *out = open_memstream(&notes, &size);
+
+	fputs("source a\n", out);
+	for (int i = cnt; i; i--)
+		fprintf(out, " %d \n", i);
+	fclose(out);
+	assert_int_equal(sources_read(&s, notes), 0);
+	free(notes);
+	sources_free(&s);
+	out = open_memstream(&notes, &size);
+	for (int i = cnt; i; i--)
+		fprintf(out, "source %06d\n", i);
+	fclose(out);
+	assert_int_equal(sources_read(&s, notes), 0);
+	free(notes);
+	sources_free(&s);
+	assert_true(clock() - began < 2 * CLOCKS_PER_SEC);
+}
+
 /* One line far below costs little to keep, but its file is as long as all the lines before. */
 static void files_for_perf_are_bounded(void **state)
 {
@@ -199,6 +254,12 @@ static void any_text_may_come_in(void **state)
 		"source a\n 1 ",
 		"source a\n -1 x\n 1 y\n",
 		"source a\n 1x\n",
+		"source a\n \n 12 x\n",
+		"source a\n -\n 12 x\n",
+		"source a\n - 12 x\n",
+		"source a\n  12 x\n",
+		"source a\n +12 x\n",
+		"source a\n \n 1 x",
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -220,6 +281,8 @@ int main(void)
 		cmocka_unit_test(different_lines_are_not_shown),
 		cmocka_unit_test(long_lines_are_cut),
 		cmocka_unit_test(nobody_takes_all_room),
+		cmocka_unit_test(runs_become_one_and_cost_once),
+		cmocka_unit_test(no_notes_take_long),
 		cmocka_unit_test(files_for_perf_are_bounded),
 		cmocka_unit_test(any_text_may_come_in),
 	};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "profile/sources.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,9 @@
 #define ELLIPSIS "\xe2\x80\xa6"
 /* What a line takes besides its text. */
 #define LINE_COST 32U
+/* Of notes, which anybody may have written: what their lines may cost, and how many entries may move to make room for others. */
+#define READ_MAX (2U * SOURCES_MAX)
+#define MOVED_MAX (1U << 24)
 
 void sources_free(struct sources *s)
 {
@@ -46,8 +50,8 @@ const struct source_kept *sources_find(const struct sources *s, const char *path
 	return at < s->cnt && !strcmp(s->list[at].path, path) ? &s->list[at] : NULL;
 }
 
-/* NULL: out of memory. */
-static struct source_kept *make(struct sources *s, const char *path)
+/* NULL: out of memory. *moved: grows by the entries that were moved. */
+static struct source_kept *make(struct sources *s, const char *path, __u64 *moved)
 {
 	__u32 at = place_of(s, path);
 	struct source_kept new = { 0 };
@@ -60,53 +64,58 @@ static struct source_kept *make(struct sources *s, const char *path)
 		return NULL;
 	}
 	memmove(&s->list[at + 1], &s->list[at], (s->cnt - at) * sizeof(s->list[0]));
+	*moved += s->cnt - at;
 	s->list[at] = new;
 	s->cnt++;
 	return &s->list[at];
 }
 
 /* The part of a line that is kept. */
-static size_t width(const char *text, size_t len)
+static size_t width(const char *text, size_t len, bool *ret_cut)
 {
 	while (len && text[len - 1] == '\r')
 		len--;
-	if (len <= SOURCES_WIDTH_MAX)
+	*ret_cut = len > SOURCES_WIDTH_MAX;
+	if (!*ret_cut)
 		return len;
 	for (len = SOURCES_WIDTH_MAX; len && ((unsigned char)text[len] & 0xc0) == 0x80; len--)
 		;
 	return len;
 }
 
-/* text: NULL: there are different ones. */
-static int put_line(struct source_kept *k, int number, const char *text, size_t len)
+static __u64 cost_of(const char *text, size_t len)
 {
-	__u32 at = line_of(k, number);
-	struct source_line new = { .number = number };
-	size_t keep = text ? width(text, len) : 0;
-	bool cut = text && keep + 1 < len;
+	bool cut;
 
-	if (text && asprintf(&new.text, "%.*s%s", (int)keep, text, cut ? ELLIPSIS : "") < 0)
-		return -ENOMEM;
-	if (at < k->cnt && k->lines[at].number == number) {
-		struct source_line *old = &k->lines[at];
+	return width(text, len, &cut) + LINE_COST;
+}
 
-		if (!old->text || (new.text && !strcmp(old->text, new.text))) {
-			free(new.text);
-			return 0;
-		}
-		free(new.text);
-		free(old->text);
-		old->text = NULL;
-		return 0;
-	}
-	if (vec_reserve(k->lines, k->cap, k->cnt + 1)) {
-		free(new.text);
-		return -ENOMEM;
-	}
-	memmove(&k->lines[at + 1], &k->lines[at], (k->cnt - at) * sizeof(k->lines[0]));
-	k->lines[at] = new;
-	k->cnt++;
-	return 0;
+static bool is_same(const char *kept, const char *here, size_t len)
+{
+	bool cut;
+	size_t keep = width(here, len, &cut);
+
+	return !strncmp(kept, here, keep) && !strcmp(kept + keep, cut ? ELLIPSIS : "");
+}
+
+/* text: NULL: there are different ones. */
+static int make_line(struct source_line *ret, int number, const char *text, size_t len)
+{
+	bool cut = false;
+	size_t keep = text ? width(text, len, &cut) : 0;
+
+	*ret = (struct source_line){ .number = number };
+	return text && asprintf(&ret->text, "%.*s%s", (int)keep, text, cut ? ELLIPSIS : "") < 0 ?
+		       -ENOMEM :
+		       0;
+}
+
+static void join_line(struct source_line *old, const char *text, size_t len)
+{
+	if (old->text && text && is_same(old->text, text, len))
+		return;
+	free(old->text);
+	old->text = NULL;
 }
 
 /* The next line; NULL: that was the last. */
@@ -117,43 +126,66 @@ static const char *next(const char *at)
 	return end && end[1] ? end + 1 : NULL;
 }
 
+/* Lines in a row: new_cnt of them are not there yet. */
+static int put_lines(struct source_kept *k, const char *begin, int first, int last, __u32 new_cnt)
+{
+	const __u32 end = k->cnt + new_cnt;
+	/* What comes behind moves at once; then old and new lines take turns. */
+	__u32 to = line_of(k, first), from = to + new_cnt;
+	const char *at = begin;
+	int err = 0;
+
+	if (vec_reserve(k->lines, k->cap, end))
+		return -ENOMEM;
+	memmove(&k->lines[from], &k->lines[to], (k->cnt - to) * sizeof(k->lines[0]));
+	for (int i = first; at && i <= last && !err; i++, at = next(at)) {
+		const size_t len = strcspn(at, "\n");
+
+		if (from < end && k->lines[from].number == i) {
+			k->lines[to] = k->lines[from++];
+			join_line(&k->lines[to], at, len);
+		} else {
+			err = make_line(&k->lines[to], i, at, len);
+		}
+		to += !err;
+	}
+	memmove(&k->lines[to], &k->lines[from], (end - from) * sizeof(k->lines[0]));
+	k->cnt = end - (from - to);
+	return err;
+}
+
 int sources_add(struct sources *s, unsigned owner, const char *path, const char *begin, int first,
 		int last)
 {
+	struct source_kept *k = (struct source_kept *)sources_find(s, path);
 	const char *at = first > 0 && last <= SOURCES_LINE_MAX ? begin : NULL;
-	struct source_kept *k;
-	__u64 cost = 0;
-	int err = 0;
+	__u64 cost = k ? 0 : strlen(path) + sizeof(*k), moved = 0;
+	__u32 new_cnt = 0, old = k ? line_of(k, first) : 0;
 
-	for (int i = first; at && i <= last && cost <= SOURCES_MAX; i++, at = next(at))
-		cost += width(at, strcspn(at, "\n")) + LINE_COST;
-	if (!cost || strpbrk(path, "\r\n"))
+	if (!at || first > last || strpbrk(path, "\r\n"))
 		return 0;
+	/* Whoever has a line already paid for it. */
+	for (int i = first; at && i <= last && cost <= SOURCES_MAX; i++, at = next(at)) {
+		if (k && old < k->cnt && k->lines[old].number == i) {
+			old++;
+			continue;
+		}
+		cost += cost_of(at, strcspn(at, "\n"));
+		new_cnt++;
+	}
 	if (!s->quota)
 		s->quota = quota__new(SOURCES_MAX, SOURCES_MAX / 8);
 	if (!s->quota)
 		return -ENOMEM;
-	if (quota__take(s->quota, owner, cost)) {
+	if (cost && quota__take(s->quota, owner, cost)) {
 		s->left_out++;
 		return -EDQUOT;
 	}
-	k = make(s, path);
-	if (!k)
-		return -ENOMEM;
-	at = begin;
-	for (int i = first; at && i <= last && !err; i++, at = next(at))
-		err = put_line(k, i, at, strcspn(at, "\n"));
-	return err;
+	k = k ?: make(s, path, &moved);
+	return k ? put_lines(k, begin, first, last, new_cnt) : -ENOMEM;
 }
 
 /* ---- showing ---------------------------------------------------------------------------------- */
-
-static bool is_same(const char *kept, const char *here, size_t len)
-{
-	size_t keep = width(here, len);
-
-	return kept && !strncmp(kept, here, keep) && (!kept[keep] || keep < len);
-}
 
 size_t sources_text_size(const struct source_kept *k)
 {
@@ -208,33 +240,70 @@ void sources_write(const struct sources *s, FILE *out)
 	}
 }
 
-static int read_line(struct source_kept *k, const char *text, size_t len)
-{
-	char *end;
-	long number = strtol(text, &end, 10);
-	bool differs = number < 0;
+struct reading {
+	__u64 cost, moved;
+};
 
-	number = differs ? -number : number;
-	if (end == text || *end != ' ' || number <= 0 || number > SOURCES_LINE_MAX)
+static int put_line(struct reading *r, struct source_kept *k, int number, const char *text,
+		    size_t len)
+{
+	const __u32 at = line_of(k, number);
+	struct source_line new;
+	int err;
+
+	if (at < k->cnt && k->lines[at].number == number) {
+		join_line(&k->lines[at], text, len);
+		return 0;
+	}
+	err = make_line(&new, number, text, len);
+	if (!err && vec_reserve(k->lines, k->cap, k->cnt + 1)) {
+		free(new.text);
+		err = -ENOMEM;
+	}
+	if (err)
+		return err;
+	memmove(&k->lines[at + 1], &k->lines[at], (k->cnt - at) * sizeof(k->lines[0]));
+	r->moved += k->cnt - at;
+	k->lines[at] = new;
+	k->cnt++;
+	return 0;
+}
+
+static int read_line(struct reading *r, struct source_kept *k, const char *text, size_t len)
+{
+	const bool differs = *text == '-';
+	char *end;
+	long number;
+
+	/* A number on this line: strtol() would look for one on the next. */
+	if (!isdigit((unsigned char)text[differs]))
+		return 0;
+	number = strtol(text + differs, &end, 10);
+	if (*end != ' ' || number <= 0 || number > SOURCES_LINE_MAX)
 		return 0;
 	end++;
-	return put_line(k, (int)number, differs ? NULL : end, len - (size_t)(end - text));
+	len -= (size_t)(end - text);
+	r->cost += cost_of(end, len);
+	return put_line(r, k, (int)number, differs ? NULL : end, len);
 }
 
 int sources_read(struct sources *s, const char *notes)
 {
+	struct reading r = { 0 };
 	struct source_kept *k = NULL;
 	int err = 0;
 
-	for (const char *at = *notes ? notes : NULL; at && !err; at = next(at)) {
+	for (const char *at = *notes ? notes : NULL;
+	     at && !err && r.cost <= READ_MAX && r.moved <= MOVED_MAX; at = next(at)) {
 		size_t len = strcspn(at, "\n");
 
 		if (*at == ' ') {
-			err = k ? read_line(k, at + 1, len - 1) : 0;
+			err = k ? read_line(&r, k, at + 1, len - 1) : 0;
 		} else if (!strncmp(at, WORD, strlen(WORD))) {
 			cleanup_free char *path = strndup(at + strlen(WORD), len - strlen(WORD));
 
-			k = path ? make(s, path) : NULL;
+			r.cost += len + sizeof(*k);
+			k = path ? make(s, path, &r.moved) : NULL;
 			err = k ? 0 : -ENOMEM;
 		} else {
 			k = NULL;
