@@ -314,6 +314,41 @@ def counts_by_function(r, event, names):
     return [counts[name] for name in names]
 
 
+TWIN = """
+import ctypes, sys
+library = ctypes.CDLL(sys.argv[1]) if sys.argv[1:] else None
+print(flush=True)
+sys.stdin.read()
+for _ in range(40 if library else 0):
+    library.cbrt()
+"""
+
+
+def check_probed_files(tap, python):
+    """Processes may have different files of one name, as in containers: all are probed, and who has none is named."""
+    libm = next(line.split()[-1] for line in open("/proc/self/maps", encoding="utf-8") if "/libm.so" in line or "/libm-" in line)
+    with tempfile.TemporaryDirectory() as folder:
+        files = [os.path.join(folder, name, "libtwin.so.6") for name in "ab"]
+        for file in files:
+            os.mkdir(os.path.dirname(file))
+            shutil.copy(libm, file)
+        targets = [subprocess.Popen([python, "-c", TWIN, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                   for args in ([files[0]], [files[1]], [])]
+        for target in targets:
+            target.stdout.readline()
+        data = os.path.join(folder, "x.data")
+        with subprocess.Popen([h.KRAIT, "record", "--probe", "libtwin:cbrt", "-p", ",".join(str(t.pid) for t in targets), "-o", data],
+                              stderr=subprocess.PIPE, encoding="utf-8") as krait:
+            h.wait_until(lambda: sum("bpf_link" in f or "bpf-link" in f for f in h.descriptors(krait.pid).values()) >= 5, krait)
+            for target in targets:
+                target.communicate(b"x")
+            says = krait.stderr.read()
+        report = h.run_krait("report", data)
+        tap.ok("80 samples of uprobe:libtwin:cbrt" in report.stdout + report.stderr and
+               f"1 of 3 processes have no file libtwin with it by now: {targets[2].pid}\n" in says,
+               "each process's own file is probed", says + report.stdout + report.stderr)
+
+
 def check_probes(tap):
     """Functions of libraries, returns from them, and marks in programs: each time, with the Python stack."""
     python = "/usr/bin/python3"
@@ -345,6 +380,7 @@ def check_probes(tap):
             target.stdin.close()
     tap.equal([counts_by_function(r, "usdt:python:gc__start", names), counts_by_function(r, "uprobe:libc.so.6:getppid", names)],
               [[3, 0], [0, 40]], "in a process that runs: every tenth time")
+    check_probed_files(tap, python)
     command = [python, "-c", "pass"]
     for event, says in (("usdt:python:no_mark", "it has python:"), ("usdt:libm:x", "has no marks"),
                         ("uprobe:libc:no_such_function", "has no function no_such_function"),

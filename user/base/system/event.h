@@ -15,15 +15,18 @@
 #define EVENT_NAME_MAX 128
 /* Places of one probe. */
 #define EVENT_CODE_MAX 128
+/* Processes may have different files of one name. */
+#define EVENT_FILES_MAX 32
 
 /* A probe in the code of a program or library: where the kernel puts breakpoints while it is on. */
 struct event_code {
 	char *file, *place; /* as requested; owned */
 	bool is_mark; /* place is a mark in the program (USDT), not a function */
 	bool on_return; /* when the function returns */
-	int fd; /* the file, -1: not known yet; owned */
-	unsigned cnt;
+	int fds[EVENT_FILES_MAX]; /* the files; owned */
+	unsigned fd_cnt, cnt;
 	struct {
+		int fd; /* one of fds */
 		__u64 offset; /* in the file */
 		__u64 counter_offset; /* of the mark's counter of listeners, in the file; 0: none */
 	} list[EVENT_CODE_MAX];

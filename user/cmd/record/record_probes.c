@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
@@ -70,7 +72,6 @@ static void add(struct event_spec *e, size_t kind, const char *text, size_t len,
 		arguments_refuse(state, "out of memory");
 	code->is_mark = kinds[kind].is_mark;
 	code->on_return = on_return || kinds[kind].on_return;
-	code->fd = -1;
 	if (code->on_return && strchr(code->place, '+'))
 		arguments_refuse(state,
 				 "a function returns from the whole of it: %s without an offset",
@@ -114,8 +115,8 @@ void record_probes_free(struct record_options *o)
 
 		if (!code)
 			continue;
-		if (code->fd >= 0)
-			close(code->fd);
+		while (code->fd_cnt)
+			close(code->fds[--code->fd_cnt]);
 		free(code->file);
 		free(code->place);
 		free(code);
@@ -126,14 +127,13 @@ void record_probes_free(struct record_options *o)
 /* ---- which file ------------------------------------------------------------------------------- */
 
 /* Files that may be the one that is meant, the likeliest first. */
-#define FILES_MAX 32
-
 struct files {
 	unsigned cnt;
 	struct {
 		int fd;
 		char *name;
-	} list[FILES_MAX];
+		bool looked, has; /* the place */
+	} list[EVENT_FILES_MAX];
 };
 
 static void files_free(struct files *f)
@@ -144,26 +144,50 @@ static void files_free(struct files *f)
 	}
 }
 
-#define cleanup_files __attribute__((cleanup(files_free)))
+static bool is_overlay(int fd)
+{
+	struct statfs fs;
 
-/* Takes over fd, which may be an error. */
-static void files_add(struct files *f, int fd, const char *name)
+	return !fstatfs(fd, &fs) && fs.f_type == 0x794c7630;
+}
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/*
+ * The kernel puts a probe into the file below an overlay, which is the same for all containers of one image: two probes there
+ * would count each call twice. Such an overlay shows that file's number and times, with a device of its own.
+ */
+static bool is_same_file(int fd, int other_fd)
 {
 	struct stat st, other;
 
+	if (fstat(fd, &st) || fstat(other_fd, &other) || st.st_ino != other.st_ino)
+		return false;
+	return st.st_dev == other.st_dev ||
+	       (st.st_size == other.st_size && is_same_time(&st.st_mtim, &other.st_mtim) &&
+		is_same_time(&st.st_ctim, &other.st_ctim) &&
+		(is_overlay(fd) || is_overlay(other_fd)));
+}
+
+/* Takes over fd, which may be an error. Returns which it is, or -1. */
+static int files_add(struct files *f, int fd, const char *name)
+{
 	if (fd < 0)
-		return;
+		return -1;
 	for (unsigned i = 0; i < f->cnt; i++)
-		if (!fstat(fd, &st) && !fstat(f->list[i].fd, &other) && st.st_ino == other.st_ino &&
-		    st.st_dev == other.st_dev) {
+		if (is_same_file(fd, f->list[i].fd)) {
 			close(fd);
-			return;
+			return (int)i;
 		}
-	if (f->cnt == FILES_MAX || !(f->list[f->cnt].name = strdup(name))) {
+	if (f->cnt == EVENT_FILES_MAX || !(f->list[f->cnt].name = strdup(name))) {
 		close(fd);
-		return;
+		return -1;
 	}
-	f->list[f->cnt++].fd = fd;
+	f->list[f->cnt].fd = fd;
+	return (int)f->cnt++;
 }
 
 /* "libc" is libc.so.6 and libc-2.31.so, and not libcrypto.so.3. */
@@ -185,35 +209,20 @@ static bool is_named(const char *file, const char *path)
 	       (!strcmp(file, "python") && is_begin_of("libpython", path));
 }
 
-/* The file that is mapped, whatever its name leads to by now, or leads to here. */
+/*
+ * The file that is mapped, whatever its name leads to by now, or leads to here. The process has chosen it: nothing is opened
+ * that acts when it is, or that a server can keep waiting.
+ */
 static int open_mapped(pid_t pid, const struct maps_line *line)
 {
 	char path[96];
 	struct stat st;
-	int fd;
+	cleanup_close int fd = -1;
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid, line->link_start,
 		 line->link_end);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode))
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
-static void add_mapped(struct files *f, pid_t pid, const char *file)
-{
-	struct maps_line line;
-	struct maps *m = malloc(sizeof(*m));
-
-	if (m && !maps_open(m, pid)) {
-		while (maps_next(m, &line) == 1)
-			if (line.inode && line.prot & MAPPING_EXEC && is_named(file, line.path))
-				files_add(f, open_mapped(pid, &line), line.path);
-		maps_close(m);
-	}
-	free(m);
+	fd = open_file_at(AT_FDCWD, path, &st);
+	return fd < 0 || open_file_is_remote(fd) ? -1 : open_file_read(fd);
 }
 
 static void add_globbed(struct files *f, const char *folder, const char *file)
@@ -252,6 +261,7 @@ static void add_command(struct files *f, const char *command, const char *file)
 	}
 }
 
+/* What processes do not say. */
 static void find_files(struct files *f, const struct record_options *o, const char *file)
 {
 	static const char *const folders[] = {
@@ -264,8 +274,6 @@ static void find_files(struct files *f, const struct record_options *o, const ch
 		files_add(f, open_file_named(file), file);
 		return;
 	}
-	for (size_t i = 0; i < o->pid_cnt; i++)
-		add_mapped(f, o->pids[i], file);
 	if (o->command)
 		add_command(f, o->command[0], file);
 	for (size_t i = 0; !f->cnt && i < sizeof(folders) / sizeof(folders[0]); i++)
@@ -273,6 +281,18 @@ static void find_files(struct files *f, const struct record_options *o, const ch
 }
 
 /* ---- where in it ------------------------------------------------------------------------------ */
+
+struct search {
+	struct elf_facts *facts;
+	const struct event_spec *event;
+	struct event_code *code;
+	struct files files;
+	struct parser_probes found;
+	/* why the likeliest file is not it */
+	unsigned told;
+	int result;
+	char there[sizeof(((struct parser_probes *)0)->there)];
+};
 
 static int explain(const struct event_spec *e, const struct files *f, unsigned index, int result,
 		   const char *there, struct error *err)
@@ -325,43 +345,113 @@ static int explain(const struct event_spec *e, const struct files *f, unsigned i
 			 c->is_mark ? there : "");
 }
 
+static int take_places(struct search *s, int fd)
+{
+	struct event_code *c = s->code;
+
+	if (s->found.cnt > EVENT_CODE_MAX - c->cnt)
+		return -E2BIG;
+	fd = dup(fd);
+	if (fd < 0)
+		return -errno;
+	c->fds[c->fd_cnt++] = fd;
+	for (__u32 k = 0; k < s->found.cnt; k++, c->cnt++) {
+		c->list[c->cnt].fd = fd;
+		c->list[c->cnt].offset = s->found.list[k].offset;
+		c->list[c->cnt].counter_offset = s->found.list[k].counter_offset;
+	}
+	return 0;
+}
+
+/* Has that file the place? Then it is taken. */
+static bool has_place(struct search *s, int i)
+{
+	const struct event_code *c = s->code;
+	int r;
+
+	if (i < 0 || s->files.list[i].looked)
+		return i >= 0 && s->files.list[i].has;
+	r = elf_facts__probe(s->facts, s->files.list[i].fd,
+			     c->is_mark ? PROBE_MARK : PROBE_FUNCTION, c->place, &s->found);
+	s->files.list[i].looked = true;
+	if (!r && s->found.cnt) {
+		r = take_places(s, s->files.list[i].fd);
+		s->files.list[i].has = !r;
+		log_debug("probes", "%s: %u in %s", s->event->name, s->found.cnt,
+			  s->files.list[i].name);
+	}
+	/* Scripts for the linker are called like libraries. */
+	if (!s->files.list[i].has && (!i || s->result == -ENOEXEC)) {
+		s->told = (unsigned)i;
+		s->result = r;
+		if (!r)
+			memcpy(s->there, s->found.there, sizeof(s->there));
+	}
+	return s->files.list[i].has;
+}
+
+/* A process has its own file of that name, if it runs in a container. */
+static bool is_in_process(struct search *s, pid_t pid)
+{
+	struct maps_line line;
+	struct maps *m = malloc(sizeof(*m));
+	bool has = false;
+
+	if (m && !maps_open(m, pid)) {
+		while (!has && maps_next(m, &line) == 1)
+			if (line.inode && line.prot & MAPPING_EXEC &&
+			    is_named(s->code->file, line.path))
+				has = has_place(s, files_add(&s->files, open_mapped(pid, &line),
+							     line.path));
+		maps_close(m);
+	}
+	free(m);
+	return has;
+}
+
+static void find_in_processes(struct search *s, const struct record_options *o)
+{
+	char missing[128] = "";
+	size_t len = 0, cnt = 0;
+
+	for (size_t i = 0; i < o->pid_cnt; i++) {
+		if (is_in_process(s, o->pids[i]))
+			continue;
+		if (len < sizeof(missing) - 16)
+			len += (size_t)snprintf(missing + len, sizeof(missing) - len, "%s%d",
+						cnt ? ", " : "", o->pids[i]);
+		else if (len < sizeof(missing) - 4)
+			len += (size_t)snprintf(missing + len, sizeof(missing) - len, " ...");
+		cnt++;
+	}
+	if (s->code->cnt && cnt)
+		log_warn("probes", "%s: %zu of %zu processes have no file %s with it by now: %s",
+			 s->event->name, cnt, o->pid_cnt, s->code->file, missing);
+}
+
 static int find_place(struct elf_facts *facts, const struct record_options *o, struct event_spec *e,
 		      struct error *err)
 {
-	struct event_code *c = (struct event_code *)e->code;
-	cleanup_files struct files files = { 0 };
-	struct parser_probes found;
-	char there[sizeof(found.there)] = "";
-	unsigned told = 0;
+	struct search *s = calloc(1, sizeof(*s));
 	int result = 0;
 
-	find_files(&files, o, c->file);
-	for (unsigned i = 0; i < files.cnt; i++) {
-		int r = elf_facts__probe(facts, files.list[i].fd,
-					 c->is_mark ? PROBE_MARK : PROBE_FUNCTION, c->place,
-					 &found);
-
-		if (!r && found.cnt) {
-			c->fd = dup(files.list[i].fd);
-			c->cnt = found.cnt;
-			for (__u32 k = 0; k < found.cnt; k++) {
-				c->list[k].offset = found.list[k].offset;
-				c->list[k].counter_offset = found.list[k].counter_offset;
-			}
-			log_debug("probes", "%s: %u in %s", e->name, c->cnt, files.list[i].name);
-			return c->fd < 0 ? error_set(err, errno, EXIT_CODE_KERNEL, "%s: %s",
-						     e->name, strerror(errno)) :
-					   0;
-		}
-		/* Scripts for the linker are called like libraries. */
-		if (!i || result == -ENOEXEC) {
-			told = i;
-			result = r;
-			if (!r)
-				memcpy(there, found.there, sizeof(there));
-		}
+	if (!s)
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	s->facts = facts;
+	s->event = e;
+	s->code = (struct event_code *)e->code;
+	if (!strchr(s->code->file, '/'))
+		find_in_processes(s, o);
+	if (!s->code->cnt) {
+		find_files(&s->files, o, s->code->file);
+		for (unsigned i = 0; i < s->files.cnt && !has_place(s, (int)i); i++)
+			;
 	}
-	return explain(e, &files, told, result, there, err);
+	if (!s->code->cnt)
+		result = explain(e, &s->files, s->told, s->result, s->there, err);
+	files_free(&s->files);
+	free(s);
+	return result;
 }
 
 int record_probes_find(struct record_options *o, struct error *err)
@@ -373,6 +463,12 @@ int record_probes_find(struct record_options *o, struct error *err)
 	for (unsigned i = 0; i < o->event_cnt && !result; i++) {
 		if (!o->events[i].code)
 			continue;
+		/* The kernel lets root alone put breakpoints into others' programs. */
+		if (getauxval(AT_SECURE))
+			return error_set(
+				err, EPERM, EXIT_CODE_PERMISSION,
+				"%s: probes need rights of the caller's own, not those of krait's file: run it with sudo",
+				o->events[i].name);
 		if (!parsers)
 			parsers = parsers__new();
 		if (parsers && !facts)

@@ -199,7 +199,7 @@ static int attach_one(struct perf_events *events, unsigned index, unsigned grid,
 
 struct place_adder {
 	struct perf_events *events;
-	unsigned index;
+	unsigned index, cnt;
 	int cpu;
 	struct error *err;
 };
@@ -212,6 +212,10 @@ static int keep_place(const struct place_adder *a, struct bpf_link *link, int fd
 	const int errnum = errno;
 	struct cpu_event *new;
 
+	if (!link && event->code && (errnum == EPERM || errnum == EACCES))
+		return error_set(a->err, errnum, EXIT_CODE_PERMISSION,
+				 "%s: %s: probes need root (CAP_SYS_ADMIN)%s", event->name,
+				 strerror(errnum), error_sudo());
 	if (!link)
 		return error_set(a->err, errnum, EXIT_CODE_KERNEL,
 				 "cannot attach the BPF program to %s: %s (%s)", event->name,
@@ -247,33 +251,38 @@ static int filter_number(const struct place_adder *a, const struct event_spec *e
 			 const struct event_tracepoint *t)
 {
 	struct perf_events *events = a->events;
-	struct filter_program *new = &events->filters[events->filter_cnt];
+	struct filter_program new;
 	__u32 number = events->filter_cnt + 1;
 	char why[512];
 	int err;
 
 	if (!event->filter)
 		return 0;
+	memset(&new, 0, sizeof(new));
+	err = event_tracepoint_filter(&new, t, event->filter, why, sizeof(why));
+	if (err)
+		return error_set(a->err, -err, EXIT_CODE_USAGE, "%s%s%s: %s", event->name,
+				 strcmp(event->name, t->name) ? ", here " : "",
+				 strcmp(event->name, t->name) ? t->name : "", why);
+	for (unsigned i = 0; i < events->filter_cnt; i++)
+		if (!memcmp(&events->filters[i], &new, sizeof(new)))
+			return (int)i + 1;
 	if (events->filter_cnt == FILTERS_MAX - 1)
 		return error_set(
 			a->err, E2BIG, EXIT_CODE_USAGE,
 			"%s: a filter for more than %d different tracepoints: choose fewer",
 			event->name, FILTERS_MAX - 1);
-	err = event_tracepoint_filter(new, t, event->filter, why, sizeof(why));
-	if (err)
-		return error_set(a->err, -err, EXIT_CODE_USAGE, "%s: %s", t->name, why);
-	for (unsigned i = 0; i < events->filter_cnt; i++)
-		if (!memcmp(&events->filters[i], new, sizeof(*new)))
-			return (int)i + 1;
-	if (bpf_map_update_elem(events->programs.filters_fd, &number, new, BPF_ANY))
-		return error_set(a->err, errno, EXIT_CODE_KERNEL, "perf_event_open for %s: %s",
-				 event->name, strerror(errno));
+	if (bpf_map_update_elem(events->programs.filters_fd, &number, &new, BPF_ANY))
+		return error_set(a->err, errno, EXIT_CODE_KERNEL,
+				 "cannot hand the filter of %s to the BPF program: %s", event->name,
+				 strerror(errno));
+	events->filters[events->filter_cnt] = new;
 	return (int)++events->filter_cnt;
 }
 
 static int add_place(void *ctx, const struct event_tracepoint *t)
 {
-	const struct place_adder *a = ctx;
+	struct place_adder *a = ctx;
 	const struct event_spec *event = &a->events->config.events[a->index];
 	DECLARE_LIBBPF_OPTS(bpf_perf_event_opts, opts);
 	cleanup_close int fd = open_place(event, t->id, a->cpu);
@@ -285,7 +294,7 @@ static int add_place(void *ctx, const struct event_tracepoint *t)
 	opts.bpf_cookie = a->index | (__u64)number << 8;
 	if (fd < 0)
 		return explain_open(a->err, event, -fd);
-	if (a->events->cnt > PLACES_MAX)
+	if (a->cnt++ == PLACES_MAX)
 		return error_set(a->err, E2BIG, EXIT_CODE_USAGE,
 				 "%s: more than %d tracepoints match; choose fewer", event->name,
 				 PLACES_MAX);
@@ -300,14 +309,14 @@ static int attach_code(const struct place_adder *a)
 	char path[32];
 	int err = 0;
 
-	/* By descriptor: the name may lead elsewhere by now, or belong to another mount namespace. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", code->fd);
 	for (unsigned i = 0; i < code->cnt && !err; i++) {
 		DECLARE_LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = a->index,
 				    .retprobe = code->on_return,
 				    .ref_ctr_offset = code->list[i].counter_offset);
 		cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_SYS_ADMIN);
 
+		/* By descriptor: the name may lead elsewhere by now, or belong to another mount namespace. */
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", code->list[i].fd);
 		err = keep_place(a,
 				 bpf_program__attach_uprobe_opts(a->events->programs.code, -1, path,
 								 code->list[i].offset, &opts),
@@ -319,7 +328,7 @@ static int attach_code(const struct place_adder *a)
 static int attach_places(struct perf_events *events, unsigned index, int cpu, struct error *err)
 {
 	const struct event_spec *event = &events->config.events[index];
-	struct place_adder adder = { events, index, cpu, err };
+	struct place_adder adder = { .events = events, .index = index, .cpu = cpu, .err = err };
 	int result;
 
 	for (int i = 0; i < events->cnt; i++)
