@@ -89,7 +89,7 @@ int object_file_open(struct object_file *f, const struct perf_read *record,
 		return 0;
 	if (f->is_dso)
 		f->dso = object_file_open_dso(f->path, f->build_id, f->build_id_size, capture_path);
-	else if (!foreign)
+	else if (!foreign || f->build_id_size)
 		f->native = open_native(files, f);
 	return 0;
 }

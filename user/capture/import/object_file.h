@@ -41,7 +41,8 @@ struct dso_reader *object_file_open_dso(const char *named, const __u8 *build_id,
 
 /*
  * Returns 0 or -ENOMEM. capture_path: also look beside it, NULL: nowhere; *files owns the native
- * ones; files NULL: open none; foreign: only krait's own.
+ * ones; files NULL: open none; foreign, from
+ * another kind of machine: only krait's own, and what has the recorded build ID.
  */
 int object_file_open(struct object_file *f, const struct perf_read *record,
 		     struct native_files *files, bool foreign, const char *capture_path)

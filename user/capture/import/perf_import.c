@@ -42,6 +42,7 @@ struct import {
 	__u64 *scratch; /* a reversed chain */
 	unsigned scratch_cap;
 	struct items items; /* made of it */
+	bool judged; /* on which machine it was recorded */
 	unsigned event_cnt; /* in the profile */
 	struct stack_filter *stacks; /* NULL: all are wanted */
 };
@@ -545,6 +546,16 @@ static bool is_of_another_machine(const struct perf_read_facts *f)
 	return *f->arch && !uname(&here) && strcmp(f->arch, here.machine) != 0;
 }
 
+/* Before any record that names a file: of a pipe, a record says which machine it was. */
+static void judge_machine(struct import *im)
+{
+	im->judged = *perf_reader__facts(im->reader)->arch != '\0';
+	if (is_of_another_machine(perf_reader__facts(im->reader)))
+		objects__set_foreign(im->objects);
+	else if (!im->config->alone && running_kernel_is(&im->stats->facts))
+		objects__same_kernel(im->objects);
+}
+
 int perf_import(struct profile *p, FILE *in, const struct perf_import_config *config,
 		struct perf_import_stats *ret_stats, struct error *err)
 {
@@ -572,14 +583,14 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 	if (!result && config->filter.sources)
 		objects__want_sources(im.objects, config->filter.inlined);
 	date(&im, perf_reader__facts(im.reader)->last_ns);
-	if (!result && is_of_another_machine(perf_reader__facts(im.reader)))
-		objects__set_foreign(im.objects);
-	else if (!result && !config->alone && running_kernel_is(&ret_stats->facts))
-		objects__same_kernel(im.objects);
+	if (!result)
+		judge_machine(&im);
 	while (!result) {
 		result = perf_reader__next(im.reader, &record);
 		if (result <= 0)
 			break;
+		if (!im.judged)
+			judge_machine(&im);
 		result = take(&im, &record);
 	}
 	if (!result && config->filter.instructions)
