@@ -232,7 +232,7 @@ def check_later(tap, b, python):
                               *python.command("-c", WORK % ("20", 0))], stdin=subprocess.PIPE)
     # The interpreter is known by its file then.
     with h.Target([*service.as_user(service.CLIENT), *python.command(python.target("idler.py"))]):
-        krait = b.start("record", "-q", "--name", "python*", "-F", "499", "-o", "n.folded")
+        krait = b.start("record", "-q", "--name", "python*", "-F", "499", "-o", "later.folded")
         b.recording()
         time.sleep(0.3)
         shell.stdin.write(b"\n")
@@ -242,7 +242,7 @@ def check_later(tap, b, python):
         said = krait.communicate(timeout=20)
     shell.kill()
     shell.wait()
-    cnt = sum(n for stack, n in b.stacks("n.folded") if any(f.startswith("inner") for f in stack))
+    cnt = sum(n for stack, n in b.stacks("later.folded") if any(f.startswith("inner") for f in stack))
     tap.ok(cnt > 50, "--name: an interpreter that a shell executes later is in it", cnt, said)
 
 
