@@ -260,21 +260,23 @@ static void be_opener(const struct peer *peer, int fd, pid_t recorder)
 	_exit(opener_serve(0));
 }
 
-/* Returns the recorder's end, -errno; -1: none is needed. */
-static int start_opener(const struct recorder_job *job)
+/* *ret_fd: the recorder's end; -1: none is needed. Returns 0 or -errno. */
+static int start_opener(const struct recorder_job *job, int *ret_fd)
 {
 	pid_t recorder = getpid(), pid;
 	int fds[2];
 
+	*ret_fd = -1;
 	if (!job->opener)
-		return -1;
+		return 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
 		return -errno;
 	pid = fork();
 	if (!pid)
 		be_opener(job->peer, fds[1], recorder);
 	close(fds[1]);
-	return pid < 0 ? -errno : fds[0];
+	*ret_fd = fds[0];
+	return pid < 0 ? -EAGAIN : 0;
 }
 
 static _Noreturn void be_recorder(const struct recorder *r, const struct recorder_job *job,
@@ -292,8 +294,7 @@ static _Noreturn void be_recorder(const struct recorder *r, const struct recorde
 	if (setsid() < 0 || set_limits(job->bytes))
 		_exit(126);
 	give_way();
-	opener = start_opener(job);
-	if (opener < -1 || become(job->peer, handed_down()))
+	if (start_opener(job, &opener) || become(job->peer, handed_down()))
 		_exit(126);
 	/* Only now: a change of ids forgets it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() != broker)

@@ -85,6 +85,13 @@ static int check(void)
 	struct error err;
 	cleanup_close int fd = dial_is_possible() ? dial(&hello, &err) : -ENOENT;
 
+	if (fd >= 0 && privileges_scope() > 2) {
+		log_error(
+			NULL,
+			"krait's service answers at %s, and refuses everybody: kernel.yama.ptrace_scope is 3",
+			dial_path());
+		return EXIT_CODE_PERMISSION;
+	}
 	if (fd >= 0) {
 		printf("krait's service answers at %s: krait record, top, dump and doctor work for you without sudo\n",
 		       dial_path());
