@@ -38,7 +38,7 @@ def keys(text):
 
 def check_config(tap, name, text, options, folder):
     unknown = [k for k in keys(text) if k not in options]
-    tap.ok(keys(text) and not unknown, name + ": has options of krait agent only", unknown)
+    tap.ok(keys(text) and not unknown, name + ": has options of its command only", unknown)
     if "check-config" not in options:
         return
     path = os.path.join(folder, "agent.conf")
@@ -244,6 +244,8 @@ def main():
     check_config(tap, "agent.conf", read("agent.conf"), options, folder)
     check_files(tap, folder)
     check_unit(tap, unit, folder)
+    known = set(re.findall(r"--([a-z][a-z-]+)", h.run_krait("broker", "--help").stdout))
+    check_config(tap, "broker.conf", read("broker.conf"), known, folder)
     check_broker(tap, folder)
     check_kubernetes(tap, unit, options, folder)
     check_schema(tap)
