@@ -81,10 +81,36 @@ def after_end(tap, python, folder):
     tap.ok("before the end" in done.stderr, python.name + ": and says that it was before", done.stderr)
 
 
+def each_for_itself(tap, python, folder):
+    """One process faults as quickly as it can, at a page that is chosen at any shift: that changes nothing for another one. It
+    has hardly a chosen page itself then, and is counted nevertheless."""
+    path = folder + "/z.data"
+    with h.Target(python.command(python.target("grows.py"), "hammer")) as hammer, \
+            h.Target(python.command(python.target("grows.py"), "calm"), env=ENV) as calm, \
+            subprocess.Popen([h.KRAIT, "record", "--memory", "--stats", "-p", "%d,%d" % (hammer.pid, calm.pid), "-o", path],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as krait:
+        h.wait_until(lambda: h.is_sampling(krait), krait)
+        for target in hammer, calm:
+            target.process.stdin.write(b"\n")
+            h.read_line(target.process.stdout, time.monotonic() + h.PATIENCE_SECS)
+        size = rss(hammer.pid)
+        krait.send_signal(signal.SIGINT)
+        said = krait.communicate(timeout=h.PATIENCE_SECS)[1]
+    found = by_function(path, "resident-memory", "--pid", str(calm.pid))[0]
+    tap.ok(near(found.get("in_other", 0), 16 * MIB), "another's faults do not thin a process's sample", found, said)
+    total = by_function(path, "resident-memory", "--pid", str(hammer.pid))[1]
+    tap.ok(near(total, size, 0), "a process without a chosen page has its Rss", total / MIB, size / MIB)
+    shift = int(re.search(r"memory.shift (\d+)", said)[1])
+    tap.ok(shift > 10, "and it thins its own", shift)
+
+
 def main():
     tap = h.Tap()
     h.need_bpf()
-    for python in h.few(h.interpreters(tap)):
+    pythons = h.few(h.interpreters(tap))
+    with tempfile.TemporaryDirectory(prefix="krait-e2e-") as folder:
+        each_for_itself(tap, pythons[0], folder)
+    for python in pythons:
         with tempfile.TemporaryDirectory(prefix="krait-e2e-") as folder:
             at_end(tap, python, folder)
             after_end(tap, python, folder)

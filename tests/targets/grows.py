@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Touches memory in known amounts (test_resident.py): "all" begins when told to; "other" is started by it; "short" ends."""
+"""Touches memory in known amounts (test_resident.py): "all" begins when told to; "other" is started by it; "hammer" touches
+a page that is chosen at every shift (bpf/fault.h), again and again; "calm" 16 MiB; "short" ends."""
 import mmap, os, subprocess, sys, time
 MIB = 1 << 20
 kept, slots = [], {}
@@ -62,6 +63,30 @@ elif sys.argv[1] == "other":
     in_other()
     time.sleep(0.7)
     print("there", flush=True)
+    sys.stdin.readline()
+elif sys.argv[1] == "hammer":
+    import ctypes
+    m = mmap.mmap(-1, 8 << 30, flags=PRIVATE | 0x4000) # MAP_NORESERVE
+    begin = ctypes.addressof(ctypes.c_char.from_buffer(m)) >> 12
+    page = (begin >> 20) + 1 << 20
+    for at in 16, 12, 8, 4, 0:
+        x = (page >> (at + 4)) * 0x9e3779b97f4a7c15 & (1 << 64) - 1
+        page |= ((x ^ x >> 32) * 0x9e3779b97f4a7c15 & (1 << 64) - 1) >> 60 << at
+    at = page - begin << 12
+    print("READY", flush=True)
+    sys.stdin.readline()
+    end = time.monotonic() + 1.5
+    while time.monotonic() < end:
+        for _ in range(100):
+            m[at] = 1
+            m.madvise(mmap.MADV_DONTNEED, at, 4096)
+    print("done", flush=True)
+    sys.stdin.readline()
+elif sys.argv[1] == "calm":
+    print("READY", flush=True)
+    sys.stdin.readline()
+    in_other()
+    print("done", flush=True)
     sys.stdin.readline()
 else:
     leak()

@@ -280,7 +280,7 @@ static void print_stats(const struct record_report *r)
 			stats->census.failed, stats->census.spent_ns);
 	if (r->options->memory)
 		fprintf(stderr,
-			"memory.faults %llu\nmemory.shift %u\nmemory.rounds %llu\nmemory.failed %llu\n"
+			"memory.faults %llu\nmemory.shift %u\nmemory.rounds %llu\nmemory.failed %u\n"
 			"memory.spent_ns %llu\nmemory.lonely_bytes %llu\n",
 			stats->residence.faults, stats->residence.shift, stats->residence.rounds,
 			stats->residence.failed, stats->residence.spent_ns,
@@ -354,10 +354,9 @@ static void say_memory(const struct record_report *r)
 	if (!r->options->memory)
 		return;
 	if (m->time_ns && m->time_ns + NS_PER_SEC / 10 < end_ns)
-		log_info(
-			NULL,
-			"resident-memory is that of %.1f s before the end: later there was no process",
-			(double)(end_ns - m->time_ns) / 1e9);
+		log_info(NULL, "resident-memory is that of %.1f s before the end: later %s",
+			 (double)(end_ns - m->time_ns) / 1e9,
+			 m->failed ? "no process could be read" : "there was no process");
 	format_size(size, sizeof(size), m->lonely_bytes);
 	if ((double)m->lonely_bytes > LONELY_SHARE * touched)
 		log_info(
@@ -365,8 +364,17 @@ static void say_memory(const struct record_report *r)
 			"touched-memory leaves out up to %s of huge pages that were gone again within a second",
 			size);
 	if (m->failed)
-		log_warn(NULL, "the pages of %llu process%s could not be read, and are in no row",
+		log_warn(NULL, "the pages of %u process%s could not be read, and are in no row",
 			 m->failed, m->failed == 1 ? "" : "es");
+	if (m->old)
+		log_warn(
+			NULL,
+			"krait had no time for the pages of %u process%s in the last 2 s: rows are older, or missing",
+			m->old, m->old == 1 ? "" : "es");
+	if (m->dropped)
+		log_warn(NULL,
+			 "%llu page faults found no room: what they brought is in [no fault seen]",
+			 m->dropped);
 	if (m->cut)
 		log_warn(
 			NULL,

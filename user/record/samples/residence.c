@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "record/samples/residence.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "bpf/abi.h"
 #include "bpf/fault.h"
+#include "bpf/share.h"
 #include "base/data/cleanup.h"
 #include "base/data/vec.h"
 #include "base/system/clock.h"
@@ -22,8 +24,14 @@
 /* Between two rounds, and how many times as long as a round the pause is at least. */
 #define ROUND_NS NS_PER_SEC
 #define REST 100
+/* A round ends after that time; an owner whose processes took a part of it waits for the others'. */
+#define ROUND_MAX_NS (2 * NS_PER_SEC)
+#define OWNER_PART 4
 /* Notes of one process, before they are sorted and all but the last of each page go. */
 #define NOTES_MAX (1U << 20)
+/* Threads that have faulted, living or not; of one process; and as many processes more. */
+#define TOUCHERS_MAX (1U << 18)
+#define PROCESS_TOUCHERS_MAX (1U << 14)
 
 /* Who faulted: a thread, which may have ended since. */
 struct toucher {
@@ -44,6 +52,7 @@ struct note {
 struct notes {
 	struct note *list;
 	__u32 cnt, cap;
+	bool full; /* sorting makes no room before the next look */
 };
 
 /* An image of a process. */
@@ -51,6 +60,7 @@ struct residence_book {
 	pid_t pid;
 	bool looked;
 	__u32 shift; /* largest of its faults so far */
+	__u32 touchers;
 	__u64 lonely; /* region whose first fault was the last seen, without another one there yet; 0: none */
 	struct notes pages, regions;
 };
@@ -81,9 +91,10 @@ struct residence {
 	struct round {
 		struct rows rows;
 		__u64 bytes, time_ns;
-		unsigned processes, cut;
+		unsigned processes, cut, failed, old;
 	} last, before; /* the last two rounds that found a process */
 	bool ended; /* the very last one has found none */
+	pid_t begin; /* of the next round */
 	__u64 due_ns;
 	struct residence_stats stats;
 };
@@ -149,14 +160,19 @@ static struct residence_book *book_of(struct residence *r, struct process *p)
 	return b;
 }
 
-static __u32 toucher_of(struct residence *r, struct thread *t)
+/* main: the one that its process needs in any case. 0: there are too many. */
+static __u32 toucher_of(struct residence *r, struct residence_book *b, struct thread *t, bool main)
 {
 	struct toucher *to;
 
 	if (t->own->toucher)
 		return t->own->toucher;
+	if (main ? r->toucher_cnt >= 2 * TOUCHERS_MAX :
+		   r->toucher_cnt >= TOUCHERS_MAX || b->touchers >= PROCESS_TOUCHERS_MAX)
+		return 0;
 	if (vec_reserve(r->touchers, r->toucher_cap, r->toucher_cnt + 1))
 		return 0;
+	b->touchers++;
 	to = &r->touchers[r->toucher_cnt];
 	*to = (struct toucher){ .pid = t->process->pid,
 				.tid = t->tid,
@@ -192,12 +208,17 @@ static void settle_notes(struct notes *n)
 	n->cnt = kept;
 }
 
-static void add_note(struct notes *n, struct note note)
+/* False: there is no room for it. */
+static bool add_note(struct notes *n, struct note note)
 {
-	if (n->cnt >= NOTES_MAX)
+	if (n->cnt >= NOTES_MAX && !n->full) {
 		settle_notes(n);
-	if (n->cnt < NOTES_MAX && !vec_reserve(n->list, n->cap, n->cnt + 1))
-		n->list[n->cnt++] = note;
+		n->full = n->cnt > NOTES_MAX / 8 * 7;
+	}
+	if (n->cnt >= NOTES_MAX || vec_reserve(n->list, n->cap, n->cnt + 1))
+		return false;
+	n->list[n->cnt++] = note;
+	return true;
 }
 
 static __u64 region_bytes(const struct residence *r, __u32 shift)
@@ -221,10 +242,12 @@ void residence__fault(struct residence *r, const struct record_sample *record, _
 	struct thread *t = threads__peek(processes__threads(r->processes), (pid_t)record->tid,
 					 record->thread_start_ns);
 	struct residence_book *b = p && p->own ? book_of(r, p) : NULL;
+	const __u32 toucher = b && t ? toucher_of(r, b, t, false) : 0;
 	struct note note = { .number = fault_page(record->period),
 			     .time_ns = record->time_ns,
-			     .node = t ? node : 0,
-			     .toucher = t ? toucher_of(r, t) : 0 };
+			     .node = toucher ? node : 0,
+			     .toucher = toucher };
+	bool fits = !t || toucher;
 
 	if (!b)
 		return;
@@ -234,14 +257,15 @@ void residence__fault(struct residence *r, const struct record_sample *record, _
 	if (b->shift > r->stats.shift)
 		r->stats.shift = b->shift;
 	if (record->period & FAULT_CHOSEN)
-		add_note(&b->pages, note);
+		fits = add_note(&b->pages, note) && fits;
 	note.number >>= r->page_shift - 3;
 	if (record->period & FAULT_FIRST) {
-		add_note(&b->regions, note);
+		fits = add_note(&b->regions, note) && fits;
 		count_lonely(r, b, note.number, fault_shift_of(record->period));
 	} else if (b->lonely == note.number) {
 		b->lonely = 0;
 	}
+	r->stats.dropped += !fits;
 }
 
 __u64 residence__due(const struct residence *r)
@@ -401,6 +425,7 @@ static void drop_gone(struct notes *n, const struct probe_pages *l, __u32 shift)
 			n->list[kept++] = n->list[k];
 	}
 	n->cnt = kept;
+	n->full = false;
 }
 
 /* What is there at the first look, and nobody has been seen to touch. */
@@ -482,8 +507,8 @@ static bool make_marks(struct look *l, struct process *p)
 		if (!l->marks[i])
 			return false;
 	}
-	l->main = toucher_of(l->r, t);
-	return true;
+	l->main = toucher_of(l->r, l->book, t, true);
+	return l->main;
 }
 
 static void take(struct look *l, struct process *p, struct probe_pages *pages, struct rows *to)
@@ -508,6 +533,12 @@ static void take(struct look *l, struct process *p, struct probe_pages *pages, s
 	r->stats.cut += pages->head.cut;
 }
 
+/* The sums are exact even if none of them is a chosen one. */
+static bool has_pages(const struct probe_pages_head *head)
+{
+	return head->private || head->file || head->swapped;
+}
+
 static void look_at(struct residence *r, struct process *p, struct rows *to)
 {
 	struct probe_pages pages = { .memory = NULL };
@@ -519,9 +550,9 @@ static void look_at(struct residence *r, struct process *p, struct rows *to)
 
 	/* It may have gone meanwhile. */
 	p = processes__find(r->processes, pid);
-	if (!err && p && p->image == image && p->own && pages.head.cnt)
+	if (!err && p && p->image == image && p->own && has_pages(&pages.head))
 		take(&l, p, &pages, to);
-	else if (err)
+	else if (err && err != -ESRCH && err != -ENOENT)
 		r->stats.failed++;
 	free(l.rows.list);
 	probe_pages_free(&pages);
@@ -529,18 +560,78 @@ static void look_at(struct residence *r, struct process *p, struct rows *to)
 
 /* ---- all of them ------------------------------------------------------------------------------ */
 
-struct pids {
-	pid_t *list;
+struct turn {
+	pid_t pid;
+	__u32 image, owner;
+	bool done;
+};
+
+struct turns {
+	struct turn *list;
 	__u32 cnt, cap;
 };
 
-static void add_pid(void *ctx, const struct process *p)
+static void add_turn(void *ctx, const struct process *p)
 {
-	struct pids *pids = ctx;
+	struct turns *turns = ctx;
 
 	if (p->state == PROCESS_TRACKED && p->probed &&
-	    !vec_reserve(pids->list, pids->cap, pids->cnt + 1))
-		pids->list[pids->cnt++] = p->pid;
+	    !vec_reserve(turns->list, turns->cap, turns->cnt + 1))
+		turns->list[turns->cnt++] =
+			(struct turn){ p->pid, p->image, p->owner % OWNER_CNT, false };
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct turn *x = a, *y = b;
+
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+/* Those that have not gone meanwhile, beginning where the last round ended; if thrifty, not of owners that had their part. */
+static void take_turns(struct residence *r, const struct turns *turns, __u64 until_ns, __u64 *spent,
+		       bool thrifty, struct rows *to)
+{
+	__u32 begin = 0;
+
+	while (begin < turns->cnt && turns->list[begin].pid < r->begin)
+		begin++;
+	for (__u32 i = 0; i < turns->cnt; i++) {
+		struct turn *turn = &turns->list[(begin + i) % turns->cnt];
+		struct process *p = processes__find(r->processes, turn->pid);
+		const __u64 now_ns = clock_monotonic_ns();
+
+		if (now_ns >= until_ns)
+			return;
+		if (turn->done || (thrifty && spent[turn->owner] > ROUND_MAX_NS / OWNER_PART))
+			continue;
+		if (p && p->probed && p->own)
+			look_at(r, p, to);
+		spent[turn->owner] += clock_monotonic_ns() - now_ns;
+		turn->done = true;
+	}
+}
+
+/* For processes that this round did not get to: what the last one found. */
+static void keep_old(struct residence *r, const struct turns *turns, struct rows *to)
+{
+	r->begin = 0;
+	for (__u32 i = 0; i < turns->cnt; i++) {
+		if (turns->list[i].done)
+			continue;
+		if (!r->begin)
+			r->begin = turns->list[i].pid;
+		r->stats.old++;
+	}
+	for (__u32 i = 0; r->begin && i < r->last.rows.cnt; i++) {
+		const struct row *row = &r->last.rows.list[i];
+		const struct toucher *of = &r->touchers[row->toucher];
+		const struct turn *turn = bsearch(&(struct turn){ .pid = of->pid }, turns->list,
+						  turns->cnt, sizeof(*turn), by_pid);
+
+		if (turn && !turn->done && turn->image == of->image)
+			charge(to, row->node, row->toucher, row->kind, row->bytes);
+	}
 }
 
 /* Books of images that nobody executes any more. */
@@ -562,8 +653,8 @@ static void forget_gone(struct residence *r)
 
 static void keep_round(struct residence *r, const struct rows *rows, __u64 time_ns)
 {
-	r->ended = !r->stats.processes;
-	if (r->ended) {
+	r->ended = !r->stats.processes && !r->stats.failed && !r->stats.old;
+	if (!r->stats.processes) {
 		free(rows->list);
 		return;
 	}
@@ -572,7 +663,9 @@ static void keep_round(struct residence *r, const struct rows *rows, __u64 time_
 	r->last = (struct round){ .rows = *rows,
 				  .time_ns = time_ns,
 				  .processes = r->stats.processes,
-				  .cut = r->stats.cut };
+				  .cut = r->stats.cut,
+				  .failed = r->stats.failed,
+				  .old = r->stats.old };
 	for (__u32 i = 0; i < rows->cnt; i++)
 		r->last.bytes += rows->list[i].bytes;
 }
@@ -580,19 +673,18 @@ static void keep_round(struct residence *r, const struct rows *rows, __u64 time_
 void residence__look(struct residence *r)
 {
 	const __u64 begin_ns = clock_monotonic_ns();
-	struct pids pids = { .cnt = 0 };
+	struct turns turns = { .cnt = 0 };
 	struct rows rows = { .cnt = 0 };
-	__u64 spent_ns;
+	__u64 spent[OWNER_CNT] = { 0 }, spent_ns;
 
-	r->stats.processes = r->stats.cut = 0;
-	processes__each(r->processes, add_pid, &pids);
-	for (__u32 i = 0; i < pids.cnt; i++) {
-		struct process *p = processes__find(r->processes, pids.list[i]);
-
-		if (p && p->probed && p->own)
-			look_at(r, p, &rows);
-	}
-	free(pids.list);
+	r->stats.processes = r->stats.cut = r->stats.failed = r->stats.old = 0;
+	processes__each(r->processes, add_turn, &turns);
+	if (turns.cnt)
+		qsort(turns.list, turns.cnt, sizeof(*turns.list), by_pid);
+	take_turns(r, &turns, begin_ns + ROUND_MAX_NS, spent, true, &rows);
+	take_turns(r, &turns, begin_ns + ROUND_MAX_NS, spent, false, &rows);
+	keep_old(r, &turns, &rows);
+	free(turns.list);
 	keep_round(r, &rows, begin_ns);
 	forget_gone(r);
 	spent_ns = clock_monotonic_ns() - begin_ns;
@@ -607,6 +699,9 @@ void residence__report(struct residence *r)
 	const struct round *round = r->ended && r->before.bytes > r->last.bytes ? &r->before :
 										  &r->last;
 
+	if (r->stats.processes || r->ended)
+		r->stats.failed = round->failed;
+	r->stats.old = round->old;
 	r->stats.time_ns = round->time_ns;
 	r->stats.processes = round->processes;
 	r->stats.cut = round->cut;

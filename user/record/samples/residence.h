@@ -7,7 +7,7 @@
  * the first fault in its huge page, and the others to a mark that says why nobody is known. What is reported is the last
  * round of looks that found a process, or if all have ended by then, the larger of the last two: all of one moment.
  *
- * Must hold: what is charged adds up to the pages that the kernel lists; looks take at most a hundredth of the time; a
+ * Must hold: what is charged adds up to the pages that the kernel lists; looks take at most a hundredth of the time, and a round 2 s and a look; a
  * program that faults faster than its budget (bpf/fault.h) makes the sample of its own pages smaller, never krait slower.
  */
 #ifndef KRAIT_RECORD_SAMPLES_RESIDENCE_H
@@ -24,12 +24,15 @@ struct residence;
 
 struct residence_stats {
 	__u64 faults; /* noted */
+	__u64 dropped; /* of these, found no room: their memory has no stack */
 	/* at most so much was touched in huge pages that were gone before a look */
 	__u64 lonely_bytes;
-	__u64 rounds, failed; /* rounds of looks; processes that could not be looked at */
+	__u64 rounds; /* of looks */
 	__u64 spent_ns; /* on them */
 	__u64 time_ns; /* of the round that is reported, CLOCK_MONOTONIC; 0: none has found a process */
 	unsigned processes; /* in that */
+	unsigned failed; /* in the same round: could not be looked at */
+	unsigned old; /* there was no time for: they have the rows of the round before, if any */
 	unsigned cut; /* of these, more was mapped than was looked at */
 	unsigned shift; /* one in 2^shift pages is followed, of the process with the fewest */
 };
