@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "output/source_file.h"
@@ -64,6 +65,55 @@ static int try(const char *path, const struct identity *who)
 		assert_string_equal(text, "text");
 	free(text);
 	return err;
+}
+
+/* False: the file system has no such lists. It shuts 61002 out, and lets the group and others read and enter. */
+static bool set_acl(const char *path)
+{
+	/* struct posix_acl_xattr_header and _entry (linux/posix_acl_xattr.h); little-endian. */
+	static const struct {
+		__u32 version;
+		struct {
+			__u16 tag, perm;
+			__u32 id;
+		} list[5];
+	} acl = { 2,
+		  { { 0x01, 7, -1U },
+		    { 0x02, 0, 61002 },
+		    { 0x04, 0, -1U },
+		    { 0x10, 5, -1U },
+		    { 0x20, 5, -1U } } };
+
+	if (!setxattr(path, "system.posix_acl_access", &acl, sizeof(acl), 0))
+		return true;
+	assert_int_equal(errno, EOPNOTSUPP);
+	return false;
+}
+
+static void what_has_an_acl_is_its_owners(void **state)
+{
+	for (int i = 0; i < 2; i++) {
+		const struct identity in_group = { .pid = 4, .uid = 61003, .gid = 61005 };
+		struct stat st;
+		struct tree t;
+
+		tree_make(&t, 0755, 0644);
+		assert_int_equal(try(t.file, &stranger), 0);
+		assert_int_equal(try(t.file, &in_group), 0);
+		if (getuid() || !set_acl(i ? t.folder : t.file)) {
+			tree_remove(&t);
+			return;
+		}
+		/* These bits say that both may: it is the mask that stands for the group's, which has none. */
+		assert_int_equal(stat(i ? t.folder : t.file, &st), 0);
+		assert_int_equal(st.st_mode & 077, 055);
+		assert_int_equal(try(t.file, &stranger), -EACCES);
+		assert_int_equal(try(t.file, &in_group), -EACCES);
+		assert_int_equal(try(t.file, NULL), -EACCES);
+		assert_int_equal(try(t.file, &member), 0);
+		assert_int_equal(try(t.file, &root), 0);
+		tree_remove(&t);
+	}
 }
 
 static void what_the_ids_allow_is_shown(void **state)
@@ -243,6 +293,7 @@ static void several_owners_of_captures_are_nobody(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_has_an_acl_is_its_owners),
 		cmocka_unit_test(what_the_ids_allow_is_shown),
 		cmocka_unit_test(groups_count),
 		cmocka_unit_test(only_ordinary_files_are_read),

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "process/proc/open_file.h"
@@ -37,15 +38,27 @@ static bool is_member(const struct file_reader *who, gid_t gid)
 	return false;
 }
 
-/* Decides as the kernel does. */
-static bool may(const struct file_reader *who, const struct stat *st, unsigned bit)
+/* An access control list? Then the group's bits are its mask, and others may be shut out by name. In doubt there is one. */
+static bool has_acl(int fd)
 {
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return getxattr(path, "system.posix_acl_access", NULL, 0) >= 0 ||
+	       (errno != ENODATA && errno != EOPNOTSUPP);
+}
+
+/* Decides as the kernel does, without access control lists: what has one is its owner's only. fd: the file's. */
+static bool may(const struct file_reader *who, int fd, const struct stat *st, unsigned bit)
+{
+	if (who && !who->uid)
+		return true;
+	if (who && who->uid == st->st_uid)
+		return st->st_mode & bit << 6;
+	if (has_acl(fd))
+		return false;
 	if (!who)
 		return st->st_mode & bit;
-	if (!who->uid)
-		return true;
-	if (who->uid == st->st_uid)
-		return st->st_mode & bit << 6;
 	if (is_member(who, st->st_gid))
 		return st->st_mode & bit << 3;
 	return st->st_mode & bit;
@@ -54,7 +67,7 @@ static bool may(const struct file_reader *who, const struct stat *st, unsigned b
 static bool all_may(const struct walk *w, const struct stat *st, unsigned bit)
 {
 	for (unsigned i = 0; i < w->reader_cnt; i++)
-		if (!may(w->readers[i], st, bit))
+		if (!may(w->readers[i], w->fd, st, bit))
 			return false;
 	return true;
 }

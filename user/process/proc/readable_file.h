@@ -2,8 +2,8 @@
 /*
  * readable_file.h - opens a file only if others could read it: judged by their ids, from a root folder on, link by link.
  *
- * Who runs krait can read more than those whose program named the file. Access control lists, which may allow more, are
- * ignored.
+ * Who runs krait can read more than those whose program named the file. Access control lists are not evaluated: a folder or file
+ * that has one is open to its owner and root only.
  *
  * Must hold: only regular files, opened without blocking and without side effects.
  */
