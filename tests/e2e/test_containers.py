@@ -121,6 +121,11 @@ def check_sources(tap, python):
             tap.ok(line in text, name + "%s has %s" % (what, line), text[-3000:], r.err)
         tap.ok("nobody knows" not in text and "# is" not in text and "# was" not in text,
                name + what + " has no line that may not be what ran", text[-3000:])
+    os.makedirs(r.path("own/mnt"))
+    with open(r.path("own/mnt/shop.py"), "w", encoding="utf-8") as f:
+        f.write("# from a folder\n" * 99)
+    text = h.run_krait("annotate", "-C", "0", "-n", "9", "-i", r.path("x.data"), "--source", r.path("own")).stdout
+    tap.ok("# from a folder" in text and "# what it costs" not in text and "# a cell" in text, name + "--source is looked at first", text[-3000:])
     if shutil.which("perf"):
         text = subprocess.run(["perf", "annotate", "--stdio", "-i", r.path("x.data")], capture_output=True, encoding="utf-8",
                               errors="replace", check=False, stdin=subprocess.DEVNULL, timeout=h.PATIENCE_SECS).stdout

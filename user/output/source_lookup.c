@@ -144,16 +144,22 @@ static int take_kept(char **ret, const struct dict *dict, __u32 file,
 	return *ret ? 0 : -ENOMEM;
 }
 
-int source_lookup(char **ret, const struct dict *dict, __u32 file, const char *source_dir,
-		  bool page)
+int source_lookup(char **ret, bool *ret_kept, const struct dict *dict, __u32 file,
+		  const char *source_dir, bool page)
 {
 	const char *path = dict__text(dict, file);
 	const struct source_kept *kept = sources_find(dict__sources_of(dict), path);
 	int err;
 
 	*ret = NULL;
-	if (kept)
+	*ret_kept = false;
+	/* Whoever names a folder wants its files, which have all lines. */
+	if (kept && (!source_dir || source_file_read_below(ret, source_dir, path))) {
+		*ret_kept = true;
 		return take_kept(ret, dict, file, kept, page);
+	}
+	if (kept)
+		return 0;
 	err = path[0] == '<' ? -ENOENT : read_recorded(dict, file, path, page, ret);
 	if (err && source_dir) {
 		int below = source_file_read_below(ret, source_dir, path);

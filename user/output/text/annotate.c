@@ -452,7 +452,9 @@ static int read_line(const struct annotation *a, const struct line_count *l, cha
 {
 	cleanup_free char *source = NULL;
 	const char *at;
-	int err = source_lookup(&source, a->counts->dict, l->file, a->options->source_dir, false);
+	bool kept;
+	int err = source_lookup(&source, &kept, a->counts->dict, l->file, a->options->source_dir,
+				false);
 
 	*ret = '\0';
 	if (err == -ENOMEM || !source)
@@ -520,8 +522,9 @@ static int put_file(const struct annotation *a, const struct file_count *f)
 	cleanup_free char *source = NULL;
 	double percent = 100 * (double)f->self / a->all;
 	char amount[24];
-	int err, missing = source_lookup(&source, a->counts->dict, f->file, a->options->source_dir,
-					 false);
+	bool kept;
+	int err, missing = source_lookup(&source, &kept, a->counts->dict, f->file,
+					 a->options->source_dir, false);
 
 	if (missing == -ENOMEM)
 		return missing;
@@ -535,7 +538,7 @@ static int put_file(const struct annotation *a, const struct file_count *f)
 			percent);
 	}
 	fprintf(a->out, "   Self %8s   Total   Line  %s\n", amount_title(a),
-		source_lookup_say(missing, sources_find(dict__sources_of(a->counts->dict), path)));
+		source_lookup_say(missing, kept));
 	if (source && !err)
 		err = put_source(a, f, source);
 	if (!source && !err)
