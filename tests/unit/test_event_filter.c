@@ -20,6 +20,9 @@ static const char format[] = "name: x\nID: 1\nformat:\n"
 			     "\tfield:unsigned int b;\toffset:16;\tsize:4;\tsigned:0;\n"
 			     "\tfield:char text[16];\toffset:20;\tsize:16;\tsigned:0;\n"
 			     "\tfield:u8 key[6];\toffset:36;\tsize:6;\tsigned:0;\n"
+			     "\tfield:unsigned char addr[6];\toffset:42;\tsize:6;\tsigned:0;\n"
+			     "\tfield:u8 eight[8];\toffset:48;\tsize:8;\tsigned:0;\n"
+			     "\tfield:__rel_loc char[] near;\toffset:56;\tsize:4;\tsigned:0;\n"
 			     "\nprint fmt: \"\"\n";
 
 static char why[512];
@@ -68,6 +71,8 @@ static void comparisons_are_joined_as_in_c(void **state)
 		}
 	}
 	assert_true(takes("b == -1", 0, ~0U));
+	assert_true(takes("a == 0xffffffea", -22, 0));
+	assert_true(takes("a < 0xffffffff", -22, 0));
 }
 
 static const struct filter_test *only(const char *text)
@@ -101,6 +106,7 @@ static void patterns_have_a_star_at_their_ends(void **state)
 	assert_text("COMM == x", FILTER_IS, "x");
 	assert_int_equal(program.tests[0].field, FILTER_THE_COMM);
 	assert_int_equal(only("common_pid == 3")->field, FILTER_THE_TID);
+	assert_true(only("common_pid > -1")->is_signed);
 	assert_int_equal(only("CPU < 2")->field, FILTER_THE_CPU);
 }
 
@@ -110,8 +116,16 @@ static void what_is_no_filter_says_why(void **state)
 		const char *text, *says;
 	} cases[] = {
 		{ "", "no field at" },
-		{ "c == 1", "no field \"c\"; its fields: filename, a, b, text, key" },
+		{ "c == 1",
+		  "no field \"c\"; its fields: filename, a, b, text, key, addr, eight, near" },
 		{ "key == 1", "neither a number" },
+		{ "addr == x", "neither a number" },
+		{ "eight == 1", "neither a number" },
+		{ "near == 1", "neither a number" },
+		{ "b > 0x100000000", "does not fit" },
+		{ "a == -2147483649", "does not fit" },
+		{ "COMM ==", "is missing" },
+		{ "COMM == && a == 1", "is missing" },
 		{ "a", "compares with" },
 		{ "a = 1", "compares with" },
 		{ "a == ", "a is a number" },

@@ -68,6 +68,12 @@ static int add(struct parse *p, const struct node *n)
 
 /* ---- fields ----------------------------------------------------------------------------------- */
 
+/* Bytes without a sign are no text: an address of a network, a key. */
+static bool is_text(const char *type)
+{
+	return !strncmp(type, "char ", 5) || !strncmp(type, "const char ", 11);
+}
+
 /* "\tfield:__data_loc char[] name;\toffset:8;\tsize:4;\tsigned:0;" */
 static bool find_field(const char *format, const char *name, struct filter_test *t,
 		       bool *ret_is_odd)
@@ -95,11 +101,14 @@ static bool find_field(const char *format, const char *name, struct filter_test 
 		    offset > 0xffff)
 			return false;
 		*t = (struct filter_test){ .offset = (__u16)offset, .is_signed = is_signed != 0 };
+		/* Other types whose place the record says have that place as their 4 bytes. */
 		if (!strncmp(type, "__data_loc char[]", 17))
 			t->field = FILTER_TEXT_AT;
-		else if (word[len] == '[' && strstr(type, "char ") && strstr(type, "char ") < word)
+		else if (word[len] == '[' && is_text(type))
 			t->field = FILTER_TEXT;
-		else if (size == 1 || size == 2 || size == 4 || size == 8)
+		else if (word[len] != '[' && strncmp(type, "__data_loc", 10) &&
+			 strncmp(type, "__rel_loc", 9) &&
+			 (size == 1 || size == 2 || size == 4 || size == 8))
 			t->size = (__u8)size;
 		*ret_is_odd = !t->size && t->field == FILTER_NUMBER;
 		return true;
@@ -159,7 +168,7 @@ static int take_field(struct parse *p, char name[NAME_MAX_LEN], struct filter_te
 	}
 	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
 		if (!strcmp(name, made[i].name)) {
-			*t = (struct filter_test){ .field = made[i].field };
+			*t = (struct filter_test){ .field = made[i].field, .is_signed = true };
 			return 0;
 		}
 	}
@@ -198,6 +207,8 @@ static int take_text(struct parse *p, struct filter_test *t, const char *op)
 		return refuse(p, -EINVAL,
 			      "a text in a filter ends with the quote that it begins with: %.32s",
 			      p->at);
+	if (!quote && !len)
+		return refuse(p, -EINVAL, "a text to compare with is missing at \"%.32s\"", p->at);
 	p->at = text + len + (quote != 0);
 	if (!strcmp(op, "~")) {
 		before = len && text[0] == '*';
@@ -224,13 +235,34 @@ static int take_text(struct parse *p, struct filter_test *t, const char *op)
 	return 0;
 }
 
+/*
+ * As wide as the field, and with its sign: -1 is 0xffffffff in 4 bytes without a sign, and 0xffffffea is -22 in 4 bytes with
+ * one, as for the kernel's own filters.
+ */
+static int fit(struct parse *p, struct filter_test *t, bool is_negative, const char *name)
+{
+	const unsigned bits = 8U * t->size;
+
+	if (!bits || bits == 64)
+		return 0;
+	if (is_negative ? (__s64)t->value < -(1LL << (bits - 1)) : t->value >> bits != 0)
+		return refuse(p, -ERANGE,
+			      "%s has %d bytes: the number that it is compared with does not fit",
+			      name, t->size);
+	t->value &= (1ULL << bits) - 1;
+	if (t->is_signed && t->value >> (bits - 1))
+		t->value |= ~0ULL << bits;
+	return 0;
+}
+
 static int take_number(struct parse *p, struct filter_test *t, const char *op, const char *name)
 {
 	static const char *const ops[] = { "==", "!=", "<", "<=", ">", ">=", "&" };
+	const bool is_negative = *p->at == '-';
 	char *end;
 
 	errno = 0;
-	t->value = *p->at == '-' ? (__u64)strtoll(p->at, &end, 0) : strtoull(p->at, &end, 0);
+	t->value = is_negative ? (__u64)strtoll(p->at, &end, 0) : strtoull(p->at, &end, 0);
 	if (end == p->at || errno || !strcmp(op, "~"))
 		return refuse(
 			p, -EINVAL,
@@ -240,10 +272,7 @@ static int take_number(struct parse *p, struct filter_test *t, const char *op, c
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
 		if (!strcmp(op, ops[i]))
 			t->op = (__u8)i;
-	/* As wide as the field: a file descriptor -1 is 0xffffffff in 4 bytes without a sign. */
-	if (t->size && t->size < 8 && !t->is_signed)
-		t->value &= (1ULL << 8 * t->size) - 1;
-	return 0;
+	return fit(p, t, is_negative, name);
 }
 
 static int take_test(struct parse *p)

@@ -119,8 +119,21 @@ int event_tracepoint_filter(struct filter_program *ret, const struct event_trace
 	return event_filter_parse(ret, filter, format, why, why_size);
 }
 
+void event_tracepoint_name(char *ret, size_t size, const char *event,
+			   const struct event_tracepoint *t)
+{
+	const char *slash = strrchr(t->folder, '/'), *system = slash ? slash + 1 : t->folder;
+	const size_t len = strlen(system);
+
+	/* The user has given another name, or a pattern. */
+	if (!strncmp(event, system, len) && event[len] == ':' && !strcmp(event + len + 1, t->name))
+		snprintf(ret, size, "%s", event);
+	else
+		snprintf(ret, size, "%s (here %s:%s)", event, system, t->name);
+}
+
 struct check {
-	const char *filter;
+	const char *event, *filter;
 	char *why;
 	size_t why_size;
 };
@@ -129,20 +142,26 @@ static int check_one(void *ctx, const struct event_tracepoint *t)
 {
 	const struct check *c = ctx;
 	struct filter_program program;
-	char why[512];
+	char why[512], name[EVENT_NAME_MAX + 512];
 	int err = event_tracepoint_filter(&program, t, c->filter, why, sizeof(why));
 
-	if (err)
-		snprintf(c->why, c->why_size, "%s: %s", t->name, why);
+	if (err) {
+		event_tracepoint_name(name, sizeof(name), c->event, t);
+		snprintf(c->why, c->why_size, "%s: %s", name, why);
+	}
 	return err;
 }
 
 int event_tracepoint_check(const struct event_spec *e, const char *filter, char *why,
 			   size_t why_size)
 {
-	struct check c = { filter, why, why_size };
-	int cnt = event_tracepoints(e->name, check_one, &c);
+	struct check c = { e->name, filter, why, why_size };
+	int cnt;
 
+	*why = '\0';
+	cnt = event_tracepoints(e->name, check_one, &c);
+	if (cnt < 0 && !*why)
+		snprintf(why, why_size, "%s: %s", e->name, strerror(-cnt));
 	return cnt < 0 ? cnt : 0;
 }
 

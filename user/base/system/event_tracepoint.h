@@ -24,6 +24,9 @@ struct event_tracepoint {
  */
 int event_tracepoints(const char *name, int (*fn)(void *ctx, const struct event_tracepoint *t),
 		      void *ctx) __attribute__((warn_unused_result, nonnull(1, 2)));
+/* The event's name, with that of the tracepoint if it is another: the event may stand for many. */
+void event_tracepoint_name(char *ret, size_t size, const char *event,
+			   const struct event_tracepoint *t) __attribute__((nonnull));
 /* A filter of the event's for one of its tracepoints. Returns 0 or -errno with why filled. */
 int event_tracepoint_filter(struct filter_program *ret, const struct event_tracepoint *t,
 			    const char *filter, char *why, size_t why_size)

@@ -79,7 +79,7 @@ static const struct argp_option options[] = {
 	  "each apart; other outputs the first" },
 	{ "filter", KEY_FILTER, "FILTER", 0,
 	  "only when the tracepoint before it has such fields, in the words of perf's --filter: 'fd == 1 && count > 4096', "
-	  "'filename ~ \"*.so\"'" },
+	  "'filename ~ \"*.so\"' (of a text the first 255 bytes)" },
 	{ "probe", KEY_PROBE, "FILE:FUNCTION", 0,
 	  "each time that a thread enters this function of a program or library (FUNCTION+OFFSET: comes to that instruction; "
 	  "FUNCTION%return: returns from it). FILE is a path, or the begin of a name, such as libc, libpython. The kernel puts a "

@@ -253,17 +253,17 @@ static int filter_number(const struct place_adder *a, const struct event_spec *e
 	struct perf_events *events = a->events;
 	struct filter_program new;
 	__u32 number = events->filter_cnt + 1;
-	char why[512];
+	char why[512], name[EVENT_NAME_MAX + 512];
 	int err;
 
 	if (!event->filter)
 		return 0;
 	memset(&new, 0, sizeof(new));
 	err = event_tracepoint_filter(&new, t, event->filter, why, sizeof(why));
-	if (err)
-		return error_set(a->err, -err, EXIT_CODE_USAGE, "%s%s%s: %s", event->name,
-				 strcmp(event->name, t->name) ? ", here " : "",
-				 strcmp(event->name, t->name) ? t->name : "", why);
+	if (err) {
+		event_tracepoint_name(name, sizeof(name), event->name, t);
+		return error_set(a->err, -err, EXIT_CODE_USAGE, "%s: %s", name, why);
+	}
 	for (unsigned i = 0; i < events->filter_cnt; i++)
 		if (!memcmp(&events->filters[i], &new, sizeof(new)))
 			return (int)i + 1;
