@@ -147,7 +147,7 @@ static const struct argp_option options[] = {
 	{ "memory", KEY_MEMORY, 0, 0,
 	  "instead of CPU time the memory of the processes (with -e also what that says): event "
 	  "resident-memory, what they have at the end, by the stack that touched it last, and event "
-	  "touched-memory, all that was touched. For large blocks; memory that an allocator reuses belongs to "
+	  "touched-memory, every page fault: what was touched, and is perhaps gone again. For large blocks; memory that an allocator reuses belongs to "
 	  "whoever touched its page last" },
 	{ LIVE_ROW_TASK_NAMES, "add a frame with the name of each task before the frames of "
 			       "its coroutines" },

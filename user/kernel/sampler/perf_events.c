@@ -140,6 +140,8 @@ static int open_one(const struct sampler_config *config, unsigned index, unsigne
 		.exclude_hv = event->exclude_kernel,
 		.exclude_idle = leaves_out_idle(config, event),
 		.precise_ip = event->precise,
+		/* The kernel sets the address of a fault at 0 only if it is asked for (perf_sample_data_init(), 6.2). */
+		.sample_type = event_is_touched(event) ? PERF_SAMPLE_ADDR : 0,
 		.wakeup_events = index, /* read by event_index(), bpf/kernel_task.h */
 	};
 	cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_SYS_ADMIN);
