@@ -237,13 +237,13 @@ def check_later(tap, b, python):
         time.sleep(0.3)
         shell.stdin.write(b"\n")
         shell.stdin.flush()
-        time.sleep(0.7)
+        service.wait_for(lambda: h.cpu_seconds(shell.pid) > 0.5)
         krait.send_signal(signal.SIGINT)
         said = krait.communicate(timeout=20)
     shell.kill()
     shell.wait()
     cnt = sum(n for stack, n in b.stacks("later.folded") if any(f.startswith("inner") for f in stack))
-    tap.ok(cnt > 50, "--name: an interpreter that a shell executes later is in it", cnt, said)
+    tap.ok(cnt > 20, "--name: an interpreter that a shell executes later is in it", cnt, said)
 
 
 def check_limits(tap, python):
