@@ -56,7 +56,7 @@ def check_late(tap, python):
 PROGRAM = """
 import linecache, os, sys
 sys.path.insert(0, "/mnt")
-import moved, newer
+import big, moved, newer
 def total(cart):
     # what it costs
     return sum(x * 2 for x in cart)
@@ -67,7 +67,7 @@ def cell(name, text, cached=True):
     exec(compile(text, name, "exec"), space)
     return space["f"]
 ROOM = %d
-work = [total, moved.f, newer.f, cell("<made 1>", "def f(n):\\n    return sum(n)  # made by " "a library\\n"),
+work = [total, big.f, moved.f, newer.f, cell("<made 1>", "def f(n):\\n    return sum(n)  # made by " "a library\\n"),
         cell("/tmp/ipykernel_7/123.py", "\\ndef f(n):\\n    return sum(n)  # a " "cell\\n"),
         cell("<nowhere>", "def f(n):\\n    return sum(n)  # nobody " "knows\\n", False)]
 long = "def f(n):\\n" + "    '%%s'\\n" %% ("x" * 1000) * 100 + "    return sum(n)\\n"
@@ -90,6 +90,7 @@ def in_container(python, room):
     place = python.root.rstrip("/") + "/mnt"
     script = "set -e; mount -t tmpfs none %s; printf '%%s' \"$1\" >%s/shop.py; " % (place, place) + \
         "for name in moved newer; do printf 'def f(n):\\n    return sum(n)  # was\\n' >%s/$name.py; done; " % place + \
+        "(printf 'def f(n):\n    return sum(n)  # big\n'; head -c 1048576 /dev/zero | tr '\\0' '#') >%s/big.py; " % place + \
         "exec chroot %s %s -B /mnt/shop.py" % (python.root, python.path)
     return ["unshare", "-m", "sh", "-c", script, "sh", PROGRAM % room]
 
@@ -143,6 +144,8 @@ def check_sources(tap, python):
     text = texts_of(r.path("z.data"))
     tap.ok(re.search(r"the source of \d+ functions .* does not travel", done.stderr) and 3 << 20 < len(text) < 9 << 20,
            name + "what finds no room is said", done.stderr[-2000:], len(text))
+    tap.ok(re.search(r"the source of \d+ functions .*: their files were not read", done.stderr) and "# big" not in text,
+           name + "what is too large to be read is said", done.stderr[-2000:])
 
 
 def group_of_test():
