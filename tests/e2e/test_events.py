@@ -384,6 +384,7 @@ def check_probes(tap):
     command = [python, "-c", "pass"]
     for event, says in (("usdt:python:no_mark", "it has python:"), ("usdt:libm:x", "has no marks"),
                         ("uprobe:libc:no_such_function", "has no function no_such_function"),
+                        ("uprobe:libc:strlen", "is chosen at run time (IFUNC)"),
                         ("uprobe:libnosuch:f", "give its path"), ("uprobe:/no/such:f", "cannot be read"),
                         ("uprobe:/etc/passwd:f", "cannot be used"), ("uprobe:libc", "a probe is"),
                         ("uprobe:libc:getppid+1", "no instruction"), ("uretprobe:libc:getppid+4", "without an offset")):
