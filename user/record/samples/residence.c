@@ -569,6 +569,8 @@ struct turn {
 struct turns {
 	struct turn *list;
 	__u32 cnt, cap;
+	__u32 done; /* one at least: each round gets further */
+	pid_t next; /* whose turn it was when the time was over; 0: nobody's */
 };
 
 static void add_turn(void *ctx, const struct process *p)
@@ -589,7 +591,7 @@ static int by_pid(const void *a, const void *b)
 }
 
 /* Those that have not gone meanwhile, beginning where the last round ended; if thrifty, not of owners that had their part. */
-static void take_turns(struct residence *r, const struct turns *turns, __u64 until_ns, __u64 *spent,
+static void take_turns(struct residence *r, struct turns *turns, __u64 until_ns, __u64 *spent,
 		       bool thrifty, struct rows *to)
 {
 	__u32 begin = 0;
@@ -601,29 +603,26 @@ static void take_turns(struct residence *r, const struct turns *turns, __u64 unt
 		struct process *p = processes__find(r->processes, turn->pid);
 		const __u64 now_ns = clock_monotonic_ns();
 
-		if (now_ns >= until_ns)
-			return;
 		if (turn->done || (thrifty && spent[turn->owner] > ROUND_MAX_NS / OWNER_PART))
 			continue;
+		if (now_ns >= until_ns && turns->done) {
+			turns->next = turns->next ?: turn->pid;
+			return;
+		}
 		if (p && p->probed && p->own)
 			look_at(r, p, to);
 		spent[turn->owner] += clock_monotonic_ns() - now_ns;
 		turn->done = true;
+		turns->done++;
 	}
 }
 
 /* For processes that this round did not get to: what the last one found. */
 static void keep_old(struct residence *r, const struct turns *turns, struct rows *to)
 {
-	r->begin = 0;
-	for (__u32 i = 0; i < turns->cnt; i++) {
-		if (turns->list[i].done)
-			continue;
-		if (!r->begin)
-			r->begin = turns->list[i].pid;
-		r->stats.old++;
-	}
-	for (__u32 i = 0; r->begin && i < r->last.rows.cnt; i++) {
+	r->begin = turns->next;
+	r->stats.old = turns->cnt - turns->done;
+	for (__u32 i = 0; r->stats.old && i < r->last.rows.cnt; i++) {
 		const struct row *row = &r->last.rows.list[i];
 		const struct toucher *of = &r->touchers[row->toucher];
 		const struct turn *turn = bsearch(&(struct turn){ .pid = of->pid }, turns->list,
@@ -699,9 +698,10 @@ void residence__report(struct residence *r)
 	const struct round *round = r->ended && r->before.bytes > r->last.bytes ? &r->before :
 										  &r->last;
 
-	if (r->stats.processes || r->ended)
+	if (r->stats.processes || r->ended) {
 		r->stats.failed = round->failed;
-	r->stats.old = round->old;
+		r->stats.old = round->old;
+	}
 	r->stats.time_ns = round->time_ns;
 	r->stats.processes = round->processes;
 	r->stats.cut = round->cut;
