@@ -349,6 +349,26 @@ def check_probed_files(tap, python):
                "each process's own file is probed", says + report.stdout + report.stderr)
 
 
+def check_static_functions(tap, python):
+    """Each source of a library may have a static function of one name: all are probed."""
+    source = "static __attribute__((noinline)) void same(void) { __asm__ volatile(\"\"); }\nvoid %s(void) { same(); }\n"
+    with tempfile.TemporaryDirectory() as folder:
+        library, data, files = os.path.join(folder, "libsame.so"), os.path.join(folder, "x.data"), []
+        for name in ("one", "two"):
+            files.append(os.path.join(folder, name + ".c"))
+            with open(files[-1], "w", encoding="utf-8") as f:
+                f.write(source % name)
+        compiler = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc")
+        if not compiler or subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", library, *files], check=False).returncode:
+            tap.skip("static functions of one name", "no C compiler")
+            return
+        code = f"import ctypes\nlib = ctypes.CDLL({library!r})\nfor _ in range(20): lib.one(), lib.two()"
+        recorded = h.run_krait("record", "--probe", library + ":same", "-o", data, "--", python, "-c", code)
+        report = h.run_krait("report", data)
+        tap.ok("40 samples of uprobe:libsame.so:same" in report.stdout + report.stderr, "static functions of one name are probed all",
+               recorded.stderr + report.stdout + report.stderr)
+
+
 def check_probes(tap):
     """Functions of libraries, returns from them, and marks in programs: each time, with the Python stack."""
     python = "/usr/bin/python3"
@@ -381,6 +401,7 @@ def check_probes(tap):
     tap.equal([counts_by_function(r, "usdt:python:gc__start", names), counts_by_function(r, "uprobe:libc.so.6:getppid", names)],
               [[3, 0], [0, 40]], "in a process that runs: every tenth time")
     check_probed_files(tap, python)
+    check_static_functions(tap, python)
     command = [python, "-c", "pass"]
     for event, says in (("usdt:python:no_mark", "it has python:"), ("usdt:libm:x", "has no marks"),
                         ("uprobe:libc:no_such_function", "has no function no_such_function"),
