@@ -122,7 +122,7 @@ def check_cost(tap, python):
         for rate in ("10k", "99"):
             done = h.run_krait("record", "-p", str(target.pid), "-d", h.moment(0.3), "-F", rate,
                                "-f", "folded", "-o", "/dev/null")
-            said.append("at 10000 Hz cost the programs" in done.stderr)
+            said.append("samples took " in done.stderr)
     tap.equal(said, [True, False], python.name + ": a rate that costs much is told")
 
 
