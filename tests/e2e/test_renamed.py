@@ -12,7 +12,8 @@ RATE = 4999
 SLACK_NS = 50000
 # Before 3.12 the contents of a caller are read again after this time (bpf/python/code_object.h); until then it may be another's.
 AGAIN_NS = 70e6
-COUNT, MILLISECONDS = 8, 10
+# So many that some begin after that time.
+COUNT, MILLISECONDS = 12, 10
 
 
 def samples(script):
