@@ -126,7 +126,8 @@ DEFINES := -D_GNU_SOURCE $(if $(STATIC),-DKRAIT_STATIC) -DKRAIT_VERSION='"$(VERS
 	-iquote user -iquote . -iquote $(BPF_O)/gen -iquote $(O)/gen
 ALL_CFLAGS = -std=gnu11 $(OPT) $(DEBUG_INFO) $(WARN_USER) $(SAN_FLAGS) $(PKG_CFLAGS) $(DEFINES) \
 	$(CPPFLAGS) $(CFLAGS)
-TEST_CFLAGS := -iquote tests/unit -iquote tests/bpf
+# cmocka 2 has new names for what older ones have under these only.
+TEST_CFLAGS := -iquote tests/unit -iquote tests/bpf -Wno-deprecated-declarations
 LIBS = $(PKG_LIBS) -lpthread -lm
 # gold links the hundreds of tests in half of bfd's time; without gold we use the default linker.
 FAST_LINK := $(if $(shell command -v ld.gold),-fuse-ld=gold)
