@@ -151,8 +151,7 @@ int sampler__walk_ns(const struct sampler *s, pid_t pid, __u64 start_ns, __u64 *
 	return -ESRCH;
 }
 
-void sampler__code(const struct sampler *s, void (*fn)(void *ctx, __u64 start, __u32 size),
-		   void *ctx)
+void sampler__code(struct sampler *s, void (*fn)(void *ctx, __u64 start, __u32 size), void *ctx)
 {
 }
 

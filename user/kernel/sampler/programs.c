@@ -383,7 +383,8 @@ static int enter_chained(struct krait_bpf *more, struct bpf_program *program,
 	return bpf_map_update_elem(bpf_map__fd(callers), &first, &fd, BPF_ANY) ? -errno : 0;
 }
 
-static int load_chained(const struct krait_bpf *skel, bool arrival)
+static int load_chained(const struct krait_bpf *skel, bool arrival, programs_code_fn code,
+			void *ctx)
 {
 	cleanup_close int types_fd = -1;
 	struct krait_bpf *more = programs_open(&types_fd);
@@ -397,18 +398,20 @@ static int load_chained(const struct krait_bpf *skel, bool arrival)
 					      skel->maps.arrival_chains) :
 				enter_chained(more, more->progs.sample_chained,
 					      skel->maps.sample_chains);
+	if (!err && code)
+		programs_code(more, code, ctx);
 	krait_bpf__destroy(more);
 	return err;
 }
 
-int programs_load_chained(const struct krait_bpf *skel)
+int programs_load_chained(const struct krait_bpf *skel, programs_code_fn code, void *ctx)
 {
 	int err = 0;
 
 	if (bpf_program__autoload(skel->progs.sample_loop))
-		err = load_chained(skel, false);
+		err = load_chained(skel, false, code, ctx);
 	if (!err && bpf_program__autoload(skel->progs.arrival_loop))
-		err = load_chained(skel, true);
+		err = load_chained(skel, true, code, ctx);
 	return err;
 }
 
@@ -448,8 +451,7 @@ const char *programs_compiler(void)
 /* A program has at most 256 functions, BPF_MAX_SUBPROGS in the kernel's bpf_verifier.h. */
 #define FUNCTIONS_MAX 256
 
-void programs_code(const struct krait_bpf *skel, void (*fn)(void *ctx, __u64 start, __u32 size),
-		   void *ctx)
+void programs_code(const struct krait_bpf *skel, programs_code_fn fn, void *ctx)
 {
 	__u64 starts[FUNCTIONS_MAX] = { 0 };
 	__u32 sizes[FUNCTIONS_MAX] = { 0 };

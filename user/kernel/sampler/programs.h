@@ -39,11 +39,15 @@ bool programs_want_clocks(const struct sampler_config *config) __attribute__((no
 int programs_load(struct krait_bpf *skel, struct error *err)
 	__attribute__((warn_unused_result, nonnull));
 
+/* One function of krait's programs in the kernel. */
+typedef void (*programs_code_fn)(void *ctx, __u64 start, __u32 size);
+
 /*
  * Loads the programs that take chains of tasks and greenlets (wants_chains() in bpf/sample.h), if those
- * that are loaded have left them to others. Without them samples have no chains. Returns 0 or -errno.
+ * that are loaded have left them to others. Without them samples have no chains. code: told where they are, as by
+ * programs_code(); NULL: nobody asks. Returns 0 or -errno.
  */
-int programs_load_chained(const struct krait_bpf *skel)
+int programs_load_chained(const struct krait_bpf *skel, programs_code_fn code, void *ctx)
 	__attribute__((warn_unused_result, nonnull));
 
 /* The error if the kernel has no memory for them or their maps. Returns it. */
@@ -63,7 +67,7 @@ const char *programs_compiler(void);
  * Where the kernel has put the code of krait's programs: once for each of their functions. Never, if
  * it interprets them, or hides its addresses from us.
  */
-void programs_code(const struct krait_bpf *skel, void (*fn)(void *ctx, __u64 start, __u32 size),
-		   void *ctx) __attribute__((nonnull));
+void programs_code(const struct krait_bpf *skel, programs_code_fn fn, void *ctx)
+	__attribute__((nonnull));
 
 #endif /* KRAIT_KERNEL_SAMPLER_PROGRAMS_H */

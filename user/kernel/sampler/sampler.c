@@ -134,6 +134,8 @@ struct sampler {
 	struct bpf_link *clocks; /* NULL: nobody compares clocks, or the kernel cannot */
 	bool has_chained; /* programs_load_chained() need not be called again */
 	int chained; /* its last result */
+	programs_code_fn code; /* NULL: nobody asks */
+	void *code_ctx;
 };
 
 static int load(struct sampler *s, struct error *err)
@@ -431,9 +433,10 @@ void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ns)
 	sampler__set_space(s, pid, start_ns, 0);
 }
 
-void sampler__code(const struct sampler *s, void (*fn)(void *ctx, __u64 start, __u32 size),
-		   void *ctx)
+void sampler__code(struct sampler *s, void (*fn)(void *ctx, __u64 start, __u32 size), void *ctx)
 {
+	s->code = fn;
+	s->code_ctx = ctx;
 	programs_code(s->skel, fn, ctx);
 }
 
@@ -487,7 +490,7 @@ static int need_chained(struct sampler *s)
 
 	if (s->has_chained)
 		return s->chained;
-	s->chained = programs_load_chained(s->skel);
+	s->chained = programs_load_chained(s->skel, s->code, s->code_ctx);
 	s->has_chained = s->chained != -ENOMEM && s->chained != -EAGAIN;
 	if (s->chained && !before)
 		log_warn("sampler",

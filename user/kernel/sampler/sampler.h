@@ -172,9 +172,8 @@ int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns, unsigned owner)
 void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ns);
 /* Do mappings of code in tracked processes come as records from then on? */
 bool sampler__reports_mappings(const struct sampler *s);
-/* Where the kernel has put krait's own code: see programs_code(). */
-void sampler__code(const struct sampler *s, void (*fn)(void *ctx, __u64 start, __u32 size),
-		   void *ctx);
+/* Where the kernel has put krait's own code: see programs_code(). fn is called for what is loaded later, too. */
+void sampler__code(struct sampler *s, void (*fn)(void *ctx, __u64 start, __u32 size), void *ctx);
 /*
  * The process's interrupts that found the ring buffer full; until it exits, when the exit event has
  * the number.

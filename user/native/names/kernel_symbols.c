@@ -205,7 +205,7 @@ void kernel_symbols__own(void *symbols, __u64 start, __u32 size)
 	struct kernel_symbols *s = symbols;
 	size_t at = sorted_below(s->own_cnt, i, s->own[i].start <= start);
 
-	if (s->loaded || vec_reserve(s->own, s->own_cap, s->own_cnt + 1))
+	if (vec_reserve(s->own, s->own_cap, s->own_cnt + 1))
 		return;
 	memmove(&s->own[at + 1], &s->own[at], (s->own_cnt++ - at) * sizeof(*s->own));
 	s->own[at] = (struct own_code){ start, start + size };

@@ -38,8 +38,8 @@ void kernel_symbols__tap(struct kernel_symbols *s, kernel_tap_fn fn, void *ctx)
 struct kernel_symbol *kernel_symbols__find(struct kernel_symbols *s, __u64 addr);
 
 /*
- * Code of krait's own BPF programs, told before the first query. What is told later, or finds no
- * memory, keeps the kernel's name for it.
+ * Code of krait's own BPF programs. Told before the first query, its symbols are krait's, too. What finds no memory is not
+ * its own.
  */
 void kernel_symbols__own(void *symbols, __u64 start, __u32 size) __attribute__((nonnull));
 bool kernel_symbols__is_own(struct kernel_symbols *s, __u64 addr) __attribute__((nonnull));
