@@ -66,7 +66,7 @@ def check_names(tap, python):
     handled = {stack[2] for stack in found}
     tap.ok(len(found) == len(handled) == 400 and all(re.fullmatch(r"\[task Task-\d+\]", n) for n in handled) and
            all(re.fullmatch(r"\[task Task-\d+\]", stack[0]) and stack[1] == "request" for stack in found),
-           python.name + ": each task with its name", done.stderr[-500:], found[:3])
+           python.name + ": each task with its name", len(found), len(handled), done.stderr[-500:], found[:3])
 
 
 def check_eager(tap, python):
