@@ -41,7 +41,7 @@ struct table {
 /* An entry without columns (Objects/locations.md): one code unit in that line. */
 static void put(struct table *t, int line)
 {
-	int delta = line - t->line;
+	__s64 delta = (__s64)line - t->line;
 	__u32 value = delta < 0 ? (__u32)-delta << 1 | 1 : (__u32)delta << 1;
 
 	t->bytes[t->size++] = 0x80 | 13 << 3;

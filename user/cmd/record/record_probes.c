@@ -58,7 +58,7 @@ static void add(struct event_spec *e, size_t kind, const char *text, size_t len,
 {
 	const char *slash = memrchr(text, '/', len), *base = slash ? slash + 1 : text;
 	const char *colon = memchr(base, ':', len - (size_t)(base - text));
-	struct event_code *code = calloc(1, sizeof(*code));
+	struct event_code *code;
 	size_t place_len = colon ? len - (size_t)(colon + 1 - text) : 0;
 
 	if (!colon || colon == text || !place_len || place_len >= PROBE_NAME_MAX)
@@ -67,16 +67,18 @@ static void add(struct event_spec *e, size_t kind, const char *text, size_t len,
 			"a probe is %sFILE:%s, with the path of a program or library or the begin of its name, not \"%.*s\"",
 			kinds[kind].prefix, kinds[kind].is_mark ? "NAME" : "FUNCTION", (int)len,
 			text);
+	on_return |= kinds[kind].on_return;
+	if (on_return && memchr(colon, '+', place_len + 1))
+		arguments_refuse(state,
+				 "a function returns from the whole of it: %.*s without an offset",
+				 (int)place_len, colon + 1);
+	code = calloc(1, sizeof(*code));
+	*e = (struct event_spec){ .type = PERF_TYPE_TRACEPOINT, .code = code };
 	if (!code || !(code->file = strndup(text, (size_t)(colon - text))) ||
 	    !(code->place = strndup(colon + 1, place_len)))
 		arguments_refuse(state, "out of memory");
 	code->is_mark = kinds[kind].is_mark;
-	code->on_return = on_return || kinds[kind].on_return;
-	if (code->on_return && strchr(code->place, '+'))
-		arguments_refuse(state,
-				 "a function returns from the whole of it: %s without an offset",
-				 code->place);
-	*e = (struct event_spec){ .type = PERF_TYPE_TRACEPOINT, .code = code };
+	code->on_return = on_return;
 	if (snprintf(e->name, sizeof(e->name), "%s%.*s:%s",
 		     code->on_return ? "uretprobe:" : kinds[kind].prefix, (int)(colon - base), base,
 		     code->place) >= (int)sizeof(e->name))
