@@ -32,10 +32,12 @@ _krait() {
 		:directory) files=d ;;
 		:user) user=u ;;
 		:command)
-			if declare -F _command_offset >/dev/null; then
-				_command_offset $((about + 1))
+			# bash-completion 2.12 has renamed it.
+			for i in _comp_command_offset _command_offset; do
+				declare -F "$i" >/dev/null || continue
+				"$i" $((about + 1))
 				return
-			fi
+			done
 			compopt -o default
 			return
 			;;

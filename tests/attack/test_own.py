@@ -34,7 +34,7 @@ class Own:
     def __init__(self, scene, target, secs=1.2):
         folder = attack.Folder().path
         os.chown(folder, CLIENT, CLIENT)
-        self.k = attack.Krait("--own", "record", "--no-kernel", "-F", "997", "-p", str(target.pid), "-o", "x.data", "-o", "x.folded",
+        self.k = attack.Krait("--own", "record", "--no-source", "--no-kernel", "-F", "997", "-p", str(target.pid), "-o", "x.data", "-o", "x.folded",
                               folder=folder, launch=AS_CLIENT, env={**os.environ, "HOME": folder})
         self.k.recording()
         target.process.stdin.write(b"\n")

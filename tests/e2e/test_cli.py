@@ -509,7 +509,7 @@ def check_empty(tap, python):
     with Folder() as folder:
         script = "print('READY', flush=True); import sys; sys.stdin.read()"
         with h.Target(python.command("-c", script)) as target:
-            time.sleep(0.2)
+            time.sleep(0.5)
             done = h.run_krait("record", "-p", str(target.pid), "-d", "200ms", "-o",
                                folder("x.folded"))
         fails(tap, "a process that sleeps", done, EMPTY, "no samples")

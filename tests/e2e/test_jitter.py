@@ -81,7 +81,13 @@ def main():
         done = h.run_krait("record", "--jitter", *args, "-d", "1ms", "-p", "1")
         tap.equal(done.returncode, 2, "not with " + args[0], done.stderr)
     with tempfile.TemporaryDirectory() as folder:
-        check_budget(tap, next(p for p in h.interpreters(tap) if p.minor != "3.15"), folder)
+        # 3.15 walks no deep stack twice.
+        python = next((p for p in h.all_interpreters() if p.minor in h.MINORS and p.minor != "3.15"), None)
+        if python:
+            python.refresh_targets()
+            check_budget(tap, python, folder)
+        else:
+            tap.skip("--budget", "no interpreter before 3.15")
     h.cleanup()
     tap.done()
 
