@@ -268,6 +268,9 @@ static void link_loops(struct list *l, __u32 first, __u64 loop_addr)
 	for (__u32 h = 0; h < cnt; h++) {
 		const struct probe_task *host = &l->out.tasks[hosts[h]];
 
+		/* No loop runs within itself: that task began to run after we had read which one does. */
+		if (loop_of(l, host) == loop_addr)
+			continue;
 		for (__u32 i = first; i < l->out.head.task_cnt && loop_addr; i++) {
 			struct probe_task *t = &l->out.tasks[i];
 
