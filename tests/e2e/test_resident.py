@@ -73,8 +73,12 @@ def at_end(tap, python, folder):
 
 
 def after_end(tap, python, folder):
-    done = h.run_krait("record", "--memory", "-o", folder + "/y.data", "--",
-                       *python.command(python.target("grows.py"), "short"), env=ENV)
+    # A look that comes in the last tenth of a second needs no word.
+    for secs in 2.5, 2.2, 1.9:
+        done = h.run_krait("record", "--memory", "-o", folder + "/y.data", "--",
+                           *python.command(python.target("grows.py"), "short", str(secs)), env=ENV)
+        if "before the end" in done.stderr:
+            break
     found = by_function(folder + "/y.data", "resident-memory")[0]
     tap.ok(near(found.get("leak", 0), 30 * MIB) and done.returncode == 0, python.name + ": the last look at a command that has ended",
            found, done.stderr)
@@ -108,8 +112,9 @@ def main():
     tap = h.Tap()
     h.need_bpf()
     pythons = h.few(h.interpreters(tap))
-    with tempfile.TemporaryDirectory(prefix="krait-e2e-") as folder:
-        each_for_itself(tap, pythons[0], folder)
+    for python in pythons[:1]:
+        with tempfile.TemporaryDirectory(prefix="krait-e2e-") as folder:
+            each_for_itself(tap, python, folder)
     for python in pythons:
         with tempfile.TemporaryDirectory(prefix="krait-e2e-") as folder:
             at_end(tap, python, folder)

@@ -40,7 +40,7 @@ def spin(until):
 
 def main():
     told = {"faults": 0, "switches": 0}
-    for _ in range(3):
+    for _ in range(int(sys.argv[1]) if len(sys.argv) > 1 else 3):
         with mmap.mmap(-1, PAGES * mmap.PAGESIZE) as memory:
             before = faults()
             touch(memory)

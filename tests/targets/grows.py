@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Touches memory in known amounts (test_resident.py): "all" begins when told to; "other" is started by it; "hammer" touches
-a page that is chosen at every shift (bpf/fault.h), again and again; "calm" 16 MiB; "short" ends."""
+a page that is chosen at every shift (bpf/fault.h), again and again; "calm" 16 MiB; "short" ends after so many seconds."""
 import mmap, os, subprocess, sys, time
 MIB = 1 << 20
 kept, slots = [], {}
@@ -60,6 +60,7 @@ if sys.argv[1] == "all":
     sys.stdin.readline()
     other.communicate()
 elif sys.argv[1] == "other":
+    time.sleep(0.2) # until krait has met it: what comes before is "resident before"
     in_other()
     time.sleep(0.7)
     print("there", flush=True)
@@ -90,4 +91,4 @@ elif sys.argv[1] == "calm":
     sys.stdin.readline()
 else:
     leak()
-    time.sleep(2.5)
+    time.sleep(float(sys.argv[2]))

@@ -21,8 +21,10 @@
 
 #include <cmocka.h>
 
+#include "support_folder.h"
 #include "process/memory/opener.h"
 #include "process/memory/remote.h"
+#include "base/worker/channel.h"
 #include "base/worker/rights.h"
 #include "base/worker/role.h"
 
@@ -33,6 +35,7 @@
 static volatile __u64 word;
 static pid_t opener, targets[8];
 static int target_cnt;
+static char folder[TEST_FOLDER_MAX];
 
 static void become(uid_t uid)
 {
@@ -105,6 +108,9 @@ static int end(void **state)
 	}
 	close(ROLE_OPENER_FD);
 	waitpid(opener, NULL, 0);
+	if (*folder)
+		test_folder_remove(folder);
+	*folder = '\0';
 	opener = 0;
 	return 0;
 }
@@ -227,7 +233,7 @@ static void refuses_threads_with_more_rights(void **state)
 /* Maps of one process and memory of another, and all of it in a folder that is none of /proc's. */
 static void refuses_what_only_looks_like_a_process(void **state)
 {
-	char folder[] = "/tmp/krait-opener-XXXXXX", path[64], to[64];
+	char path[TEST_FOLDER_MAX + 8], to[64];
 	pid_t own, other;
 	int dir;
 
@@ -235,7 +241,7 @@ static void refuses_what_only_looks_like_a_process(void **state)
 		return;
 	close(target(USER, true, &own));
 	close(target(OTHER, true, &other));
-	assert_non_null(mkdtemp(folder));
+	test_folder_make(folder);
 	chmod(folder, 0755);
 	snprintf(path, sizeof(path), "%s/maps", folder);
 	snprintf(to, sizeof(to), "/proc/%d/maps", (int)own);
@@ -248,16 +254,12 @@ static void refuses_what_only_looks_like_a_process(void **state)
 	dir = open(path, O_RDONLY | O_DIRECTORY);
 	assert_refused(dir, own);
 	assert_refused(open("/proc", O_RDONLY | O_DIRECTORY), own);
-	snprintf(path, sizeof(path), "%s/maps", folder);
-	unlink(path);
-	snprintf(path, sizeof(path), "%s/mem", folder);
-	unlink(path);
-	rmdir(folder);
 }
 
 /* Short and long messages, too few and too many descriptors: the opener goes on. */
 static void outlives_nonsense(void **state)
 {
+	const int fds[CHANNEL_FDS_MAX] = { 0 };
 	char text[9000] = "";
 	pid_t pid;
 	int dir, fd;
@@ -266,6 +268,11 @@ static void outlives_nonsense(void **state)
 		return;
 	for (size_t len = 1; len <= sizeof(text); len = len * 3 + 1)
 		assert_int_equal(send(ROLE_OPENER_FD, text, len, 0), (ssize_t)len);
+	/* As long as a request, with another number of descriptors. */
+	for (unsigned cnt = 0; cnt <= CHANNEL_FDS_MAX; cnt++)
+		if (cnt != 2)
+			assert_int_equal(
+				channel_send(ROLE_OPENER_FD, text, sizeof(pid_t), fds, cnt), 0);
 	dir = target(USER, true, &pid);
 	fd = opener_memory(dir);
 	assert_true(fd >= 0);

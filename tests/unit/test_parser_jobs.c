@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <elf.h>
 #include <dlfcn.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -177,12 +177,9 @@ static int copy(const struct bytes *in, struct bytes *ret, struct perf_read_stat
 	cleanup_fclose FILE *from = raw_file(in), *to = tmpfile();
 	struct error err;
 	int result = perf_copy(to, from, "test", &editor, stats, &err);
-	long size = (fseek(to, 0, SEEK_END), ftell(to));
 
 	ret->len = 0;
-	bytes_fill(ret, 0, (size_t)size);
-	rewind(to);
-	assert_int_equal(fread(ret->data, 1, (size_t)size, to), size);
+	raw_file_read(to, ret);
 	if (!result)
 		assert_int_equal(renamed, 2);
 	return result;

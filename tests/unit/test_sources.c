@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
+#include "support_folder.h"
 #include "capture/dso/dso_store.h"
 #include "profile/sources.h"
 #include "base/share/quota.h"
@@ -208,19 +209,29 @@ static void no_notes_take_long(void **state)
 	assert_true(clock() - began < 2 * CLOCKS_PER_SEC);
 }
 
+static char folder[TEST_FOLDER_MAX];
+
+static int remove_folder(void **state)
+{
+	if (*folder)
+		test_folder_remove(folder);
+	*folder = '\0';
+	return 0;
+}
+
 /* One line far below costs little to keep, but its file is as long as all the lines before. */
 static void files_for_perf_are_bounded(void **state)
 {
 	static const __u8 build_id[DSO_BUILD_ID_SIZE] = { 0x1a };
-	char name[] = "/tmp/krait-sources-XXXXXX", path[PATH_MAX], *text;
+	char path[PATH_MAX], *text;
 	struct sources s = { 0 };
 	struct dso_store store = { 0 };
 	struct stat st;
 	__u64 bytes = 0;
 
-	assert_non_null(mkdtemp(name));
-	snprintf(store.name, sizeof(store.name), "%s", name);
-	store.fd = open(name, O_RDONLY | O_DIRECTORY);
+	test_folder_make(folder);
+	snprintf(store.name, sizeof(store.name), "%s", folder);
+	store.fd = open(folder, O_RDONLY | O_DIRECTORY);
 	for (int i = 0; i < 64; i++) {
 		snprintf(path, sizeof(path), "/%02d.py", i);
 		assert_int_equal(
@@ -238,7 +249,8 @@ static void files_for_perf_are_bounded(void **state)
 	assert_true(bytes > SOURCES_MAX && bytes <= 4 * SOURCES_MAX);
 	assert_int_equal(dso_store_remove_sources(store.fd, strrchr(dirname(path), '/') + 1), 0);
 	close(store.fd);
-	assert_int_equal(rmdir(name), 0);
+	assert_int_equal(rmdir(folder), 0);
+	*folder = '\0';
 	sources_free(&s);
 }
 
@@ -283,7 +295,7 @@ int main(void)
 		cmocka_unit_test(nobody_takes_all_room),
 		cmocka_unit_test(runs_become_one_and_cost_once),
 		cmocka_unit_test(no_notes_take_long),
-		cmocka_unit_test(files_for_perf_are_bounded),
+		cmocka_unit_test_teardown(files_for_perf_are_bounded, remove_folder),
 		cmocka_unit_test(any_text_may_come_in),
 	};
 
