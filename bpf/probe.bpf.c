@@ -190,41 +190,42 @@ static __always_inline bool is_wanted(void *ctx, __u32 number)
 	return w.at == FILTER_TAKE;
 }
 
-static __always_inline int on_probe(struct trigger *t, __u32 cookie)
+static __always_inline void on_probe(struct trigger *t, __u32 cookie)
 {
 	const __u32 event = masked(cookie, KRAIT_MAX_EVENTS - 1);
-	const __u64 began_ns = own_begin(), now_ns = bpf_ktime_get_ns();
-	struct proc_info *proc;
+	const __u64 now_ns = bpf_ktime_get_ns();
+	struct proc_info *proc = probed_process(event, now_ns, &t->period);
 
-	proc = probed_process(event, now_ns, &t->period);
-	if (proc) {
-		t->event = event;
-		t->now_ns = t->time_ns = now_ns;
-		t->has_loop = t->has_kernel_stack = true;
-		take_sample(t, proc);
-	}
-	own_end(began_ns);
-	return 0;
+	if (!proc)
+		return;
+	t->event = event;
+	t->now_ns = t->time_ns = now_ns;
+	t->has_loop = t->has_kernel_stack = true;
+	take_sample(t, proc);
 }
 
 SEC("?tp")
 int probe_tracepoint(void *ctx)
 {
-	const __u64 cookie = bpf_get_attach_cookie(ctx);
+	const __u64 began_ns = own_begin(), cookie = bpf_get_attach_cookie(ctx);
 
 	/* Of the threads that get samples alone. */
-	if (cookie >> 8 && (!tracked_process() || !is_wanted(ctx, cookie >> 8)))
-		return 0;
-	return on_probe(
-		&(struct trigger){ .ctx = ctx, .context = CONTEXT_EVENT, .in_kernel = true },
-		bpf_get_attach_cookie(ctx));
+	if (!(cookie >> 8) || (tracked_process() && is_wanted(ctx, cookie >> 8)))
+		on_probe(&(struct trigger){ .ctx = ctx,
+					    .context = CONTEXT_EVENT,
+					    .in_kernel = true },
+			 cookie);
+	own_end(began_ns);
+	return 0;
 }
 
 /* Uprobes, and kprobes that somebody has made. */
 SEC("?uprobe")
 int probe_code(struct pt_regs *ctx)
 {
-	return on_probe(
+	const __u64 began_ns = own_begin();
+
+	on_probe(
 		&(struct trigger){
 			.ctx = ctx,
 			.context = CONTEXT_PROBE,
@@ -235,6 +236,8 @@ int probe_code(struct pt_regs *ctx)
 			.pt_regs = ctx,
 		},
 		bpf_get_attach_cookie(ctx));
+	own_end(began_ns);
+	return 0;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

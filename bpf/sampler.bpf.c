@@ -265,6 +265,33 @@ static __always_inline void note_done(__u32 index)
 		ticks->done_ns = bpf_ktime_get_ns();
 }
 
+/* now_ns: when the program looked at the clock. */
+static __always_inline void take_of_event(struct bpf_perf_event_data *ctx, struct proc_info *proc,
+					  __u32 index, __u64 period, __u64 missed, __u64 now_ns,
+					  __u64 began_ns, bool has_loop)
+{
+	take_sample(
+		&(struct trigger){
+			.ctx = ctx,
+			.now_ns = now_ns,
+			.time_ns = now_ns,
+			.period = period,
+			.missed = missed,
+			.event = index,
+			.context = CONTEXT_EVENT,
+			.in_kernel = !MODE_IS_USER(context_reg(ctx, UNWIND_WORD_MODE)),
+			.regs = { context_reg(ctx, UNWIND_WORD_IP),
+				  context_reg(ctx, UNWIND_WORD_SP),
+				  context_reg(ctx, UNWIND_WORD_FP) },
+			.pt_regs = context_regs(ctx),
+			.has_loop = has_loop,
+			.has_kernel_stack = true,
+			.began_ns = began_ns,
+			.chains = has_loop ? &sample_chains : NULL,
+		},
+		proc);
+}
+
 /* Most ticks hit others than tracked processes, and must cost next to nothing. */
 static __always_inline void on_event(struct bpf_perf_event_data *ctx, __u64 began_ns, bool has_loop)
 {
@@ -319,48 +346,26 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, __u64 bega
 				return;
 		}
 	}
-	take_sample(
-		&(struct trigger){
-			.ctx = ctx,
-			.now_ns = now_ns,
-			.time_ns = now_ns,
-			.period = period,
-			.missed = missed + skipped,
-			.event = index,
-			.context = CONTEXT_EVENT,
-			.in_kernel = !MODE_IS_USER(context_reg(ctx, UNWIND_WORD_MODE)),
-			.regs = { context_reg(ctx, UNWIND_WORD_IP),
-				  context_reg(ctx, UNWIND_WORD_SP),
-				  context_reg(ctx, UNWIND_WORD_FP) },
-			.pt_regs = context_regs(ctx),
-			.has_loop = has_loop,
-			.has_kernel_stack = true,
-			.began_ns = began_ns,
-			.chains = has_loop ? &sample_chains : NULL,
-		},
-		proc);
+	take_of_event(ctx, proc, index, period, missed + skipped, now_ns, began_ns, has_loop);
 	note_done(index);
 }
 
+/* The program of that name runs work(), its time counts, and it returns result. */
+#define EVENT_PROGRAM(name, work, has_loop, result)                                                \
+	int name(struct bpf_perf_event_data *ctx)                                                  \
+	{                                                                                          \
+		__u64 began_ns = own_begin();                                                      \
+                                                                                                   \
+		work(ctx, began_ns, has_loop);                                                     \
+		own_end(began_ns);                                                                 \
+		return result;                                                                     \
+	}
+
 SEC("perf_event")
-int sample_loop(struct bpf_perf_event_data *ctx)
-{
-	__u64 began_ns = own_begin();
-
-	on_event(ctx, began_ns, true);
-	own_end(began_ns);
-	return rides_along;
-}
+EVENT_PROGRAM(sample_loop, on_event, true, rides_along)
 
 SEC("perf_event")
-int sample_bounded(struct bpf_perf_event_data *ctx)
-{
-	__u64 began_ns = own_begin();
-
-	on_event(ctx, began_ns, false);
-	own_end(began_ns);
-	return rides_along;
-}
+EVENT_PROGRAM(sample_bounded, on_event, false, rides_along)
 
 SEC("?perf_event")
 int sample_chained(struct bpf_perf_event_data *ctx)
@@ -433,45 +438,13 @@ static __always_inline void on_fault(struct bpf_perf_event_data *ctx, __u64 bega
 	if (!proc || now_ns > end_ns)
 		return;
 	fault_pay(&proc->faults, now_ns);
-	take_sample(
-		&(struct trigger){
-			.ctx = ctx,
-			.now_ns = now_ns,
-			.time_ns = now_ns,
-			.period = note,
-			.event = fault_event,
-			.context = CONTEXT_EVENT,
-			.in_kernel = !MODE_IS_USER(context_reg(ctx, UNWIND_WORD_MODE)),
-			.regs = { context_reg(ctx, UNWIND_WORD_IP),
-				  context_reg(ctx, UNWIND_WORD_SP),
-				  context_reg(ctx, UNWIND_WORD_FP) },
-			.pt_regs = context_regs(ctx),
-			.has_loop = has_loop,
-			.has_kernel_stack = true,
-			.began_ns = began_ns,
-			.chains = has_loop ? &sample_chains : NULL,
-		},
-		proc);
+	take_of_event(ctx, proc, fault_event, note, 0, now_ns, began_ns, has_loop);
 }
 
 SEC("?perf_event")
-int fault_loop(struct bpf_perf_event_data *ctx)
-{
-	__u64 began_ns = own_begin();
-
-	on_fault(ctx, began_ns, true);
-	own_end(began_ns);
-	return 0;
-}
+EVENT_PROGRAM(fault_loop, on_fault, true, 0)
 
 SEC("?perf_event")
-int fault_bounded(struct bpf_perf_event_data *ctx)
-{
-	__u64 began_ns = own_begin();
-
-	on_fault(ctx, began_ns, false);
-	own_end(began_ns);
-	return 0;
-}
+EVENT_PROGRAM(fault_bounded, on_fault, false, 0)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
