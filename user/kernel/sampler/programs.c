@@ -366,52 +366,51 @@ static int share_maps(const struct krait_bpf *from, struct krait_bpf *to)
 	return 0;
 }
 
-/* Loads the program and puts it where its caller looks for it. */
-static int enter_chained(struct krait_bpf *more, struct bpf_program *program,
-			 const struct bpf_map *callers)
+/* Puts the program, if it is loaded, where its caller looks for it. */
+static int enter_chained(const struct bpf_map *callers, const struct bpf_program *program)
 {
-	struct bpf_program *other;
 	const __u32 first = 0;
-	int err, fd;
+	const int fd = bpf_program__fd(program);
 
-	bpf_object__for_each_program(other, more->obj)
-		bpf_program__set_autoload(other, other == program);
-	err = krait_bpf__load(more);
-	if (err)
-		return err;
-	fd = bpf_program__fd(program);
-	return bpf_map_update_elem(bpf_map__fd(callers), &first, &fd, BPF_ANY) ? -errno : 0;
+	return fd >= 0 && bpf_map_update_elem(bpf_map__fd(callers), &first, &fd, BPF_ANY) ? -errno :
+											    0;
 }
 
-static int load_chained(const struct krait_bpf *skel, bool arrival, programs_code_fn code,
-			void *ctx)
+static int load_chained(const struct krait_bpf *skel, struct krait_bpf *more)
 {
-	cleanup_close int types_fd = -1;
-	struct krait_bpf *more = programs_open(&types_fd);
-	int err = -errno;
+	struct bpf_program *program;
+	int err;
 
-	if (!more)
-		return err;
-	err = share_maps(skel, more) ? -errno : 0;
+	bpf_object__for_each_program(program, more->obj)
+		bpf_program__set_autoload(program, false);
+	bpf_program__set_autoload(more->progs.sample_chained,
+				  bpf_program__autoload(skel->progs.sample_loop));
+	bpf_program__set_autoload(more->progs.arrival_chained,
+				  bpf_program__autoload(skel->progs.arrival_loop));
+	err = share_maps(skel, more) ? -errno : krait_bpf__load(more);
 	if (!err)
-		err = arrival ? enter_chained(more, more->progs.arrival_chained,
-					      skel->maps.arrival_chains) :
-				enter_chained(more, more->progs.sample_chained,
-					      skel->maps.sample_chains);
-	if (!err && code)
-		programs_code(more, code, ctx);
-	krait_bpf__destroy(more);
+		err = enter_chained(skel->maps.sample_chains, more->progs.sample_chained);
+	if (!err)
+		err = enter_chained(skel->maps.arrival_chains, more->progs.arrival_chained);
 	return err;
 }
 
 int programs_load_chained(const struct krait_bpf *skel, programs_code_fn code, void *ctx)
 {
-	int err = 0;
+	cleanup_close int types_fd = -1;
+	struct krait_bpf *more;
+	int err;
 
-	if (bpf_program__autoload(skel->progs.sample_loop))
-		err = load_chained(skel, false, code, ctx);
-	if (!err && bpf_program__autoload(skel->progs.arrival_loop))
-		err = load_chained(skel, true, code, ctx);
+	if (!bpf_program__autoload(skel->progs.sample_loop) &&
+	    !bpf_program__autoload(skel->progs.arrival_loop))
+		return 0;
+	more = programs_open(&types_fd);
+	if (!more)
+		return -errno;
+	err = load_chained(skel, more);
+	if (!err && code)
+		programs_code(more, code, ctx);
+	krait_bpf__destroy(more);
 	return err;
 }
 

@@ -48,7 +48,7 @@ typedef void (*programs_code_fn)(void *ctx, __u64 start, __u32 size);
  * programs_code(); NULL: nobody asks. Returns 0 or -errno.
  */
 int programs_load_chained(const struct krait_bpf *skel, programs_code_fn code, void *ctx)
-	__attribute__((warn_unused_result, nonnull));
+	__attribute__((warn_unused_result, nonnull(1)));
 
 /* The error if the kernel has no memory for them or their maps. Returns it. */
 int programs_no_memory(struct error *err) __attribute__((nonnull));
