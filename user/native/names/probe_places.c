@@ -119,18 +119,10 @@ struct mark {
 /* The link-time address of .stapsdt.base, by which prelinking can be noticed; 0: there is none. */
 static __u64 base_now(struct elf_file *f)
 {
-	Elf64_Shdr names, shdr;
+	Elf64_Shdr shdr;
+	unsigned i = 0;
 
-	if (elf_file_section(f, f->ehdr.e_shstrndx, &names))
-		return 0;
-	for (unsigned i = 0; i < f->ehdr.e_shnum; i++) {
-		if (elf_file_section(f, i, &shdr))
-			return 0;
-		if (shdr.sh_name < names.sh_size &&
-		    elf_file_string_is(f, names.sh_offset + shdr.sh_name, ".stapsdt.base"))
-			return shdr.sh_addr;
-	}
-	return 0;
+	return elf_file_section_named(f, ".stapsdt.base", &i, &shdr) ? 0 : shdr.sh_addr;
 }
 
 static bool parse_mark(const __u8 *desc, size_t size, struct mark *ret)
@@ -280,23 +272,17 @@ static int take_notes(struct elf_file *f, const Elf64_Shdr *s, __u64 base, const
 static int find_marks(struct elf_file *f, const char *text, struct parser_probes *ret)
 {
 	const __u64 base = base_now(f);
-	Elf64_Shdr names, shdr;
+	Elf64_Shdr shdr;
+	unsigned i = 0;
+	int r;
 
-	if (elf_file_section(f, f->ehdr.e_shstrndx, &names))
-		return 0;
-	for (unsigned i = 0; i < f->ehdr.e_shnum; i++) {
-		int r = elf_file_section(f, i, &shdr);
-
-		if (r)
-			return r;
-		if (shdr.sh_type != SHT_NOTE || shdr.sh_name >= names.sh_size ||
-		    !elf_file_string_is(f, names.sh_offset + shdr.sh_name, ".note.stapsdt"))
-			continue;
-		r = take_notes(f, &shdr, base, text, ret);
+	while (!(r = elf_file_section_named(f, ".note.stapsdt", &i, &shdr))) {
+		if (shdr.sh_type == SHT_NOTE)
+			r = take_notes(f, &shdr, base, text, ret);
 		if (r)
 			return r;
 	}
-	return 0;
+	return r == -ENOENT ? 0 : r;
 }
 
 int probe_places(int fd, enum probe_kind kind, const char *name, struct parser_probes *ret)

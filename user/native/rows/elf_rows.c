@@ -58,18 +58,14 @@ static int read_section(struct work *w, __u64 offset, __u64 size, __u64 address)
 /* Takes all uncompressed sections with that name. */
 static int take_named(struct work *w, const char *name, bool is_debug_frame)
 {
-	Elf64_Shdr names, s;
+	Elf64_Shdr s;
+	unsigned i = 0;
 
-	if (elf_file_section(w->file, w->file->ehdr.e_shstrndx, &names))
-		return 0;
-	for (unsigned i = 0; i < w->file->ehdr.e_shnum; i++) {
+	while (!elf_file_section_named(w->file, name, &i, &s)) {
 		unsigned before = w->cnt;
 		int err;
 
-		if (elf_file_section(w->file, i, &s))
-			return 0;
-		if (s.sh_type == SHT_NOBITS || s.sh_flags & SHF_COMPRESSED ||
-		    !elf_file_string_is(w->file, names.sh_offset + s.sh_name, name))
+		if (s.sh_type == SHT_NOBITS || s.sh_flags & SHF_COMPRESSED)
 			continue;
 		err = read_section(w, s.sh_offset, s.sh_size, s.sh_addr);
 		if (err)

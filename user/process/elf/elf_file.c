@@ -119,3 +119,21 @@ bool elf_file_string_is(struct elf_file *f, __u64 off, const char *s)
 
 	return len <= sizeof(buf) && !elf_file_read(f, off, buf, len) && !memcmp(buf, s, len);
 }
+
+int elf_file_section_named(struct elf_file *f, const char *name, unsigned *i, Elf64_Shdr *ret)
+{
+	Elf64_Shdr names;
+	int r = elf_file_section(f, f->ehdr.e_shstrndx, &names);
+
+	if (r)
+		return r == -ENODATA ? -ENOENT : r; /* section headers are stripped */
+	while (*i < f->ehdr.e_shnum) {
+		r = elf_file_section(f, (*i)++, ret);
+		if (r)
+			return r;
+		if (ret->sh_name < names.sh_size &&
+		    elf_file_string_is(f, names.sh_offset + ret->sh_name, name))
+			return 0;
+	}
+	return -ENOENT;
+}

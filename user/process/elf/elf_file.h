@@ -55,5 +55,11 @@ int elf_file_section(struct elf_file *f, unsigned i, Elf64_Shdr *ret)
 
 /* Does the NUL-terminated string at file offset off equal s? s shorter than 256 bytes. */
 bool elf_file_string_is(struct elf_file *f, __u64 off, const char *s) __attribute__((nonnull));
+/*
+ * The next section of that name, from number *i on, which becomes the number after it. Returns 0; -ENOENT: there are no more, or
+ * no names; -ENODATA: malformed; -errno.
+ */
+int elf_file_section_named(struct elf_file *f, const char *name, unsigned *i, Elf64_Shdr *ret)
+	__attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_PROCESS_ELF_ELF_FILE_H */

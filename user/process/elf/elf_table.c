@@ -24,24 +24,17 @@ int elf_load_vaddr(const struct elf_file *f, __u64 *ret)
 int elf_section_find(struct elf_file *f, const char *name, __u64 *ret_vaddr)
 {
 	const __u64 wanted = SHF_ALLOC | SHF_WRITE;
-	Elf64_Shdr names, shdr;
+	Elf64_Shdr shdr;
+	unsigned i = 0;
 	int r;
 
-	r = elf_file_section(f, f->ehdr.e_shstrndx, &names);
-	if (r)
-		return r == -ENODATA ? -ENOENT : r; /* section headers are stripped */
-	for (unsigned i = 0; i < f->ehdr.e_shnum; i++) {
-		r = elf_file_section(f, i, &shdr);
-		if (r)
-			return r == -ENODATA ? -ENOENT : r;
-		if ((shdr.sh_flags & wanted) != wanted || shdr.sh_name >= names.sh_size)
-			continue;
-		if (elf_file_string_is(f, names.sh_offset + shdr.sh_name, name)) {
+	while (!(r = elf_file_section_named(f, name, &i, &shdr))) {
+		if ((shdr.sh_flags & wanted) == wanted) {
 			*ret_vaddr = shdr.sh_addr;
 			return 0;
 		}
 	}
-	return -ENOENT;
+	return r == -ENODATA ? -ENOENT : r;
 }
 
 int elf_table_read(int fd, enum published_kind kind, struct elf_table *ret)
