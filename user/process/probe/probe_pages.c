@@ -156,7 +156,7 @@ static long take_chunk(struct list *l, __u64 page, __u64 cnt)
 
 		part = l->region - (page + i) % l->region;
 		part = part < (size_t)n - i ? part : (size_t)n - i;
-		full = is_full(l, l->entries + i, part);
+		full = !l->head.knows_kinds && is_full(l, l->entries + i, part);
 		for (size_t k = i; k < i + part; k++)
 			if (l->entries[k] & (PM_PRESENT | PM_SWAP) && !(l->kinds[k] & SCAN_ZERO) &&
 			    take_entry(l, page + k, l->entries[k],
@@ -206,6 +206,11 @@ static int take_mapping(struct list *l, const struct maps_line *m)
 	/* The kernel's own, above what a file offset can name. */
 	if (m->start >> 62)
 		return 0;
+	/* To look for what is there takes time, too. */
+	if (l->head.knows_kinds && clock_monotonic_ns() >= l->until_ns) {
+		l->head.cut = 1;
+		return 0;
+	}
 	page = skip_hole(l, page, end);
 	if (!l->head.knows_kinds && !(m->prot & ~MAPPING_SHARED))
 		return 0; /* merely reserved, most likely */
@@ -268,6 +273,9 @@ int probe_pages_list(int dir, __u32 shift)
 static bool is_sane(const struct probe_pages *l)
 {
 	if (l->head.shift > FAULT_SHIFT_MAX || l->head.page_shift < 12 || l->head.page_shift > 16)
+		return false;
+	if (l->head.private > PROBE_PAGES_SPACE_MAX || l->head.file > PROBE_PAGES_SPACE_MAX ||
+	    l->head.swapped > PROBE_PAGES_SPACE_MAX)
 		return false;
 	for (__u32 i = 0; i < l->head.cnt; i++)
 		if (!fault_chooses(probe_page_number(l->pages[i]), l->head.shift) ||

@@ -470,9 +470,12 @@ void collector__put_made(struct collector *c, const struct profile_sample *sampl
 	counting_put_made(&c->parts.counting, sample);
 }
 
-__u32 collector__child(struct collector *c, __u32 node, const char *mark)
+__u32 collector__child(struct collector *c, unsigned owner, __u32 node, const char *mark)
 {
-	__u32 child = dict__named_child(c->parts.profile->dict, node, FRAME_MARK, mark, 0, 0);
+	__u32 child;
+
+	dict__begin(c->parts.profile->dict, owner);
+	child = dict__named_child(c->parts.profile->dict, node, FRAME_MARK, mark, 0, 0);
 
 	return child ? child : node;
 }
@@ -494,7 +497,7 @@ __u32 collector__mark_node(struct collector *c, struct process *p, const char *m
 	memcpy(head.comm, *t->own->comm ? t->own->comm : p->info.comm, sizeof(head.comm));
 	dict__begin(c->parts.profile->dict, p->owner);
 	root = thread_node(c->parts.profile->dict, c->config.label, t, &head);
-	return root ? collector__child(c, root, mark) : 0;
+	return root ? collector__child(c, p->owner, root, mark) : 0;
 }
 
 /* The record is unreadable, so the sample cannot be attributed to an event. */

@@ -73,7 +73,8 @@ void collector__put_made(struct collector *c, const struct profile_sample *sampl
  */
 __u32 collector__mark_node(struct collector *c, struct process *p, const char *mark,
 			   struct thread **ret_thread) __attribute__((nonnull));
-__u32 collector__child(struct collector *c, __u32 node, const char *mark) __attribute__((nonnull));
+__u32 collector__child(struct collector *c, unsigned owner, __u32 node, const char *mark)
+	__attribute__((nonnull));
 /*
  * Names a suspended task of the process's main thread: record has its chain (SECTION_TASKS);
  * afterwards its comm is the thread's name. Returns its node; 0: not wanted, or no room. Tasks at

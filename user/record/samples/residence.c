@@ -12,6 +12,8 @@
 #include "bpf/share.h"
 #include "base/data/cleanup.h"
 #include "base/data/vec.h"
+#include "base/data/search.h"
+#include "base/share/quota.h"
 #include "base/system/clock.h"
 #include "process/probe/probed.h"
 #include "profile/marks.h"
@@ -29,12 +31,13 @@
 #define OWNER_PART 4
 /* Notes of one process, before they are sorted and all but the last of each page go. */
 #define NOTES_MAX (1U << 20)
-/* Threads that have faulted, living or not; of one process; and as many processes more. */
+/* Threads that have faulted, living or not, divided among owners; of one process; and as many processes more. */
 #define TOUCHERS_MAX (1U << 18)
 #define PROCESS_TOUCHERS_MAX (1U << 14)
 
 /* Who faulted: a thread, which may have ended since. */
 struct toucher {
+	unsigned owner; /* who pays for its nodes */
 	pid_t pid, tid;
 	__u32 thread, image; /* as in struct profile_sample */
 	char comm[64];
@@ -88,6 +91,7 @@ struct residence {
 	__u32 book_cnt, book_cap;
 	struct toucher *touchers; /* [0] is nobody */
 	__u32 toucher_cnt, toucher_cap;
+	struct quota *room[2]; /* of touchers: threads, processes */
 	struct round {
 		struct rows rows;
 		__u64 bytes, time_ns;
@@ -104,8 +108,10 @@ struct residence *residence__new(struct collector *collector, struct processes *
 {
 	struct residence *r = calloc(1, sizeof(*r));
 
-	if (!r || vec_reserve(r->touchers, r->toucher_cap, 1)) {
-		free(r);
+	for (unsigned i = 0; r && i < 2; i++)
+		r->room[i] = quota__new(TOUCHERS_MAX, TOUCHERS_MAX / 8);
+	if (!r || !r->room[0] || !r->room[1] || vec_reserve(r->touchers, r->toucher_cap, 1)) {
+		residence__free(r);
 		return NULL;
 	}
 	memset(r->touchers, 0, sizeof(*r->touchers));
@@ -134,6 +140,8 @@ void residence__free(struct residence *r)
 		book_free(r->books[i]);
 	free(r->books);
 	free(r->touchers);
+	quota__free(r->room[0]);
+	quota__free(r->room[1]);
 	free(r->last.rows.list);
 	free(r->before.rows.list);
 	free(r);
@@ -167,17 +175,18 @@ static __u32 toucher_of(struct residence *r, struct residence_book *b, struct th
 
 	if (t->own->toucher)
 		return t->own->toucher;
-	if (main ? r->toucher_cnt >= 2 * TOUCHERS_MAX :
-		   r->toucher_cnt >= TOUCHERS_MAX || b->touchers >= PROCESS_TOUCHERS_MAX)
+	if (!main && b->touchers >= PROCESS_TOUCHERS_MAX)
 		return 0;
-	if (vec_reserve(r->touchers, r->toucher_cap, r->toucher_cnt + 1))
+	if (vec_reserve(r->touchers, r->toucher_cap, r->toucher_cnt + 1) ||
+	    quota__take(r->room[main], t->process->owner, 1))
 		return 0;
 	b->touchers++;
 	to = &r->touchers[r->toucher_cnt];
 	*to = (struct toucher){ .pid = t->process->pid,
 				.tid = t->tid,
 				.thread = t->number,
-				.image = t->process->image };
+				.image = t->process->image,
+				.owner = t->process->owner };
 	snprintf(to->comm, sizeof(to->comm), "%s", t->own->name);
 	t->own->toucher = r->toucher_cnt++;
 	return t->own->toucher;
@@ -310,17 +319,9 @@ static int by_stack(const void *a, const void *b)
 
 static struct note *find_region(const struct notes *n, __u64 number)
 {
-	__u32 low = 0, high = n->cnt;
+	const size_t at = sorted_below(n->cnt, i, n->list[i].number < number);
 
-	while (low < high) {
-		__u32 middle = (low + high) / 2;
-
-		if (n->list[middle].number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < n->cnt && n->list[low].number == number ? &n->list[low] : NULL;
+	return at < n->cnt && n->list[at].number == number ? &n->list[at] : NULL;
 }
 
 /* The chosen pages of one region in the list, and the notes of pages there. */
@@ -479,10 +480,10 @@ static void add_rows(struct look *l, const struct probe_pages_head *head, struct
 	struct rows *from = &l->rows;
 
 	for (enum kind k = 0; k < KIND_CNT; k++)
-		if (!l->counted[k]++)
+		if (!l->counted[k]) {
+			l->counted[k] = 1;
 			charge(from, l->marks[k == KIND_FILE ? FILES : UNSEEN], l->main, k, 1);
-		else
-			l->counted[k]--;
+		}
 	if (from->cnt)
 		qsort(from->list, from->cnt, sizeof(*from->list), by_stack);
 	for (__u32 i = 0, end; i < from->cnt; i = end) {
@@ -718,7 +719,7 @@ void residence__report(struct residence *r)
 					    .period = row->bytes,
 					    .node = row->kind == KIND_SWAPPED ?
 							    collector__child(r->collector,
-									     row->node,
+									     to->owner, row->node,
 									     MARK_MEMORY_SWAPPED) :
 							    row->node,
 					    .pid = to->pid,
