@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <unistd.h>
 
 #include "process/memory/page_cache.h"
@@ -17,8 +16,6 @@
 #include "base/files/memory_file.h"
 #include "base/system/clock.h"
 
-/* Either is enough to read every file. */
-#define CAPS_READ_ALL (1ULL << CAP_DAC_OVERRIDE | 1ULL << CAP_DAC_READ_SEARCH)
 /* Interpreters of a process to look into. */
 #define INTERPS_MAX 8
 
@@ -57,7 +54,7 @@ static __u64 time_of(const struct stat *st)
 /* A root without its rights over files, or that of a user namespace, reads what everybody may read. */
 static bool is_known(int dir, const struct proc_ids *ids)
 {
-	return ids->fsuid || (ids->caps & CAPS_READ_ALL && proc_shares_users(dir));
+	return ids->fsuid || proc_reads_all(dir, ids);
 }
 
 static int from_file(int dir, const struct proc_ids *ids, const struct probe_source_ask *ask,
@@ -98,18 +95,22 @@ static int from_interpreters(const struct memory *memory, const struct py_offset
 	int err = t ? memory_read(memory, runtime_addr + (__u64)offsets->runtime.interpreters_head,
 				  &addr, sizeof(addr)) :
 		      -ENOMEM;
-	int found = -ENOENT;
 
 	if (err)
 		return err;
 	object_layout_of(&layout, offsets);
 	t->layout = &layout;
 	t->memory = memory;
-	for (unsigned i = 0; !err && addr && i < INTERPS_MAX && found == -ENOENT; i++) {
-		found = linecache_read(t, runtime_addr, addr, path, ret);
+	for (unsigned i = 0; addr && i < INTERPS_MAX; i++) {
+		int found = linecache_read(t, runtime_addr, addr, path, ret);
+
+		if (found != -ENOENT)
+			return found;
 		err = memory_read(memory, addr + (__u64)offsets->interp.next, &addr, sizeof(addr));
+		if (err)
+			return err;
 	}
-	return err ? err : found;
+	return -ENOENT;
 }
 
 static int from_memory(int dir, int mem, const struct proc_ids *ids,

@@ -309,83 +309,6 @@ static int probed_read(void *ctx, __u64 addr, void *buf, size_t len)
 	return 0;
 }
 
-int probed__maps(struct probed *p, struct probe_maps *ret)
-{
-	struct probe_request r = { .op = PROBE_MAPS };
-	char none;
-	int err = call(p, &r, DIR_FD, &none, sizeof(none));
-
-	*ret = (struct probe_maps){ 0 };
-	if (!err)
-		err = p->came < 0 ? -EPROTO : probe_maps_read(p->came, ret);
-	cleanup_close_(&p->came);
-	p->came = -1;
-	return err;
-}
-
-int probed__pages(struct probed *p, __u32 shift, struct probe_pages *ret)
-{
-	struct probe_request r = { .op = PROBE_PAGES, .pages_shift = shift };
-	char none;
-	int err = call(p, &r, DIR_FD, &none, sizeof(none));
-
-	*ret = (struct probe_pages){ .memory = NULL };
-	if (!err)
-		err = p->came < 0 ? -EPROTO : probe_pages_read(p->came, ret);
-	cleanup_close_(&p->came);
-	p->came = -1;
-	return err;
-}
-
-int probed__threads(struct probed *p, const struct probe_threads_ask *ask,
-		    struct probe_threads *ret)
-{
-	struct probe_request r = { .op = PROBE_THREADS, .threads = *ask };
-	char none;
-	int err = call_with(p, &r, DIR_FD, 2, &none, sizeof(none));
-
-	*ret = (struct probe_threads){ 0 };
-	if (!err)
-		err = p->came < 0 ? -EPROTO : probe_threads_read(p->came, ret);
-	cleanup_close_(&p->came);
-	p->came = -1;
-	return err;
-}
-
-int probed__published(struct probed *p, __u32 version, __u64 runtime_addr, struct published *ret)
-{
-	struct probe_request r = { .op = PROBE_PUBLISHED, .published = { version, runtime_addr } };
-	int err = call_with(p, &r, DIR_FD, 0, ret, sizeof(*ret));
-
-	return err || p->len == sizeof(*ret) ? err : -EPROTO;
-}
-
-static int take_tasks(struct probed *p, int err, struct probe_tasks *ret)
-{
-	*ret = (struct probe_tasks){ .memory = NULL };
-	if (!err)
-		err = p->came < 0 ? -EPROTO : probe_tasks_read(p->came, ret);
-	cleanup_close_(&p->came);
-	p->came = -1;
-	return err;
-}
-
-int probed__tasks(struct probed *p, const struct probe_tasks_ask *ask, struct probe_tasks *ret)
-{
-	struct probe_request r = { .op = PROBE_TASKS, .tasks = *ask };
-	char none;
-
-	return take_tasks(p, call_with(p, &r, MEM_FD, 1, &none, sizeof(none)), ret);
-}
-
-int probed__greenlets(struct probed *p, const struct probe_tasks_ask *ask, struct probe_tasks *ret)
-{
-	struct probe_request r = { .op = PROBE_GREENLETS, .tasks = *ask };
-	char none;
-
-	return take_tasks(p, call_with(p, &r, DIR_FD, 2, &none, sizeof(none)), ret);
-}
-
 /* The descriptor that came with an answer, now the caller's; or err. */
 static int came(struct probed *p, int err)
 {
@@ -394,6 +317,69 @@ static int came(struct probed *p, int err)
 	cleanup_close_(&p->came);
 	p->came = -1;
 	return err;
+}
+
+/* Asks for what comes as a descriptor alone. Returns that, now the caller's, or -errno. */
+static int ask_for_file(struct probed *p, struct probe_request *r, unsigned fd, unsigned fd_cnt)
+{
+	char none;
+	int err = call_with(p, r, fd, fd_cnt, &none, sizeof(none));
+
+	return came(p, err ? err : p->came < 0 ? -EPROTO : 0);
+}
+
+int probed__maps(struct probed *p, struct probe_maps *ret)
+{
+	struct probe_request r = { .op = PROBE_MAPS };
+	cleanup_close int fd = ask_for_file(p, &r, DIR_FD, 1);
+
+	*ret = (struct probe_maps){ 0 };
+	return fd < 0 ? fd : probe_maps_read(fd, ret);
+}
+
+int probed__pages(struct probed *p, __u32 shift, struct probe_pages *ret)
+{
+	struct probe_request r = { .op = PROBE_PAGES, .pages_shift = shift };
+	cleanup_close int fd = ask_for_file(p, &r, DIR_FD, 1);
+
+	*ret = (struct probe_pages){ .memory = NULL };
+	return fd < 0 ? fd : probe_pages_read(fd, ret);
+}
+
+int probed__threads(struct probed *p, const struct probe_threads_ask *ask,
+		    struct probe_threads *ret)
+{
+	struct probe_request r = { .op = PROBE_THREADS, .threads = *ask };
+	cleanup_close int fd = ask_for_file(p, &r, DIR_FD, 2);
+
+	*ret = (struct probe_threads){ 0 };
+	return fd < 0 ? fd : probe_threads_read(fd, ret);
+}
+
+int probed__tasks(struct probed *p, const struct probe_tasks_ask *ask, struct probe_tasks *ret)
+{
+	struct probe_request r = { .op = PROBE_TASKS, .tasks = *ask };
+	cleanup_close int fd = ask_for_file(p, &r, MEM_FD, 1);
+
+	*ret = (struct probe_tasks){ .memory = NULL };
+	return fd < 0 ? fd : probe_tasks_read(fd, ret);
+}
+
+int probed__greenlets(struct probed *p, const struct probe_tasks_ask *ask, struct probe_tasks *ret)
+{
+	struct probe_request r = { .op = PROBE_GREENLETS, .tasks = *ask };
+	cleanup_close int fd = ask_for_file(p, &r, DIR_FD, 2);
+
+	*ret = (struct probe_tasks){ .memory = NULL };
+	return fd < 0 ? fd : probe_tasks_read(fd, ret);
+}
+
+int probed__published(struct probed *p, __u32 version, __u64 runtime_addr, struct published *ret)
+{
+	struct probe_request r = { .op = PROBE_PUBLISHED, .published = { version, runtime_addr } };
+	int err = call_with(p, &r, DIR_FD, 0, ret, sizeof(*ret));
+
+	return err || p->len == sizeof(*ret) ? err : -EPROTO;
 }
 
 int probed__open_mapped(struct probed *p, const struct probe_mapping *m, __u64 inode,
@@ -415,17 +401,12 @@ int probed__open_mapped(struct probed *p, const struct probe_mapping *m, __u64 i
 int probed__open_debug(struct probed *p, const __u8 *build_id, size_t size, uid_t owner)
 {
 	struct probe_request r = { .op = PROBE_DEBUG, .debug = { .owner = owner } };
-	char none;
-	int err;
 
 	if (size > sizeof(r.debug.build_id))
 		return -EINVAL;
 	memcpy(r.debug.build_id, build_id, size);
 	r.debug.size = (__u32)size;
-	err = call(p, &r, DIR_FD, &none, sizeof(none));
-	if (!err && p->came < 0)
-		err = -EPROTO;
-	return came(p, err);
+	return ask_for_file(p, &r, DIR_FD, 1);
 }
 
 /* ---- what is known of it ---------------------------------------------------------------------- */

@@ -112,6 +112,8 @@ bool proc_shares_mounts(int dir) __attribute__((warn_unused_result));
 bool proc_has_our_root(int dir) __attribute__((warn_unused_result));
 /* Is it in our user namespace? False if that is unknown. */
 bool proc_shares_users(int dir) __attribute__((warn_unused_result));
+/* Is it a root that reads every file: with its rights over files, in our user namespace? */
+bool proc_reads_all(int dir, const struct proc_ids *ids) __attribute__((nonnull));
 
 /* Parses len bytes of such a file. Returns 0 or -EINVAL. */
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/nsfs.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,6 +155,13 @@ bool proc_shares_mounts(int dir)
 bool proc_shares_users(int dir)
 {
 	return is_same_file(dir, "ns/user", "/proc/self/ns/user");
+}
+
+bool proc_reads_all(int dir, const struct proc_ids *ids)
+{
+	const __u64 either = 1ULL << CAP_DAC_OVERRIDE | 1ULL << CAP_DAC_READ_SEARCH;
+
+	return ids->caps & either && proc_shares_users(dir);
 }
 
 bool proc_has_our_root(int dir)

@@ -11,13 +11,9 @@
 #include "python/values/py_string.h"
 #include "base/data/cleanup.h"
 
-/* Entries of a dictionary to look at. */
-#define ENTRIES_MAX 16384U
-
 struct finding {
 	const char *file;
 	__u64 lines_addr; /* the list; 0: none yet */
-	unsigned cnt;
 	bool several;
 };
 
@@ -32,8 +28,6 @@ static bool take_entry(struct object_text *t, void *ctx, __u64 key_addr, __u64 v
 	struct object_head h;
 
 	t->reads = 0;
-	if (f->cnt++ == ENTRIES_MAX)
-		return false;
 	if (object_head_read(t, value_addr, &h) || !(h.flags & TYPE_TUPLE) ||
 	    object_read_u64(t, value_addr + t->layout->header, &cnt) || cnt != ENTRY_SIZE ||
 	    object_read(t, value_addr + t->layout->tuple_items, items, sizeof(items)) ||

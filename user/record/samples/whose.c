@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "record/samples/whose.h"
 
-#include <sys/capability.h>
-
 #include "record/follow/processes.h"
 #include "profile/identities.h"
 #include "record/samples/own.h"
 #include "process/proc/proc.h"
 #include "base/data/cleanup.h"
 
-/* Either is enough to read every file. */
-#define CAPS_READ_ALL (1ULL << CAP_DAC_OVERRIDE | 1ULL << CAP_DAC_READ_SEARCH)
-
 /* Do paths and root mean the same to it as to us? Neither can be had back once it is given up. */
 static bool is_at_home(int dir, const struct proc_ids *now, uid_t uid)
 {
 	if (!proc_has_our_root(dir))
 		return false;
-	return uid || (now->caps & CAPS_READ_ALL && proc_shares_users(dir));
+	return uid || proc_reads_all(dir, now);
 }
 
 static void grant_groups(struct identity *one, const struct proc_ids *now)
