@@ -589,7 +589,7 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 		result = perf_reader__next(im.reader, &record);
 		if (result <= 0)
 			break;
-		if (!im.judged)
+		if (!im.judged && *perf_reader__facts(im.reader)->arch)
 			judge_machine(&im);
 		result = take(&im, &record);
 	}
