@@ -61,7 +61,12 @@ bool privileges_events_need_admin(void)
 
 int privileges_scope(void)
 {
-	return (int)sysctl_kernel("yama/ptrace_scope", -1);
+	long scope;
+
+	errno = 0;
+	scope = sysctl_kernel("yama/ptrace_scope", -1);
+	/* Only where there is no such file is there no limit: what cannot be told is the strictest. */
+	return scope < 0 && errno != ENOENT ? 3 : (int)scope;
 }
 
 /* Keeps those that the process has. Returns 0 or -errno. */

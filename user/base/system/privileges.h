@@ -36,7 +36,7 @@ long sysctl_kernel(const char *name, long fallback) __attribute__((nonnull));
 /* Does this kernel let only CAP_SYS_ADMIN open perf events (kernel.perf_event_paranoid is 3, as on Debian)? */
 bool privileges_events_need_admin(void);
 
-/* kernel.yama.ptrace_scope; -1: this kernel has none. */
+/* kernel.yama.ptrace_scope; -1: this kernel has none; 3 also if it cannot be read. */
 int privileges_scope(void);
 
 /*

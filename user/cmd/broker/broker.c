@@ -313,7 +313,7 @@ static const char *check_scope(const struct broker *b, const struct served *serv
 	*ret_opener = scope > 0;
 	if (scope <= 0)
 		return NULL;
-	if (scope > (int)b->settings.ptrace_scope || scope > 2)
+	if (scope > (int)b->settings.ptrace_scope)
 		return "kernel.yama.ptrace_scope is higher than the administrator lets the service look at processes";
 	if (served->locals)
 		return "kernel.yama.ptrace_scope is not 0: values of variables (--locals) are for those who may attach";

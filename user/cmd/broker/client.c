@@ -196,8 +196,11 @@ static void on_keys(struct look *l)
 	char keys[256];
 	ssize_t n = read(STDIN_FILENO, keys, sizeof(keys));
 
-	if (n <= 0 || l->stream < 0 || write(l->stream, keys, (size_t)n) != n)
-		end(l);
+	if (n > 0 && l->stream >= 0 && write(l->stream, keys, (size_t)n) == n)
+		return;
+	/* No more: what has ended is ready for ever. */
+	l->keys = false;
+	end(l);
 }
 
 static int write_all(const char *text, size_t len)
@@ -296,9 +299,10 @@ int client_run(enum broker_command command)
 		l.keys = keys;
 	}
 	if (!result)
-		result = catch_signals(&l);
-	if (!result)
 		result = l.fd = client_ask(&request, &err);
+	/* Only now, since Ctrl-C shall end it while nobody answers. */
+	if (result >= 0 && (result = catch_signals(&l)))
+		error_set(&err, -result, EXIT_CODE_KERNEL, "signalfd: %s", strerror(-result));
 	if (result >= 0)
 		result = follow(&l, &err);
 	if (l.taken)
