@@ -56,7 +56,7 @@ static void put_sources(const struct dso_files *f, const struct dict *dict)
 					 0;
 
 	if (err)
-		log_warn("perf.data", "perf annotate finds not all source lines: %s",
+		log_warn("perf.data", "perf annotate does not find all source lines: %s",
 			 err == -EFBIG ? "they take too much room" : strerror(-err));
 }
 

@@ -82,7 +82,7 @@ static const struct argp_option options[] = {
 	  "'filename ~ \"*.so\"' (of a text the first 255 bytes)" },
 	{ "probe", KEY_PROBE, "FILE:FUNCTION", 0,
 	  "each time that a thread enters this function of a program or library (FUNCTION+OFFSET: comes to that instruction; "
-	  "FUNCTION%return: returns from it). FILE is a path, or the begin of a name, such as libc, libpython. The kernel puts a "
+	  "FUNCTION%return: returns from it). FILE is a path, or the beginning of a name, such as libc, libpython. The kernel puts a "
 	  "breakpoint there in every process that has the file mapped, and takes it away at the end. As events: -e "
 	  "uprobe:FILE:FUNCTION, uretprobe:FILE:FUNCTION, and usdt:FILE:NAME for a mark of the program's own" },
 	{ "count", 'c', "PERIOD", 0,

@@ -17,6 +17,7 @@
 #include "base/data/cleanup.h"
 #include "base/system/error.h"
 #include "base/text/log.h"
+#include "base/text/short_path.h"
 #include "cmd/common/arguments.h"
 #include "process/parser/elf_facts.h"
 #include "process/parser/parser.h"
@@ -64,7 +65,7 @@ static void add(struct event_spec *e, size_t kind, const char *text, size_t len,
 	if (!colon || colon == text || !place_len || place_len >= PROBE_NAME_MAX)
 		arguments_refuse(
 			state,
-			"a probe is %sFILE:%s, with the path of a program or library or the begin of its name, not \"%.*s\"",
+			"a probe is %sFILE:%s, with the path of a program or library or the beginning of its name, not \"%.*s\"",
 			kinds[kind].prefix, kinds[kind].is_mark ? "NAME" : "FUNCTION", (int)len,
 			text);
 	on_return |= kinds[kind].on_return;
@@ -195,7 +196,7 @@ static int files_add(struct files *f, int fd, const char *name)
 /* "libc" is libc.so.6 and libc-2.31.so, and not libcrypto.so.3. */
 static bool is_begin_of(const char *begin, const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = base_name(path);
 	const size_t len = strlen(begin);
 
 	return !strncmp(name, begin, len) && strspn(name + len, ".-0123456789") > 0;
@@ -203,9 +204,7 @@ static bool is_begin_of(const char *begin, const char *path)
 
 static bool is_named(const char *file, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-
-	return !strcmp(slash ? slash + 1 : path, file) || is_begin_of(file, path) ||
+	return !strcmp(base_name(path), file) || is_begin_of(file, path) ||
 	       /* The interpreter is in one or the other. */
 	       (!strcmp(file, "libpython") && is_begin_of("python", path)) ||
 	       (!strcmp(file, "python") && is_begin_of("libpython", path));
@@ -415,15 +414,18 @@ static void find_in_processes(struct search *s, const struct record_options *o)
 {
 	char missing[128] = "";
 	size_t len = 0, cnt = 0;
+	bool more = false;
 
 	for (size_t i = 0; i < o->pid_cnt; i++) {
 		if (is_in_process(s, o->pids[i]))
 			continue;
-		if (len < sizeof(missing) - 16)
+		if (!more && len < sizeof(missing) - 16)
 			len += (size_t)snprintf(missing + len, sizeof(missing) - len, "%s%d",
 						cnt ? ", " : "", o->pids[i]);
-		else if (len < sizeof(missing) - 4)
-			len += (size_t)snprintf(missing + len, sizeof(missing) - len, " ...");
+		else if (!more) {
+			more = true;
+			snprintf(missing + len, sizeof(missing) - len, " ...");
+		}
 		cnt++;
 	}
 	if (s->code->cnt && cnt)

@@ -81,7 +81,9 @@ static bool is_wanted(const struct browser *b, const struct profile_frame *f)
 {
 	if (b->list == BROWSER_FUNCTIONS && b->file && f->file != b->file)
 		return false;
-	return !*b->filter || strcasestr(label_name(b->view, f), b->filter) ||
+	/* A file's row is the sum of all of its functions. */
+	return !*b->filter ||
+	       (b->list != BROWSER_FILES && strcasestr(label_name(b->view, f), b->filter)) ||
 	       strcasestr(view_file(b->view, f), b->filter);
 }
 
@@ -296,6 +298,16 @@ static struct counts *counts_below(const struct browser *b, const struct profile
 	return own;
 }
 
+/* Takes own over; NULL: all. The view belongs to the old counts. */
+static int show_counts(struct browser *b, struct counts *own)
+{
+	view__free(b->view);
+	b->view = NULL;
+	counts__free(b->zoomed);
+	b->zoomed = own;
+	return show_list(b, BROWSER_FUNCTIONS);
+}
+
 static int zoom(struct browser *b, const struct browser_row *row)
 {
 	const struct profile_frame *f = &b->view->frames[row->frame];
@@ -310,12 +322,7 @@ static int zoom(struct browser *b, const struct browser_row *row)
 		return -ENOMEM;
 	snprintf(b->zoom, sizeof(b->zoom), "%s %s",
 		 b->list == BROWSER_THREADS ? "thread" : "program", label_name(b->view, f));
-	/* The view belongs to the old counts. */
-	view__free(b->view);
-	b->view = NULL;
-	counts__free(b->zoomed);
-	b->zoomed = own;
-	return show_list(b, BROWSER_FUNCTIONS);
+	return show_counts(b, own);
 }
 
 /* ---- source ------------------------------------------------------------------------------------- */
@@ -454,13 +461,7 @@ static int back(struct browser *b)
 		b->file = 0;
 		return show_list(b, BROWSER_FUNCTIONS);
 	}
-	if (!b->zoomed)
-		return 0;
-	view__free(b->view);
-	b->view = NULL;
-	counts__free(b->zoomed);
-	b->zoomed = NULL;
-	return show_list(b, BROWSER_FUNCTIONS);
+	return b->zoomed ? show_counts(b, NULL) : 0;
 }
 
 static int type(struct browser *b, int key)
@@ -560,7 +561,7 @@ bool browser_key(struct browser *b, int key)
 		b->help = false;
 		return true;
 	}
-	if (!b->typing && (key == 'q' || key == KEY_OF_F1 + 9))
+	if (!b->typing && (key == 'q' || key == KEY_OF_F10))
 		return false;
 	if (b->typing ? type(b, key) : act(b, key))
 		snprintf(b->message, sizeof(b->message), "out of memory");

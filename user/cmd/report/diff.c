@@ -382,7 +382,6 @@ static int load(struct diff_command *c, struct compared *x)
 	return code;
 }
 
-/* Sums up each side, and charges waits to functions. Returns 0 or -errno. */
 /* Of a side's recordings together; 0: that of one is unknown. */
 static double length_of(const struct compared *x, unsigned first, unsigned cnt)
 {
@@ -396,6 +395,7 @@ static double length_of(const struct compared *x, unsigned first, unsigned cnt)
 	return sum;
 }
 
+/* Sums up each side, and charges waits to functions. Returns 0 or -errno. */
 static int add_up(struct diff_command *c, struct compared *x)
 {
 	bool have_waits = false;
