@@ -208,7 +208,8 @@ def check_terminals(tap):
     for where in folder.outside("ti"), folder.outside("home/.terminfo"):
         subprocess.run(["tic", "-x", "-o", where, "-"], input=TERMINAL, stderr=subprocess.DEVNULL)
         subprocess.run(["chmod", "-R", "a+rX", where])
-    env = {"TERM": "zzz", "TERMINFO": folder.outside("ti"), "HOME": folder.outside("home"), "PATH": os.environ["PATH"]}
+    env = {"TERM": "zzz", "TERMINFO": folder.outside("ti"), "HOME": folder.outside("home"), "PATH": os.environ["PATH"],
+           "SHELL": "/bin/sh"}
     line = ["script", "-qec", "%s top -d 1s" % copy, "/dev/null"]
     for home in {}, {"TERMINFO": "/nonexistent"}:
         done = subprocess.run([*attack.as_user(USER), *line], env=dict(env, **home), capture_output=True, timeout=20)

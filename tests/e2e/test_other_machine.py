@@ -62,8 +62,9 @@ def check_pipe():
             machine = os.uname().machine.encode()
             file.write(content.replace(machine + b"\0", machine[:-1] + b"?\0"))
         there = krait("report", "-i", data)
-    name = "_PyEval_EvalFrameDefault"
-    tap.ok(name in here and name not in there and "samples" in there, "a pipe of another machine: no names from here", here + there)
+    # A static function of the tail-calling interpreter may be all of the evaluation, and what is hot differs.
+    name = re.compile(r"\b_?Py[A-Z]\w+ ")
+    tap.ok(name.search(here) and not name.search(there) and "samples" in there, "a pipe of another machine: no names from here", here + there)
 
 
 if shutil.which("perf"):

@@ -213,7 +213,7 @@ static void a_kind_that_is_not_known_is_refused(void **state)
 	struct btf_type *first;
 
 	memcpy(copy, data, size);
-	first = (struct btf_type *)(copy + sizeof(struct btf_header));
+	first = (struct btf_type *)(copy + ((struct btf_header *)copy)->hdr_len);
 	first->info = 31U << 24;
 	assert_int_equal(excerpt("outer", copy, size, &e), -EOPNOTSUPP);
 	free(copy);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -18,6 +19,8 @@
 #define HASHES (1U << 18)
 /* Separates the flavor of a type's name: "inode___before_6_6" refers to "inode". */
 #define FLAVOR "___"
+/* linux/btf.h until Linux 7.0; later headers have more fields, which kernels fill, or do not. */
+#define HEADER_LEN (offsetof(struct btf_header, str_len) + sizeof(__u32))
 
 struct excerpt {
 	const char *types; /* of the whole */
@@ -144,8 +147,8 @@ static int open_whole(struct excerpt *e, const char *whole, size_t size)
 {
 	const struct btf_header *h = (const void *)whole;
 
-	if (size < sizeof(*h) || size > SIZE_MAX_BTF || h->magic != BTF_MAGIC ||
-	    h->hdr_len < sizeof(*h) || h->hdr_len > size || h->type_off % sizeof(__u32) ||
+	if (size < HEADER_LEN || size > SIZE_MAX_BTF || h->magic != BTF_MAGIC ||
+	    h->hdr_len < HEADER_LEN || h->hdr_len > size || h->type_off % sizeof(__u32) ||
 	    (size_t)h->hdr_len + h->type_off + h->type_len > size || !h->str_len ||
 	    (size_t)h->hdr_len + h->str_off + h->str_len > size)
 		return -EINVAL;
@@ -287,14 +290,16 @@ static void put(struct excerpt *e, const struct btf_type *t)
 
 static int put_all(struct excerpt *e, struct bytes *ret)
 {
-	struct btf_header h = { .magic = BTF_MAGIC, .version = BTF_VERSION, .hdr_len = sizeof(h) };
+	struct btf_header h = {
+		.magic = BTF_MAGIC, .version = BTF_VERSION, .hdr_len = HEADER_LEN
+	};
 
 	bytes_u8(&e->new_strings, 0); /* the empty name */
 	for (__u32 i = 0; i < e->taken_cnt; i++)
 		put(e, type_at(e, e->order[i]));
 	h.type_len = h.str_off = (__u32)e->new_types.len;
 	h.str_len = (__u32)e->new_strings.len;
-	bytes_put(ret, &h, sizeof(h));
+	bytes_put(ret, &h, HEADER_LEN);
 	bytes_put(ret, e->new_types.data, e->new_types.len);
 	bytes_put(ret, e->new_strings.data, e->new_strings.len);
 	return e->new_types.failed || e->new_strings.failed || ret->failed ? -ENOMEM : 0;
