@@ -3,6 +3,7 @@
 """Native and kernel frames among Python's: five levels of C that calls Python that calls C, exact in every sample if
 the interpreter keeps frame pointers; libraries below the function that calls them; and exact Python frames
 whatever the native part is like."""
+import json
 import os
 import re
 import shutil
@@ -282,6 +283,41 @@ def check_unknown(tap, python):
               name + ": as many as are counted")
 
 
+def lines_of(capture, *args):
+    """Returns {(function, line): samples with it}, and those of native threads."""
+    done = h.run_krait("report", "-i", capture, "--no-native", "--no-kernel", "--event", "cpu-clock", "--by", "line", "-n", "0", "--json", *args)
+    rows = json.loads(done.stdout)["events"][0]["rows"]
+    return {(r["function"], r.get("line")): r["total"] for r in rows}, done.stderr
+
+
+def check_spread(tap, python):
+    """A library's threads work for a line that waits for them: with --charge-waiters their time is the line's; if two threads
+    wait, it stays apart. spread.py computes for 60 ms and 180 ms by turns of two calls, and for 100 ms in the end."""
+    name = python.name + ": spread.py"
+    compiler = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc")
+    if not compiler:
+        tap.skip(name, "no compiler")
+        return
+    library = os.path.join(python.scratch(), "libspread.so")
+    subprocess.check_call([compiler, "-O1", "-fPIC", "-shared", "-pthread", os.path.join(h.TARGETS, "spread.c"), "-o", library])
+    for how, waits in (("waits recorded", ["--off-cpu"]), ("CPU time only", [])):
+        recording = h.record("-F", "1999", "-n", "-k", *waits, outputs=("x.data",), lines=False,
+                             command=python.command(python.target("spread.py"), python.inside(library)))
+        capture = recording.path("x.data")
+        before, _ = lines_of(capture)
+        after, said = lines_of(capture, "--charge-waiters")
+        of = lambda rows, function: sum(n for (f, _), n in rows.items() if f == function) / 1999
+        tap.ok(before.get(("[native thread]", None), 0) / 1999 > 0.45 and of(before, "large") < 0.1, f"{name}, {how}: native threads are apart", before)
+        if waits:
+            tap.ok(all(abs(of(after, f) - ms / 1000) < 0.15 * ms / 1000 for f, ms in (("small", 120), ("large", 360), ("[native thread]", 100))),
+                   f"{name}, {how}: the time is the lines' that wait, and apart where two wait", after, said)
+        tap.ok(sum(after.values()) >= sum(before.values()) and re.search(r"count for the lines? that wait", said), f"{name}, {how}: krait says how much", said)
+        threads = [h.run_krait("report", "-i", capture, "--event", "cpu-clock", "--by", "thread", *more).stdout for more in ([], ["--charge-waiters"])]
+        tap.ok(threads[0] == threads[1] and "none lost" in threads[0], f"{name}, {how}: threads and sums are as before", threads)
+    done = h.run_krait("annotate", "-i", capture, "--event", "cpu-clock")
+    tap.ok(re.search(r"Not shown: .*\[native thread\].*--charge-waiters", done.stdout), name + ": annotate says what it leaves out", done.stdout[-300:])
+    shutil.rmtree(os.path.dirname(library))
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -300,6 +336,7 @@ def main():
         check_folding(tap, newest)
         check_perf(tap, newest)
         check_unknown(tap, newest)
+        check_spread(tap, newest)
     tap.done()
     h.cleanup()
 

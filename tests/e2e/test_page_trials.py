@@ -7,19 +7,22 @@ cannot help: names of functions and files, lanes, and the header. `make check` d
 kinds of them.
 
 """
+import base64
 import csv
 import io
 import json
 import os
 import re
+import struct
 import sys
 import tempfile
+import zlib
 from xml.etree import ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import chromium  # noqa: E402
 from tap import Tap  # noqa: E402
-from test_flamegraph_page import IS_ALL, Page, make_pages  # noqa: E402
+from test_flamegraph_page import IS_ALL, ROOT, Page, make_pages  # noqa: E402
 
 tap = Tap()
 csv.field_size_limit(1 << 24)
@@ -181,6 +184,92 @@ def check_phone(browser, folder):
     browser.size(1280, 720)
 
 
+GOLDEN = os.path.join(ROOT, "tests/golden/screens.txt")
+CELL = 40  # px: letters of any font are an even grey in it
+PARTS = ("header", "#tools", "#strip", "#callers", "#stage", "#panel", "#files", "#text", "footer", "#legend")
+RECTS = """%s.map(id => [id, document.querySelector(id).getBoundingClientRect()]).filter(([id, r]) => r.width && r.height)
+    .map(([id, r]) => [id, r.x, r.y, r.width, r.height].map(v => typeof v === 'number' ? Math.round(v) : v).join(' '))""" % json.dumps(PARTS)
+
+
+def luminance(png):
+    """Returns rows of 0 (black) to 15 (white) of a small picture, as hexadecimal digits."""
+    data, at, packed = base64.b64decode(png), 8, b""
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + length]
+        if kind == b"IHDR":
+            width, height, depth, colour = struct.unpack(">IIBB", body[:10])
+        packed += body if kind == b"IDAT" else b""
+        at += length + 12
+    size, raw = {2: 3, 6: 4}[colour], zlib.decompress(packed)
+    assert depth == 8
+    above, rows = bytearray(width * size), []
+    for y in range(height):
+        start = y * (width * size + 1)
+        line, method = bytearray(raw[start + 1:start + 1 + width * size]), raw[start]
+        for i in range(len(line)):
+            left, up, corner = line[i - size] if i >= size else 0, above[i], above[i - size] if i >= size else 0
+            guess = left + up - corner
+            paeth = min((left, up, corner), key=lambda v: abs(guess - v))
+            line[i] = (line[i] + (0, left, up, (left + up) // 2, paeth)[method]) & 255
+        above = line
+        rows.append("".join("%x" % round(sum(w * line[i + c] for c, w in enumerate((.2126, .7152, .0722))) / 17) for i in range(0, len(line), size)))
+    return rows
+
+
+def screen(browser, width, height):
+    """Where each part is, and how light each square of the picture is."""
+    clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1 / CELL}
+    return browser.run(RECTS) + luminance(browser.call("Page.captureScreenshot", format="png", clip=clip)["data"])
+
+
+def differences(got, want):
+    """What an eye would see: parts that are elsewhere or have another size, and areas of another lightness."""
+    parts = lambda lines: {l.split()[0]: [int(v) for v in l.split()[1:]] for l in lines if " " in l}
+    cells = lambda lines: [[int(c, 16) for c in l] for l in lines if " " not in l]
+    a, b, found = parts(got), parts(want), []
+    if list(a) != list(b):
+        found.append(f"parts {list(a)}, not {list(b)}")
+    found += [f"{id} {a[id]}, not {b[id]}" for id in a if id in b and any(abs(x - y) > 10 for x, y in zip(a[id], b[id]))]
+    a, b = cells(got), cells(want)
+    if [len(row) for row in a] != [len(row) for row in b]:
+        return found + ["the picture has another size"]
+    off = [abs(x - y) for p, q in zip(a, b) for x, y in zip(p, q)]
+    far = sum(d > 2 for d in off)
+    if far > len(off) / 50 or sum(off) > len(off) / 3:
+        found.append(f"{far} of {len(off)} squares are lighter or darker, {sum(off) / len(off):.2f} on average")
+    return found
+
+
+def check_screens(browser, folder):
+    """As tests/golden/screens.txt has them (UPDATE=1 writes it): parts to 10 px, light and dark by squares of 40 px, so that
+    neither fonts nor a browser's version matter."""
+    made = {}
+    for name in ("small", "waits", "diff", "sources"):
+        for width, height in ((390, 844), (1280, 720), (1440, 900)):
+            browser.size(width, height)
+            page = Page(browser, folder, name, is_opening=True)
+            if name == "sources":
+                page.choose("view", "source")
+            for theme in ("light", "dark"):
+                browser.dark(theme == "dark")
+                browser.run("krait.settled()")
+                made[f"{name} {width} {theme}"] = screen(browser, width, height)
+            browser.dark(False)
+    browser.size(1280, 720)
+    if os.environ.get("UPDATE"):
+        with open(GOLDEN, "w", encoding="ascii") as file:
+            file.writelines(f"== {name}\n" + "".join(line + "\n" for line in lines) for name, lines in made.items())
+    with open(GOLDEN, encoding="ascii") as file:
+        golden = {part.split("\n", 1)[0]: part.split("\n")[1:-1] for part in file.read().split("== ")[1:]}
+    tap.equal(list(made), list(golden), "each screen has been seen before")
+    wrong = {name: differences(made[name], golden[name]) for name in made if name in golden}
+    tap.equal({name: found for name, found in wrong.items() if found}, {}, f"{len(made)} screens are as before")
+    moved = [line.replace("#stage 0", "#stage 30") for line in golden["small 1280 light"]]
+    tap.ok(differences(moved, golden["small 1280 light"]) and differences(golden["small 1280 dark"], golden["small 1280 light"]),
+           "and others would be noticed")
+
+
 def main():
     path = chromium.find()
     if not path:
@@ -196,6 +285,7 @@ def main():
             check_expressions(browser, folder)
             check_lines(browser, folder)
             check_phone(browser, folder)
+            check_screens(browser, folder)
             for name in ("sources", "waits", "diff") if IS_ALL else ("sources",):
                 check_hostile(browser, folder, name)
         finally:

@@ -45,6 +45,7 @@ struct import {
 	bool judged; /* on which machine it was recorded */
 	unsigned event_cnt; /* in the profile */
 	struct stack_filter *stacks; /* NULL: all are wanted */
+	struct charging *charging; /* NULL: not wanted */
 };
 
 /* ---- samples ---------------------------------------------------------------------------------- */
@@ -115,13 +116,17 @@ static __u32 name_item(const void *ctx, __u32 node, const struct item *item, boo
 	__u32 frame;
 
 	(void)ret_later;
-	if (kernel && filter->no_kernel)
+	/* Whom a native thread works for is said by what all of them call. */
+	const bool whole = im->charging;
+
+	if (kernel && filter->no_kernel && !whole)
 		return node;
-	if (!kernel && filter->no_native && !objects__is_python(im->objects, of->mappings, address))
+	if (!kernel && filter->no_native && !whole &&
+	    !objects__is_python(im->objects, of->mappings, address))
 		return node;
 	frame = objects__frame(im->objects, of->mappings, address, kernel);
 	f = dict__frame_at(im->profile->dict, frame);
-	if (filter->no_native && is_native_mark(im, f))
+	if (filter->no_native && !whole && is_native_mark(im, f))
 		return node;
 	/* One mark stands for a run of addresses without names. */
 	if (f->kind == FRAME_MARK && dict__node_at(im->profile->dict, node)->frame == frame)
@@ -277,14 +282,70 @@ static __u32 node_of(struct import *im, struct import_process *p, struct import_
 	return cnt ? stack_node(im, p, t, cnt) : 0;
 }
 
+/* Is it one of those that were asked for? Cuts its extent to the wanted time. */
+static bool admit(struct import *im, const struct perf_read *r, struct import_process *p,
+		  struct import_thread *t, struct extent *extent)
+{
+	if (!is_event(im, r)) {
+		im->stats->other_events++;
+		return false;
+	}
+	note_time(im->stats, r->time_ns);
+	if (is_wanted(im, r, p, t) && cut_to_range(im, extent))
+		return true;
+	im->stats->filtered++;
+	t->unwanted++;
+	if (p)
+		p->unwanted++;
+	return false;
+}
+
+/* Its stack is final. */
+static int count_sample(void *ctx, const struct profile_sample *sample)
+{
+	struct import *im = ctx;
+
+	if (im->stacks && !stack_filter__wants(im->stacks, im->profile->dict, sample->node)) {
+		im->stats->filtered++;
+		return 0;
+	}
+	profile__count_state(im->profile, sample->event, sample->node, sample->period,
+			     sample->state);
+	im->stats->samples++;
+	if (im->config->on_sample)
+		im->config->on_sample(im->config->ctx, im->profile, sample);
+	return 0;
+}
+
+/* whole: its extent as recorded. */
+static int hold_sample(struct import *im, const struct profile_sample *sample,
+		       const struct extent *whole, bool wanted)
+{
+	const struct event_spec *event = &profile__counts(im->profile, sample->event)->event;
+	struct charging_sample s = {
+		.sample = *sample,
+		.from_ns = whole->from_ns,
+		.to_ns = whole->to_ns,
+		.near_ns = NS_PER_SEC / (event->frequency ? event->frequency : 1000),
+		.is_wait = event_is_off_cpu(event) || event_is_tasks(event) ||
+			   event_is_resident(event),
+		.wanted = wanted,
+	};
+
+	/* The thread may have another name before this is passed on. */
+	s.sample.comm =
+		dict__text(im->profile->dict, dict__string(im->profile->dict, sample->comm));
+	return charging__add(im->charging, &s);
+}
+
 static int on_sample(struct import *im, const struct perf_read *r)
 {
 	struct import_process *p = import_tasks_process(&im->tasks, r->pid);
 	struct import_thread *t = import_tasks_thread(&im->tasks, r->pid, r->tid);
-	struct extent extent = { .to_ns = r->time_ns, .period = r->period };
+	struct extent extent = { .to_ns = r->time_ns, .period = r->period }, whole;
 	struct profile_sample sample;
 	__u64 holder = 0;
-	__u32 node;
+	bool wanted;
 
 	if (!t || learn_events(im))
 		return -ENOMEM;
@@ -293,30 +354,15 @@ static int on_sample(struct import *im, const struct perf_read *r)
 		extent.from_ns = import_thread_waited(t, r->time_ns);
 		holder = r->addr;
 	}
-	if (!is_event(im, r)) {
-		im->stats->other_events++;
+	whole = extent;
+	wanted = admit(im, r, p, t, &extent);
+	if (!wanted && !im->charging)
 		return 0;
-	}
-	note_time(im->stats, r->time_ns);
-	if (!is_wanted(im, r, p, t) || !cut_to_range(im, &extent)) {
-		im->stats->filtered++;
-		t->unwanted++;
-		if (p)
-			p->unwanted++;
-		return 0;
-	}
-	node = node_of(im, p, t, r);
-	if (im->stacks && !stack_filter__wants(im->stacks, im->profile->dict, node)) {
-		im->stats->filtered++;
-		return 0;
-	}
-	profile__count_state(im->profile, r->event, node, extent.period, r->state);
-	im->stats->samples++;
 	sample = (struct profile_sample){
 		.time_ns = extent.to_ns,
 		.from_ns = extent.from_ns,
 		.period = extent.period,
-		.node = node,
+		.node = node_of(im, p, t, r),
 		.state = r->state,
 		.holder = holder <= INT_MAX ? (int)holder : 0,
 		.cpu = r->cpu,
@@ -325,9 +371,7 @@ static int on_sample(struct import *im, const struct perf_read *r)
 		.comm = t->comm,
 		.event = r->event,
 	};
-	if (im->config->on_sample)
-		im->config->on_sample(im->config->ctx, im->profile, &sample);
-	return 0;
+	return im->charging ? hold_sample(im, &sample, &whole, wanted) : count_sample(im, &sample);
 }
 
 static int on_mapping(struct import *im, const struct perf_read *r)
@@ -533,6 +577,7 @@ static void import_free(struct import *im)
 	dict__release(im->profile->dict, &im->holder);
 	import_tasks_free(&im->tasks);
 	stack_filter__free(im->stacks);
+	charging__free(im->charging);
 	objects__free(im->objects);
 	perf_reader__free(im->reader);
 	free(im->scratch);
@@ -578,7 +623,16 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 	im.objects = objects__new(p->dict, config->path, config->alone);
 	if (config->filter.function)
 		im.stacks = stack_filter__new(config->filter.function, config->filter.function_use);
-	if (!im.objects || (config->filter.function && !im.stacks))
+	if (config->filter.charge_waiters)
+		im.charging = charging__new(&(struct charging_config){
+			.dict = p->dict,
+			.no_native = config->filter.no_native,
+			.no_kernel = config->filter.no_kernel,
+			.take = count_sample,
+			.ctx = &im,
+		});
+	if (!im.objects || (config->filter.function && !im.stacks) ||
+	    (config->filter.charge_waiters && !im.charging))
 		result = -ENOMEM;
 	if (!result && config->filter.sources)
 		objects__want_sources(im.objects, config->filter.inlined);
@@ -593,6 +647,8 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 			judge_machine(&im);
 		result = take(&im, &record);
 	}
+	if (!result && im.charging)
+		result = charging__finish(im.charging, &ret_stats->charging);
 	if (!result && config->filter.instructions)
 		result = objects__list_code(im.objects);
 	if (!result)

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "capture/import/charging.h"
 #include "capture/perfdata/perf_reader.h"
 #include "profile/profile.h"
 #include "profile/recording.h"
@@ -45,6 +46,7 @@ struct perf_filter {
 	double from_share, to_share;
 	/* Leave such frames out: what ends in them counts for the Python function that called them. */
 	bool no_native, no_kernel;
+	bool charge_waiters; /* stacks of native threads are those of who waits for them (charging.h) */
 	bool sources; /* give native code its source lines, as far as known */
 	bool inlined; /* and the functions inlined there */
 	/*
@@ -69,6 +71,7 @@ struct perf_import_stats {
 	__u64 samples, filtered, lost, unresolved;
 	__u64 mappings_refused; /* no room for them: their addresses have no names */
 	__u64 other_events; /* samples of unwanted events */
+	struct charging_stats charging; /* with charge_waiters */
 	__u64 first_ns, last_ns;
 	/*
 	 * Its texts belong to the facts. It lasts from the first sample to the last one, unless krait has

@@ -31,7 +31,8 @@ enum {
 	KEY_WALL,
 	KEY_IDLE,
 	KEY_GIL,
-	KEY_THREAD
+	KEY_THREAD,
+	KEY_CHARGE_WAITERS
 };
 
 /* Of the file: a read for each few KiB would cost more than what is done with them. */
@@ -65,6 +66,10 @@ enum {
 		{ "no-native", KEY_NO_NATIVE, 0, 0,                                                                               \
 		  "no native frames: their samples count for the Python function "                                                \
 		  "that called them" },                                                                                           \
+		{ "charge-waiters", KEY_CHARGE_WAITERS, 0, 0,                                                                     \
+		  "count what native threads do (OpenBLAS, OpenMP, Rayon) for the line "                                          \
+		  "of Python that waits for them, if it is one line; with several waiters "                                       \
+		  "they stay apart" },                                                                                            \
 	{                                                                                                                         \
 		"inline", KEY_INLINE, 0, 0,                                                                                       \
 			"also functions that the compiler inlined in native code, as "                                            \
@@ -190,6 +195,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_NO_NATIVE:
 		o->filter.no_native = true;
 		break;
+	case KEY_CHARGE_WAITERS:
+		o->filter.charge_waiters = true;
+		break;
 	case KEY_INLINE:
 		o->filter.sources = o->filter.inlined = true;
 		break;
@@ -238,8 +246,8 @@ const struct argp_child input_filters[] = { { &filter_parser, 0, NULL, 0 }, { 0 
 static bool is_told_by_captures_only(const struct perf_filter *f)
 {
 	return f->pid_cnt || f->tid || f->comm || f->event || f->states || f->holds_gil ||
-	       !thread_filter_is_empty(&f->thread) || f->from_seconds > 0 || f->to_seconds > 0 ||
-	       f->to_share > 0;
+	       f->charge_waiters || !thread_filter_is_empty(&f->thread) || f->from_seconds > 0 ||
+	       f->to_seconds > 0 || f->to_share > 0;
 }
 
 /* Reports what was requested and what exists. */
@@ -283,11 +291,12 @@ static int load_folded(struct input *in, FILE *file, struct input_options *o, co
 	int err;
 
 	if (is_told_by_captures_only(filter) || o->wall) {
-		log_error(NULL,
-			  "%s: --pid, --tid, --thread, --comm, --event, --wall, --state, "
-			  "--gil and --time need a perf.data capture; folded stacks "
-			  "record none of these",
-			  name);
+		log_error(
+			NULL,
+			"%s: --pid, --tid, --thread, --comm, --event, --wall, --state, "
+			"--gil, --charge-waiters and --time need a perf.data capture; folded stacks "
+			"record none of these",
+			name);
 		return EXIT_CODE_USAGE;
 	}
 	if (filter->function &&
@@ -350,6 +359,26 @@ static void say_oddities(const struct perf_import_stats *s, const char *name)
 		log_warn(NULL,
 			 "%llu frames have no name: krait was killed before it wrote their names",
 			 s->unresolved);
+}
+
+/* What --charge-waiters has done. */
+static void say_charged(const struct charging_stats *s)
+{
+	const __u64 none = s->samples - s->charged - s->several;
+
+	if (!s->samples)
+		log_info(NULL, "no native thread used the CPU: --charge-waiters changes nothing");
+	else if (s->charged == s->samples)
+		log_info(
+			NULL,
+			"all %llu samples of native threads count for the lines that wait for them",
+			s->samples);
+	else
+		log_info(NULL,
+			 "%llu of %llu samples of native threads count for the line that waits for "
+			 "them; several wait for %llu, and none is seen to wait for %llu%s",
+			 s->charged, s->samples, s->several, none,
+			 none > s->charged ? " (krait record --off-cpu sees waits)" : "");
 }
 
 const struct counts *input__shown(const struct input *in)
@@ -424,6 +453,8 @@ static int load_capture(struct input *in, FILE *file, struct input_options *o, c
 		return load_capture(in, file, o, name, fn, ctx);
 	in->event = in->stats.event;
 	say_oddities(&in->stats, name);
+	if (o->filter.charge_waiters)
+		say_charged(&in->stats.charging);
 	if (in->stats.samples)
 		return input_joins_time(o, in->profile) ? join_time(in, name) : EXIT_CODE_OK;
 	if (in->stats.filtered)

@@ -318,6 +318,7 @@ int cmd_annotate(int argc, char **argv)
 	c.input.filter.sources = c.native;
 	c.input.filter.instructions = c.annotate.instructions || c.output;
 	summary_options_init(&terminal, stdout);
+	c.annotate.charged = c.input.filter.charge_waiters;
 	c.annotate.color = terminal.color && !c.output;
 	code = run(&c);
 	if (code == EXIT_CODE_OK && c.open)

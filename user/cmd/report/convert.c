@@ -234,7 +234,8 @@ static int refuse_part(const struct convert *c)
 {
 	const struct perf_filter *f = &c->input.filter;
 
-	if (!*c->input.given && !f->event && !f->no_native && !f->no_kernel && !c->input.wall)
+	if (!*c->input.given && !f->event && !f->no_native && !f->no_kernel && !f->charge_waiters &&
+	    !c->input.wall)
 		return EXIT_CODE_OK;
 	log_error(NULL,
 		  "a capture of a capture has all of its samples; choose a part when you read it "

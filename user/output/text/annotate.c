@@ -588,12 +588,13 @@ static bool put_share(const struct annotation *a, const char **separator, __u64 
 
 /*
  * The last line: where the rest of the time is. shown: the first files, which have been printed.
- * Threads of native code that work for a line are not the line's.
+ * Threads of native code that work for a line are not the line's, unless it was charged with them.
  */
 static int put_rest(const struct annotation *a, __u32 shown)
 {
 	const char *separator = "Not shown: ";
 	__u64 rest = (__u64)a->all, files = 0, bare = 0;
+	bool native = false;
 	int err = 0;
 
 	for (__u32 i = 0; i < a->file_cnt; i++) {
@@ -610,6 +611,7 @@ static int put_rest(const struct annotation *a, __u32 shown)
 		rest -= a->marks[i].sums.self;
 		if (i < OTHERS_MAX && !err && put_share(a, &separator, a->marks[i].sums.self))
 			err = put_shown(a->out, a->marks[i].name);
+		native |= !strcmp(a->marks[i].name, mark_of(REASON_NATIVE_THREAD));
 	}
 	/* With a name, these have been listed. */
 	if (!is_chosen(a) && put_share(a, &separator, bare))
@@ -617,7 +619,10 @@ static int put_rest(const struct annotation *a, __u32 shown)
 	if (put_share(a, &separator, rest))
 		fputs(is_chosen(a) ? "in other functions" : "elsewhere", a->out);
 	if (*separator == ',')
-		putc('\n', a->out);
+		fputs(native && !a->options->charged ?
+			      " (--charge-waiters counts native threads for the lines that wait for them)\n" :
+			      "\n",
+		      a->out);
 	return err;
 }
 

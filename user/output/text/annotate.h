@@ -21,6 +21,7 @@ struct annotate_options {
 	double min_percent; /* lines with a smaller total keep no lines around them */
 	bool columns; /* a row for each part of a line; a page always shows them within the line */
 	bool instructions; /* a row for each instruction; a page has them if they were recorded */
+	bool charged; /* lines have what native threads do for them (capture/import/charging.h) */
 	bool color;
 };
 

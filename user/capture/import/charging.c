@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * charging.c - makes of each Python thread's samples the times at which it is in a call of a library, and goes through
+ * them and the samples of native threads in the order of time.
+ */
+#include "capture/import/charging.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/data/vec.h"
+#include "base/system/clock.h"
+#include "base/text/short_path.h"
+#include "bpf/record.h"
+#include "profile/frames.h"
+#include "profile/marks.h"
+#include "profile/origin.h"
+
+/* Held at once: 250 MB. Calls that last from one such part of a capture into the next are cut there. */
+#define HELD_MAX (1U << 21)
+/* A thread without a sample for so long, between two in the same call, may have been elsewhere. */
+#define GAP_NS (NS_PER_SEC / 10)
+/* Libraries of one stack that are compared. */
+#define FILES_MAX 8
+
+struct files {
+	__u32 list[FILES_MAX]; /* string ids */
+	unsigned cnt;
+};
+
+/* A thread is in a call. */
+struct call {
+	int pid, tid;
+	__u64 from_ns, to_ns;
+	__u32 python; /* the node of its innermost Python function */
+	struct files files; /* its libraries */
+};
+
+struct charging {
+	struct charging_config config;
+	struct charging_stats stats;
+	struct charging_sample *held;
+	__u32 held_cnt, held_cap;
+	struct call *calls; /* in the order of processes and beginnings */
+	__u32 call_cnt, call_cap;
+	__u32 *order; /* of held: those of Python threads, then those of native ones */
+	__u32 *open, open_cnt; /* calls that have begun, as far as they have not ended */
+	__u32 *stripped, stripped_cnt, stripped_cap; /* by node: without unwanted frames */
+	__u32 *path, path_cap; /* frames, leaf first */
+};
+
+struct charging *charging__new(const struct charging_config *config)
+{
+	struct charging *c = calloc(1, sizeof(*c));
+
+	if (c)
+		c->config = *config;
+	return c;
+}
+
+void charging__free(struct charging *c)
+{
+	if (!c)
+		return;
+	free(c->held);
+	free(c->calls);
+	free(c->order);
+	free(c->open);
+	free(c->stripped);
+	free(c->path);
+	free(c);
+}
+
+/* ---- stacks ----------------------------------------------------------------------------------- */
+
+static const struct profile_frame *frame_of(const struct charging *c, __u32 node)
+{
+	return dict__frame_at(c->config.dict, dict__node_at(c->config.dict, node)->frame);
+}
+
+static __u32 parent_of(const struct charging *c, __u32 node)
+{
+	return dict__node_at(c->config.dict, node)->parent;
+}
+
+static bool is_mark(const struct charging *c, __u32 node, const char *text)
+{
+	const struct profile_frame *f = frame_of(c, node);
+
+	return f->kind == FRAME_MARK && !strcmp(dict__text(c->config.dict, f->name), text);
+}
+
+/* The node of the mark; 0: it is a stack of Python, or of nothing. */
+static __u32 native_thread_of(const struct charging *c, __u32 node)
+{
+	const char *text = mark_of(REASON_NATIVE_THREAD);
+
+	for (; node; node = parent_of(c, node)) {
+		if (frame_of(c, node)->kind == FRAME_PYTHON)
+			return 0;
+		if (is_mark(c, node, text))
+			return node;
+	}
+	return 0;
+}
+
+/* The node of the innermost Python function; 0: none. */
+static __u32 python_of(const struct charging *c, __u32 node)
+{
+	while (node && frame_of(c, node)->kind != FRAME_PYTHON)
+		node = parent_of(c, node);
+	return node;
+}
+
+static bool is_in_every_stack(const struct profile_frame *f, const char *file, const char *name)
+{
+	static const char *const origins[] = { "interpreter", "libc", "kernel", "libstdc++",
+					       "libgcc_s" };
+	char origin[ORIGIN_NAME_SIZE];
+
+	origin_name(origin, f, file, name);
+	for (unsigned i = 0; i < sizeof(origins) / sizeof(origins[0]); i++) {
+		if (!strcmp(origin, origins[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool starts_threads(const char *file)
+{
+	static const char *const runtimes[] = { "libgomp", "libomp", "libiomp", "libtbb" };
+	const char *base = base_name(file);
+
+	for (unsigned i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
+		if (starts_with(base, runtimes[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool has_file(const struct files *files, __u32 file)
+{
+	for (unsigned i = 0; i < files->cnt; i++) {
+		if (files->list[i] == file)
+			return true;
+	}
+	return false;
+}
+
+/* Of the native code that the innermost Python function called. */
+static void add_files(const struct charging *c, __u32 node, bool runtimes, struct files *ret)
+{
+	const struct dict *dict = c->config.dict;
+
+	for (; node && ret->cnt < FILES_MAX; node = parent_of(c, node)) {
+		const struct profile_frame *f = frame_of(c, node);
+		const char *file = dict__text(dict, f->file);
+
+		if (f->kind == FRAME_PYTHON)
+			break;
+		if (f->kind == FRAME_NATIVE && f->file && starts_threads(file) == runtimes &&
+		    !has_file(ret, f->file) &&
+		    !is_in_every_stack(f, file, dict__text(dict, f->name)))
+			ret->list[ret->cnt++] = f->file;
+	}
+}
+
+static bool share_one(const struct files *a, const struct files *b)
+{
+	for (unsigned i = 0; i < a->cnt; i++) {
+		if (has_file(b, a->list[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_unwanted(const struct charging *c, __u32 node)
+{
+	const struct profile_frame *f = frame_of(c, node);
+	const char *text = dict__text(c->config.dict, f->name);
+
+	if (f->kind == FRAME_KERNEL)
+		return c->config.no_kernel;
+	return c->config.no_native &&
+	       (f->kind == FRAME_NATIVE ||
+		(f->kind == FRAME_MARK && (mark_is_native(text) || !strcmp(text, MARK_UNKNOWN))));
+}
+
+/* The stack without unwanted frames; 0: no room. Nodes come after their parents. */
+static __u32 strip(struct charging *c, __u32 node)
+{
+	struct dict *dict = c->config.dict;
+	__u32 *list;
+
+	if (!c->config.no_native && !c->config.no_kernel)
+		return node;
+	if (vec_reserve(c->stripped, c->stripped_cap, node + 1))
+		return 0;
+	list = c->stripped;
+	for (; c->stripped_cnt <= node; c->stripped_cnt++) {
+		const __u32 at = c->stripped_cnt, above = at ? list[parent_of(c, at)] : 0;
+		const __u32 frame = at ? dict__node_at(dict, at)->frame : 0;
+
+		/* A mark stands for a run of places. */
+		if (!at || is_unwanted(c, at) ||
+		    (frame_of(c, at)->kind == FRAME_MARK && above &&
+		     dict__node_at(dict, above)->frame == frame))
+			list[at] = above;
+		else
+			list[at] = dict__child(dict, above, frame);
+	}
+	node = list[node];
+	if (node && frame_of(c, node)->kind == FRAME_THREAD)
+		node = dict__named_child(dict, node, FRAME_MARK, MARK_NO_PYTHON, 0, 0);
+	return node;
+}
+
+/* Below `under`: the frames between `above` (not included) and the node. 0: no room. */
+static __u32 graft(struct charging *c, __u32 under, __u32 above, __u32 node)
+{
+	__u32 cnt = 0;
+
+	for (; node && node != above; node = parent_of(c, node)) {
+		if (vec_reserve(c->path, c->path_cap, cnt + 1))
+			return 0;
+		c->path[cnt++] = dict__node_at(c->config.dict, node)->frame;
+	}
+	while (cnt && under)
+		under = dict__child(c->config.dict, under, c->path[--cnt]);
+	return under;
+}
+
+/* The native thread's stack below the Python function; 0: no room. */
+static __u32 charged(struct charging *c, __u32 node, __u32 mark, __u32 python)
+{
+	__u32 thread = python, under;
+
+	while (thread && frame_of(c, thread)->kind != FRAME_THREAD)
+		thread = parent_of(c, thread);
+	under = graft(c, parent_of(c, mark), thread, python);
+	/* What C does counts for the line: so does this. */
+	return c->config.no_native ? under : graft(c, under, parent_of(c, mark), node);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------ */
+
+static int compare_samples(const void *x, const void *y, void *held)
+{
+	const struct charging_sample *a = &((struct charging_sample *)held)[*(const __u32 *)x],
+				     *b = &((struct charging_sample *)held)[*(const __u32 *)y];
+
+	if (a->sample.pid != b->sample.pid)
+		return a->sample.pid < b->sample.pid ? -1 : 1;
+	if (a->sample.tid != b->sample.tid)
+		return a->sample.tid < b->sample.tid ? -1 : 1;
+	return (a->to_ns > b->to_ns) - (a->to_ns < b->to_ns);
+}
+
+static int compare_times(const void *x, const void *y, void *held)
+{
+	const struct charging_sample *a = &((struct charging_sample *)held)[*(const __u32 *)x],
+				     *b = &((struct charging_sample *)held)[*(const __u32 *)y];
+
+	if (a->sample.pid != b->sample.pid)
+		return a->sample.pid < b->sample.pid ? -1 : 1;
+	return (a->to_ns > b->to_ns) - (a->to_ns < b->to_ns);
+}
+
+static int compare_calls(const void *x, const void *y)
+{
+	const struct call *a = x, *b = y;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+}
+
+static __u64 begin_of(const struct charging_sample *s)
+{
+	return s->is_wait && s->from_ns ? s->from_ns : s->to_ns;
+}
+
+/* How far a moment speaks for the time between it and the thread's sample before or after it; NULL: there is none. */
+static __u64 reach_to(const struct charging *c, const struct charging_sample *s,
+		      const struct files *files, const struct charging_sample *other,
+		      __u64 distance_ns)
+{
+	struct files others = { 0 };
+
+	if (!other)
+		return s->near_ns;
+	/* Waits are written when they end: they may overlap. */
+	if ((__s64)distance_ns <= 0)
+		return 0;
+	add_files(c, other->sample.node, false, &others);
+	add_files(c, other->sample.node, true, &others);
+	if (distance_ns <= GAP_NS && share_one(files, &others) &&
+	    python_of(c, other->sample.node) == python_of(c, s->sample.node))
+		return distance_ns;
+	return distance_ns / 2 < s->near_ns ? distance_ns / 2 : s->near_ns;
+}
+
+/* before, after: the same thread's; NULL: there is none. */
+static int add_call(struct charging *c, const struct charging_sample *before,
+		    const struct charging_sample *s, const struct charging_sample *after)
+{
+	const __u32 python = python_of(c, s->sample.node);
+	struct call call = { .pid = s->sample.pid,
+			     .tid = s->sample.tid,
+			     .from_ns = begin_of(s),
+			     .to_ns = s->to_ns,
+			     .python = python };
+
+	if (!python)
+		return 0;
+	add_files(c, s->sample.node, false, &call.files);
+	add_files(c, s->sample.node, true, &call.files);
+	if (!call.files.cnt)
+		return 0;
+	if (!s->is_wait) {
+		call.from_ns -= reach_to(c, s, &call.files, before,
+					 before ? call.from_ns - before->to_ns : 0);
+		call.to_ns += reach_to(c, s, &call.files, after,
+				       after ? begin_of(after) - call.to_ns : 0);
+	}
+	if (vec_reserve(c->calls, c->call_cap, c->call_cnt + 1))
+		return -ENOMEM;
+	c->calls[c->call_cnt++] = call;
+	return 0;
+}
+
+/* The sample at that place of the order, if it is of that thread. */
+static const struct charging_sample *of_thread(const struct charging *c, __u32 at, __u32 cnt,
+					       const struct charging_sample *of)
+{
+	const struct charging_sample *s = at < cnt ? &c->held[c->order[at]] : NULL;
+
+	return s && s->sample.pid == of->sample.pid && s->sample.tid == of->sample.tid ? s : NULL;
+}
+
+/* Of so many samples of Python threads in the order. */
+static int find_calls(struct charging *c, __u32 cnt)
+{
+	int err = 0;
+
+	c->call_cnt = 0;
+	for (__u32 i = 0; i < cnt && !err; i++) {
+		const struct charging_sample *s = &c->held[c->order[i]];
+
+		err = add_call(c, i ? of_thread(c, i - 1, cnt, s) : NULL, s,
+			       of_thread(c, i + 1, cnt, s));
+	}
+	if (c->call_cnt)
+		qsort(c->calls, c->call_cnt, sizeof(*c->calls), compare_calls);
+	return err;
+}
+
+/* ---- native threads ----------------------------------------------------------------------------- */
+
+/* The one that is in a call of these libraries at that time; NULL: none, or *ret_several. */
+static const struct call *waiter(struct charging *c, const struct charging_sample *s,
+				 const struct files *files, bool *ret_several)
+{
+	const struct call *found = NULL;
+	__u32 kept = 0;
+
+	*ret_several = false;
+	for (__u32 i = 0; i < c->open_cnt; i++) {
+		const struct call *call = &c->calls[c->open[i]];
+
+		if (call->pid != s->sample.pid || call->to_ns < s->to_ns)
+			continue;
+		c->open[kept++] = c->open[i];
+		if (!share_one(files, &call->files))
+			continue;
+		/* Two of a thread meet at one moment: it is in both, so to say. */
+		if (found && found->tid != call->tid)
+			*ret_several = true;
+		found = call;
+	}
+	c->open_cnt = kept;
+	return *ret_several ? NULL : found;
+}
+
+static void charge_one(struct charging *c, struct charging_sample *s)
+{
+	const __u32 mark = native_thread_of(c, s->sample.node);
+	struct files files = { 0 };
+	const struct call *call;
+	bool several;
+	__u32 node;
+
+	c->stats.samples++;
+	add_files(c, s->sample.node, false, &files);
+	if (!files.cnt)
+		add_files(c, s->sample.node, true, &files);
+	call = waiter(c, s, &files, &several);
+	c->stats.several += several;
+	node = call ? charged(c, s->sample.node, mark, call->python) : 0;
+	if (!node)
+		return;
+	s->sample.node = node;
+	c->stats.charged++;
+}
+
+/* order: cnt samples of native threads. */
+static void charge_all(struct charging *c, const __u32 *order, __u32 cnt)
+{
+	__u32 next = 0;
+
+	c->open_cnt = 0;
+	for (__u32 i = 0; i < cnt; i++) {
+		struct charging_sample *s = &c->held[order[i]];
+
+		for (; next < c->call_cnt; next++) {
+			const struct call *call = &c->calls[next];
+
+			if (call->pid > s->sample.pid ||
+			    (call->pid == s->sample.pid && call->from_ns > s->to_ns))
+				break;
+			if (call->pid == s->sample.pid)
+				c->open[c->open_cnt++] = next;
+		}
+		charge_one(c, s);
+	}
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static int charge_held(struct charging *c)
+{
+	__u32 python_cnt = 0, native_cnt = 0;
+	__u32 *natives;
+	int err;
+
+	free(c->order);
+	free(c->open);
+	c->open = NULL;
+	c->order = calloc(2 * (size_t)c->held_cnt + 1, sizeof(*c->order));
+	if (!c->order)
+		return -ENOMEM;
+	natives = c->order + c->held_cnt;
+	for (__u32 i = 0; i < c->held_cnt; i++) {
+		if (!native_thread_of(c, c->held[i].sample.node))
+			c->order[python_cnt++] = i;
+		else if (c->held[i].wanted && !c->held[i].is_wait)
+			natives[native_cnt++] = i;
+	}
+	qsort_r(c->order, python_cnt, sizeof(*c->order), compare_samples, c->held);
+	qsort_r(natives, native_cnt, sizeof(*natives), compare_times, c->held);
+	err = find_calls(c, python_cnt);
+	c->open = calloc((size_t)c->call_cnt + 1, sizeof(*c->open));
+	if (err || !c->open)
+		return -ENOMEM;
+	charge_all(c, natives, native_cnt);
+	return 0;
+}
+
+static int pass_on(struct charging *c)
+{
+	int err = charge_held(c);
+
+	for (__u32 i = 0; i < c->held_cnt && !err; i++) {
+		struct profile_sample *s = &c->held[i].sample;
+
+		if (!c->held[i].wanted)
+			continue;
+		s->node = strip(c, s->node);
+		err = c->config.take(c->config.ctx, s);
+	}
+	c->held_cnt = 0;
+	return err;
+}
+
+int charging__add(struct charging *c, const struct charging_sample *s)
+{
+	int err = c->held_cnt == HELD_MAX ? pass_on(c) : 0;
+
+	if (!err)
+		err = vec_reserve(c->held, c->held_cap, c->held_cnt + 1);
+	if (!err)
+		c->held[c->held_cnt++] = *s;
+	return err;
+}
+
+int charging__finish(struct charging *c, struct charging_stats *ret)
+{
+	int err = pass_on(c);
+
+	*ret = c->stats;
+	return err;
+}
