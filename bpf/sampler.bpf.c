@@ -342,8 +342,10 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, __u64 bega
 		}
 		if (budget_permille) {
 			period = within_budget(period);
-			if (!period)
+			if (!period) {
+				tick_skip(ticks, tid, missed + skipped);
 				return;
+			}
 		}
 	}
 	take_of_event(ctx, proc, index, period, missed + skipped, now_ns, began_ns, has_loop);
