@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd/common/arguments.h"
+#include "kernel/sampler/sampler.h"
 #include "base/system/clock.h"
 #include "base/text/units.h"
 
@@ -15,10 +15,6 @@
 /* Without an option: of record for processes, of record for all and top, of a look at running threads. */
 #define DEFAULT_RATE 997
 #define DEFAULT_RATE_ALL 99
-/* As krait has them: programs.c, sampler.c in kernel/sampler/. */
-#define DEFAULT_RING_OF_CPU (4ULL << 20)
-#define DEFAULT_RING_MAX (256ULL << 20)
-#define DEFAULT_UNWIND (64ULL << 20)
 /* Of a command that prints; it ends by itself, mostly. */
 #define LOOK_NS (600 * NS_PER_SEC)
 
@@ -255,18 +251,6 @@ static bool take_word(const struct broker_request *r, const char *word, struct s
 	return true;
 }
 
-static __u64 ring_bytes(__u64 wanted)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	__u64 bytes = DEFAULT_RING_OF_CPU * (cpus > 0 ? (__u64)cpus : 1), size = 1;
-
-	if (wanted)
-		bytes = wanted;
-	while (size < bytes && size < DEFAULT_RING_MAX)
-		size *= 2;
-	return size;
-}
-
 const char *served_check(const struct broker_request *r, struct served *ret)
 {
 	static const char *const differ = "this krait and the service differ in version";
@@ -300,8 +284,8 @@ const char *served_check(const struct broker_request *r, struct served *ret)
 		ret->limited = true;
 	}
 	if (ret->rate) {
-		ret->ring = ring_bytes(ret->ring);
-		ret->unwind = ret->unwind ? ret->unwind : DEFAULT_UNWIND;
+		ret->ring = sampler_ring_bytes(ret->ring);
+		ret->unwind = ret->unwind ? ret->unwind : SAMPLER_UNWIND_BYTES;
 	}
 	return NULL;
 }

@@ -54,9 +54,6 @@ void checks_sampling(struct findings *f)
 	struct sampler *sampler;
 	struct error err;
 
-	config.own_only = own_is();
-	config.own_uid = getuid();
-	config.own_gid = getgid();
 	config.kernel = !own_is();
 	event_default(&event);
 	event.frequency = 99;

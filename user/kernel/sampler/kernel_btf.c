@@ -290,9 +290,7 @@ static void put(struct excerpt *e, const struct btf_type *t)
 
 static int put_all(struct excerpt *e, struct bytes *ret)
 {
-	struct btf_header h = {
-		.magic = BTF_MAGIC, .version = BTF_VERSION, .hdr_len = HEADER_LEN
-	};
+	struct btf_header h = { .magic = BTF_MAGIC, .version = BTF_VERSION, .hdr_len = HEADER_LEN };
 
 	bytes_u8(&e->new_strings, 0); /* the empty name */
 	for (__u32 i = 0; i < e->taken_cnt; i++)

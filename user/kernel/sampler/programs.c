@@ -23,6 +23,7 @@
 #include "base/system/grids.h"
 #include "base/text/log.h"
 #include "base/system/privileges.h"
+#include "base/worker/own.h"
 
 /*
  * Ring buffer: at 997 Hz and 1,000 frames a CPU writes 24 MB/s, and user space drains every 50 ms,
@@ -137,9 +138,9 @@ struct krait_bpf *programs_open(int *ret_types_fd)
 
 /* ---- settings --------------------------------------------------------------------------------- */
 
-static size_t ring_bytes(const struct sampler_config *config)
+size_t sampler_ring_bytes(size_t want)
 {
-	size_t want = config->ring_bytes, bytes = (size_t)sysconf(_SC_PAGESIZE);
+	size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
 
 	if (!want)
 		want = RING_BYTES_PER_CPU * (size_t)libbpf_num_possible_cpus();
@@ -239,7 +240,7 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 	struct bpf_program *program = features_loops(features) ? skel->progs.sample_loop :
 								 skel->progs.sample_bounded;
 	int cpus = libbpf_num_possible_cpus(), err = 0;
-	size_t bytes = ring_bytes(config);
+	size_t bytes = sampler_ring_bytes(config->ring_bytes);
 	const bool code = probe_cnt(config, true) && features->bpf_loop;
 
 	err |= bpf_program__set_autoload(skel->progs.sample_loop,
@@ -251,8 +252,7 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 	err |= bpf_program__set_autoload(skel->progs.fault_bounded,
 					 !features_loops(features) && has_faults(config));
 	/* A probe in a library is in all processes that map it, other users' too. */
-	err |= bpf_program__set_autoload(skel->progs.runtime_begin,
-					 features->cookies && !config->own_only);
+	err |= bpf_program__set_autoload(skel->progs.runtime_begin, features->cookies && !own_is());
 	err |= bpf_program__set_autoload(skel->progs.process_mmap,
 					 config->native || config->tasks || config->greenlets);
 	err |= bpf_program__set_autoload(skel->progs.probe_tracepoint,
@@ -296,9 +296,9 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 	skel->rodata->user_cnt = (__u32)config->user_cnt;
 	for (size_t i = 0; i < config->user_cnt && i < KRAIT_MAX_USERS; i++)
 		skel->rodata->users[i] = config->users[i];
-	skel->rodata->own_only = config->own_only;
-	skel->rodata->own_uid = config->own_uid;
-	skel->rodata->own_gid = config->own_gid;
+	skel->rodata->own_only = own_is();
+	skel->rodata->own_uid = getuid();
+	skel->rodata->own_gid = getgid();
 	return err ? NULL : program;
 }
 

@@ -111,7 +111,6 @@ static int totals_events(int fd, __u32 event, struct event_counts *ret)
  */
 #define QUEUE_BYTES (64UL << 20)
 /* Rows for native stacks: 4 bytes each, so enough for 40 of the largest libraries. */
-#define UNWIND_BYTES (64ULL << 20)
 /* Records between two readings of the clock. */
 #define DRAIN_RECORDS 32
 
@@ -187,7 +186,7 @@ static int prepare_unwinding(struct sampler *s)
 	};
 
 	s->unwind = unwind_maps__new(&fds, s->config.unwind_bytes ? s->config.unwind_bytes :
-								    UNWIND_BYTES);
+								    SAMPLER_UNWIND_BYTES);
 	if (s->unwind)
 		s->parts.tables = unwind_maps__tables(s->unwind);
 	return s->unwind ? 0 : -1;

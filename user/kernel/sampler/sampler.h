@@ -32,12 +32,17 @@ struct queue;
 struct sampler;
 struct unwind_tables;
 
+#define SAMPLER_UNWIND_BYTES (64ULL << 20)
+
+/* Of the ring buffer if somebody wants so many; want 0: for this number of CPUs. */
+size_t sampler_ring_bytes(size_t want);
+
 struct sampler_config {
 	const struct event_spec *events; /* borrowed; records have their index in this array */
 	unsigned event_cnt; /* 1 to KRAIT_MAX_EVENTS */
-	size_t ring_bytes; /* 0: sized from the number of CPUs */
+	size_t ring_bytes; /* about: see sampler_ring_bytes() */
 	bool follow_all; /* every process, not only those tracked or watched and their children */
-	__u64 unwind_bytes; /* most memory for rows; 0: the default */
+	__u64 unwind_bytes; /* most memory for rows; 0: SAMPLER_UNWIND_BYTES */
 	__u32 audit_every; /* one delta in this many is checked; 0: none */
 	bool anchors; /* somebody will read the queue for anchors: see struct sampler_parts */
 	__u32 anchor_worth; /* frames that a record must have for that: see ring__new() */
@@ -66,13 +71,6 @@ struct sampler_config {
 	/* Only threads while they have one of these file system ids; user_cnt 0: all. */
 	const uid_t *users; /* borrowed */
 	size_t user_cnt; /* at most KRAIT_MAX_USERS */
-	/*
-	 * Only threads that a process with these ids and no capabilities could trace, at the moments at
-	 * which it could; COUNTER_NOT_OWN counts the others.
-	 */
-	bool own_only;
-	uid_t own_uid;
-	gid_t own_gid;
 	/*
 	 * Another program's events (ride.h) instead of own ones; cnt 0: none. There is one event, and a record's period is
 	 * the time of that program's sample by the clock that it chose; 0: the kernel does not say it in time.

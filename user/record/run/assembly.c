@@ -396,9 +396,6 @@ static int make_sampler(struct session *s, struct error *err)
 	sampler.follow_all = config->all;
 	sampler.users = config->filter.users;
 	sampler.user_cnt = config->filter.user_cnt;
-	sampler.own_only = own_is();
-	sampler.own_uid = getuid();
-	sampler.own_gid = getgid();
 	sampler.anchors = config->anchors != ANCHOR_MODE_OFF;
 	sampler.anchor_worth = anchor_worth(config);
 	sampler.native = config->collector.natives.native;
