@@ -312,7 +312,7 @@ static void bad_numbers_are_refused_with_an_example(void **state)
 	assert_refused("-a --max-loss 101", "--max-loss takes a percentage");
 	assert_refused("-a --max-loss -1", "--max-loss takes a percentage");
 	assert_refused("-a --max-loss nan", "--max-loss takes a percentage");
-	assert_refused("-a --max-loss 5%", "--max-loss takes a percentage");
+	assert_refused("-a --max-loss 5%%", "--max-loss takes a percentage");
 }
 
 static void a_format_goes_with_one_output(void **state)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/agent/agent_options.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/common/arguments.h"
@@ -93,19 +92,6 @@ static const char doc[] =
 	"Exit codes: 0 ended by a signal or --duration; 2 usage; 4 permission; 5 the kernel lacks something; "
 	"7 an output could not be written.";
 
-/* "0.5%" or "0.5": of one CPU, so more than 100 is allowed. */
-static void parse_percent(double *ret, const char *text, struct argp_state *state)
-{
-	char *end;
-	double percent = strtod(text, &end);
-
-	if (*text < '0' || *text > '9' || (strcmp(end, "%") && *end) || percent > 10000)
-		arguments_refuse(
-			state, "--cpu-budget is a percentage of one CPU, such as 0.5%%, not \"%s\"",
-			text);
-	*ret = percent / 100;
-}
-
 static void settle(struct agent_options *o, struct argp_state *state)
 {
 	struct record_options *r = &o->record;
@@ -131,7 +117,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		arguments_time(&o->interval_ns, arg, state);
 		break;
 	case KEY_CPU_BUDGET:
-		parse_percent(&o->cpu_budget, arg, state);
+		/* Of one CPU. */
+		o->cpu_budget = arguments_percent(arg, "--cpu-budget", 0, 10000, state) / 100;
 		break;
 	case KEY_MEMORY_LIMIT:
 		o->memory_bytes = 0;

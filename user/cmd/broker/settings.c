@@ -74,7 +74,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_CONFIG: /* already read */
 		return 0;
 	case KEY_RECORDINGS:
-		s->recordings = arguments_count(arg, "--recordings", state);
+		s->recordings = arguments_count(arg, "--recordings", ARGUMENTS_COUNT_MAX, state);
 		if (s->recordings > RECORDINGS_MAX)
 			arguments_refuse(state, "--recordings is at most %d", RECORDINGS_MAX);
 		return 0;

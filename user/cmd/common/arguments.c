@@ -404,23 +404,25 @@ int arguments_next_pid(const char **text, struct argp_state *state)
 	return (int)pid;
 }
 
-double arguments_percent(const char *text, const char *what, struct argp_state *state)
+double arguments_percent(const char *text, const char *what, double min, double max,
+			 struct argp_state *state)
 {
 	char *end;
 	double percent = strtod(text, &end);
 
-	if (end == text || (*end && strcmp(end, "%")) || !(percent >= 0 && percent <= 100))
-		arguments_refuse(state, "%s is from 0 to 100, not \"%s\"", what, text);
+	if (end == text || (*end && strcmp(end, "%")) || !(percent >= min && percent <= max))
+		arguments_refuse(state, "%s takes a percentage, %g to %g, not \"%s\"", what, min,
+				 max, text);
 	return percent;
 }
 
-unsigned arguments_count(const char *text, const char *what, struct argp_state *state)
+unsigned arguments_count(const char *text, const char *what, unsigned max, struct argp_state *state)
 {
 	char *end;
 	unsigned long value = strtoul(text, &end, 10);
 
-	if (end == text || *end || *text == '-' || value > 1000000000)
-		arguments_refuse(state, "%s is a number, not \"%s\"", what, text);
+	if (end == text || *end || *text == '-' || value > max)
+		arguments_refuse(state, "%s takes a number up to %u, not \"%s\"", what, max, text);
 	return (unsigned)value;
 }
 

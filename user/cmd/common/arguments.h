@@ -57,10 +57,13 @@ int arguments_id(const char *text, const char *what, struct argp_state *state);
  * and pidof print it. Returns 0 at the end.
  */
 int arguments_next_pid(const char **text, struct argp_state *state);
-/* A number of rows, lines or files; may be 0. */
-/* 0 to 100, with or without "%". */
-double arguments_percent(const char *text, const char *what, struct argp_state *state);
-unsigned arguments_count(const char *text, const char *what, struct argp_state *state);
+/* min to max, with or without "%". */
+double arguments_percent(const char *text, const char *what, double min, double max,
+			 struct argp_state *state);
+/* Of rows, lines or files; may be 0. */
+#define ARGUMENTS_COUNT_MAX 1000000000
+unsigned arguments_count(const char *text, const char *what, unsigned max,
+			 struct argp_state *state);
 /* A time in nanoseconds; samples per second; bytes. All are above 0. */
 void arguments_time(__u64 *ret_ns, const char *text, struct argp_state *state);
 void arguments_rate(__u64 *ret, const char *text, struct argp_state *state);

@@ -86,16 +86,6 @@ static void take_name(struct dump_options *o, const char *name, struct argp_stat
 	o->all = true;
 }
 
-static void take_count(struct dump_options *o, const char *text, struct argp_state *state)
-{
-	char *end;
-	unsigned long cnt = strtoul(text, &end, 10);
-
-	if (*end || end == text || !cnt || cnt > LOOKS_MAX)
-		arguments_refuse(state, "-n takes a number of looks, not \"%s\"", text);
-	o->look_cnt = (unsigned)cnt;
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct dump_options *o = state->input;
@@ -137,7 +127,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		take_name(o, arg, state);
 		return 0;
 	case 'n':
-		take_count(o, arg, state);
+		o->look_cnt = arguments_count(arg, "-n", LOOKS_MAX, state);
+		if (!o->look_cnt)
+			arguments_refuse(state, "-n takes a number of looks, not \"%s\"", arg);
 		return 0;
 	case 'i':
 		arguments_time(&o->interval_ns, arg, state);

@@ -2,7 +2,6 @@
 #include "cmd/record/record_options.h"
 
 #include <argp.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -206,29 +205,6 @@ static const char doc[] =
 	"process or not Python; 4 permission; 5 the kernel lacks something; 6 no samples; 7 a file "
 	"could not be written.";
 
-static void parse_percent(double *ret, const char *text, struct argp_state *state)
-{
-	char *end;
-
-	*ret = strtod(text, &end);
-	if (end == text || *end || !(*ret >= 0 && *ret <= 100))
-		arguments_refuse(state, "--max-loss takes a percentage, 0 to 100, not \"%s\"",
-				 text);
-}
-
-/* With or without the sign. */
-static void parse_budget(__u32 *ret, const char *text, struct argp_state *state)
-{
-	char *end;
-	double percent = strtod(text, &end);
-
-	end += *end == '%';
-	if (end == text || *end || !(percent >= 0.1 && percent <= 100))
-		arguments_refuse(state, "--budget takes a percentage, 0.1 to 100, not \"%s\"",
-				 text);
-	*ret = (__u32)(percent * 10 + 0.5);
-}
-
 static void parse_anchors(struct record_options *o, const char *text, struct argp_state *state)
 {
 	if (!strcmp(text, "auto"))
@@ -239,16 +215,6 @@ static void parse_anchors(struct record_options *o, const char *text, struct arg
 		o->anchors = ANCHOR_MODE_OFF;
 	else
 		arguments_refuse(state, "--anchors is auto, on or off, not \"%s\"", text);
-}
-
-static void parse_audit(struct record_options *o, const char *text, struct argp_state *state)
-{
-	char *end;
-	unsigned long every = strtoul(text, &end, 10);
-
-	if (end == text || *end || text[0] == '-' || every > 1000000)
-		arguments_refuse(state, "--audit takes a number, not \"%s\"", text);
-	o->audit_every = (__u32)every;
 }
 
 /* Other users' programs must not be in what is left: they wake threads, and the kernel serves them. */
@@ -369,10 +335,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->wants_tasks = true;
 		break;
 	case KEY_BUDGET:
-		parse_budget(&o->budget_permille, arg, state);
+		o->budget_permille =
+			(__u32)(arguments_percent(arg, "--budget", 0.1, 100, state) * 10 + 0.5);
 		break;
 	case KEY_MAX_LOSS:
-		parse_percent(&o->max_loss_percent, arg, state);
+		o->max_loss_percent = arguments_percent(arg, "--max-loss", 0, 100, state);
 		break;
 	case KEY_RING:
 		arguments_size(&o->ring_bytes, arg, state);
@@ -387,7 +354,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_anchors(o, arg, state);
 		break;
 	case KEY_AUDIT:
-		parse_audit(o, arg, state);
+		o->audit_every = arguments_count(arg, "--audit", 1000000, state);
 		break;
 	case ARGP_KEY_ARGS:
 		o->command = state->argv + state->next;

@@ -98,7 +98,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_switch(r, arg, state);
 		return 0;
 	case KEY_MAX_FILES:
-		r->max_files = arguments_count(arg, "--switch-max-files", state);
+		r->max_files =
+			arguments_count(arg, "--switch-max-files", ARGUMENTS_COUNT_MAX, state);
 		return 0;
 	case KEY_OVERWRITE:
 		r->on = r->overwrites = true;
@@ -160,7 +161,6 @@ struct ring {
 	struct keep *keep;
 	const struct session_config *session;
 	bool asked; /* for a capture */
-	bool triggered; /* by a trigger, at least once */
 	__u64 due_ns; /* of the next one, by time; 0: never */
 	__u64 rested_ns; /* triggers rest until then */
 	pid_t writer; /* of a capture; 0: none */
@@ -290,7 +290,7 @@ static void trigger(struct ring *r, const char *why)
 	if (now_ns < r->rested_ns)
 		return;
 	r->rested_ns = now_ns + TRIGGER_REST_NS;
-	r->asked = r->triggered = true;
+	r->asked = true;
 	log_info(NULL, "%s: writing what was last", why);
 }
 

@@ -108,7 +108,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		c->annotate.instructions = true;
 		break;
 	case KEY_MIN_PERCENT:
-		c->annotate.min_percent = arguments_percent(arg, "--min-percent", state);
+		c->annotate.min_percent = arguments_percent(arg, "--min-percent", 0, 100, state);
 		c->min_given = true;
 		break;
 	case KEY_EDITOR:
@@ -134,10 +134,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		keeper_names_output(arg);
 		break;
 	case 'C':
-		c->annotate.context = arguments_count(arg, "--context", state);
+		c->annotate.context = arguments_count(arg, "--context", ARGUMENTS_COUNT_MAX, state);
 		break;
 	case 'n':
-		c->annotate.limit = arguments_count(arg, "--limit", state);
+		c->annotate.limit = arguments_count(arg, "--limit", ARGUMENTS_COUNT_MAX, state);
 		break;
 	case 's':
 		c->annotate.source_dir = arg;

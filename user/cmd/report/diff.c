@@ -185,7 +185,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		c->sort_given = true;
 		break;
 	case 'n':
-		c->diff.limit = arguments_count(arg, "--limit", state);
+		c->diff.limit = arguments_count(arg, "--limit", ARGUMENTS_COUNT_MAX, state);
 		c->limit_given = true;
 		break;
 	case 'm':

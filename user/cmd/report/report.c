@@ -315,7 +315,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->summary.sort = SUMMARY_SELF;
 		return 0;
 	case 'n':
-		o->summary.limit = arguments_count(arg, "--limit", state);
+		o->summary.limit = arguments_count(arg, "--limit", ARGUMENTS_COUNT_MAX, state);
 		o->limit_given = true;
 		return 0;
 	case OPTION_BY:
@@ -362,7 +362,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_color(o, arg ? arg : "always", state);
 		return 0;
 	case OPTION_MIN_PERCENT:
-		o->summary.min_percent = arguments_percent(arg, "--min-percent", state);
+		o->summary.min_percent = arguments_percent(arg, "--min-percent", 0, 100, state);
 		o->min_given = true;
 		return 0;
 	case ARGP_KEY_END:

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/top/top_options.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/common/arguments.h"
@@ -135,17 +134,6 @@ static void parse_sort(struct top_options *o, const char *text, struct argp_stat
 			 text);
 }
 
-static __u64 parse_count(const char *text, const char *what, __u64 max, struct argp_state *state)
-{
-	char *end;
-	unsigned long long n = strtoull(text, &end, 10);
-
-	if (*text < '0' || *text > '9' || *end || n > max)
-		arguments_refuse(state, "%s takes a number up to %llu, not \"%s\"", what, max,
-				 text);
-	return n;
-}
-
 static void settle(struct top_options *o, struct argp_state *state)
 {
 	struct record_options *r = &o->record;
@@ -170,7 +158,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		arguments_time(&o->interval_ns, arg, state);
 		break;
 	case 'n':
-		o->rounds = parse_count(arg, "-n", 1000000000, state);
+		o->rounds = arguments_count(arg, "-n", ARGUMENTS_COUNT_MAX, state);
 		break;
 	case 'b':
 		o->batch = true;
@@ -185,7 +173,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_sort(o, arg, state);
 		break;
 	case 'l':
-		o->limit = (unsigned)parse_count(arg, "--limit", MAX_LIMIT, state);
+		o->limit = arguments_count(arg, "--limit", MAX_LIMIT, state);
 		o->limit = o->limit ? o->limit : MAX_LIMIT;
 		break;
 	case KEY_SHARES:
