@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -108,4 +110,19 @@ void environment_restore(void)
 	signal(SIGXFSZ, SIG_DFL);
 	if (started_stack.rlim_cur || started_stack.rlim_max)
 		setrlimit(RLIMIT_STACK, &started_stack);
+}
+
+bool environment_find(char ret[PATH_MAX], const char *command)
+{
+	const char *path = strchr(command, '/') ? "" : getenv("PATH");
+
+	for (; path; path = strchr(path, ':') ? strchr(path, ':') + 1 : NULL) {
+		const int len = (int)strcspn(path, ":");
+
+		/* An empty one is the current folder. */
+		snprintf(ret, PATH_MAX, "%.*s%s%s", len, path, len ? "/" : "", command);
+		if (!access(ret, X_OK))
+			return true;
+	}
+	return false;
 }

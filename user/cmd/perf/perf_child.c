@@ -72,25 +72,6 @@ char *perf_child_help(struct error *err)
 
 /* ---- starting it ------------------------------------------------------------------------------ */
 
-/* Whether exec would find it: if not, perf itself shall say so. */
-static bool is_there(const char *command)
-{
-	const char *path = getenv("PATH");
-	char full[PATH_MAX];
-
-	if (strchr(command, '/'))
-		return !access(command, X_OK);
-	while (path && *path) {
-		int len = (int)strcspn(path, ":");
-
-		snprintf(full, sizeof(full), "%.*s/%s", len ? len : 1, len ? path : ".", command);
-		if (!access(full, X_OK))
-			return true;
-		path += len + (path[len] == ':');
-	}
-	return false;
-}
-
 /* perf's ends of the pipes, which it inherits. */
 struct ends {
 	int control, answers, gate;
@@ -191,6 +172,7 @@ int perf_child_start(struct perf_child *c, const struct perf_line *line, FILE *d
 {
 	struct ends ends = { -1, -1, -1 };
 	struct words words = { 0 };
+	char path[PATH_MAX];
 	int result = 0;
 
 	*c = (struct perf_child){ .pid = -1, .pidfd = -1, .control = -1, .answers = -1, .gate = -1 };
@@ -200,7 +182,9 @@ int perf_child_start(struct perf_child *c, const struct perf_line *line, FILE *d
 		if (!result)
 			result = make_pipe(&c->answers, &ends.answers, true);
 	}
-	if (!result && line->command < line->cnt && is_there(line->args[line->command]))
+	/* If exec would not find it, perf itself shall say so. */
+	if (!result && line->command < line->cnt &&
+	    environment_find(path, line->args[line->command]))
 		result = make_pipe(&c->gate, &ends.gate, false);
 	if (!result)
 		result = make_words(&words, line, &ends, data != NULL);

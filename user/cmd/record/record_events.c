@@ -48,24 +48,22 @@ void record_events_add(struct record_options *o, const char *text, struct argp_s
 	int depth = 0;
 	char why[512];
 
-	if (strpbrk(text, "{}") && !record_probes_is(text, strlen(text)))
+	if (strpbrk(text, "{}") && !record_probes_is(text))
 		arguments_refuse(
 			state,
 			"krait record counts each event by itself: no groups, \"%s\". perf's samples of a group get Python frames by: krait perf -- record -e '%s'",
 			text, text);
 	for (;;) {
+		const bool is_probe = record_probes_is(text);
 		size_t len = 0;
-		int err;
-
-		const bool is_path = record_probes_is(text, strlen(text));
+		int err = 0;
 
 		/* A comma within "cpu/event=0x3c,umask=1/" is no separator. */
 		for (; text[len] && (text[len] != ',' || depth); len++)
-			depth ^= text[len] == '/' && !is_path;
+			depth ^= text[len] == '/' && !is_probe;
 		if (o->event_cnt == KRAIT_MAX_EVENTS)
 			arguments_refuse(state, "too many events: at most %d", KRAIT_MAX_EVENTS);
-		err = 0;
-		if (record_probes_is(text, len))
+		if (is_probe)
 			record_probes_add(&o->events[o->event_cnt++], text, len, state);
 		else
 			err = event_parse(&o->events[o->event_cnt++], text, len, why, sizeof(why));

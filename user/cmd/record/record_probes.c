@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
+#include "base/system/environment.h"
 #include "base/system/error.h"
 #include "base/text/log.h"
 #include "base/text/short_path.h"
@@ -39,19 +40,18 @@ static const struct {
 
 #define KIND_CNT (sizeof(kinds) / sizeof(kinds[0]))
 
-static size_t kind_of(const char *text, size_t len)
+static size_t kind_of(const char *text)
 {
 	size_t i = 0;
 
-	while (i < KIND_CNT && (len < strlen(kinds[i].prefix) ||
-				strncmp(text, kinds[i].prefix, strlen(kinds[i].prefix))))
+	while (i < KIND_CNT && strncmp(text, kinds[i].prefix, strlen(kinds[i].prefix)))
 		i++;
 	return i;
 }
 
-bool record_probes_is(const char *text, size_t len)
+bool record_probes_is(const char *text)
 {
-	return kind_of(text, len) < KIND_CNT;
+	return kind_of(text) < KIND_CNT;
 }
 
 static void add(struct event_spec *e, size_t kind, const char *text, size_t len, bool on_return,
@@ -88,7 +88,7 @@ static void add(struct event_spec *e, size_t kind, const char *text, size_t len,
 
 void record_probes_add(struct event_spec *e, const char *text, size_t len, struct argp_state *state)
 {
-	const size_t kind = kind_of(text, len), skip = strlen(kinds[kind].prefix);
+	const size_t kind = kind_of(text), skip = strlen(kinds[kind].prefix);
 
 	add(e, kind, text + skip, len - skip, false, state);
 }
@@ -103,7 +103,7 @@ void record_probes_option(struct record_options *o, const char *text, struct arg
 	if (o->event_cnt == KRAIT_MAX_EVENTS)
 		arguments_refuse(state, "too many events: at most %d", KRAIT_MAX_EVENTS);
 	o->event_cnt++;
-	if (record_probes_is(text, len))
+	if (record_probes_is(text))
 		record_probes_add(e, text, len, state);
 	else if (len > tail && !strcmp(text + len - tail, RETURN))
 		add(e, 0, text, len - tail, true, state);
@@ -243,23 +243,15 @@ static void add_globbed(struct files *f, const char *folder, const char *file)
 /* The program, and a libpython that is installed with it. */
 static void add_command(struct files *f, const char *command, const char *file)
 {
-	const char *rest = strchr(command, '/') ? "" : getenv("PATH");
 	char path[PATH_MAX], real[PATH_MAX], folder[PATH_MAX];
-	char *slash;
 
-	for (; rest; rest = strchr(rest, ':') ? strchr(rest, ':') + 1 : NULL) {
-		snprintf(path, sizeof(path), "%.*s%s%s", (int)strcspn(rest, ":"), rest,
-			 *rest ? "/" : "", command);
-		if (access(path, X_OK) || !realpath(path, real))
-			continue;
-		if (is_named(file, real) || is_named(file, path))
-			files_add(f, open_file_named(real), real);
-		slash = strrchr(real, '/');
-		snprintf(folder, sizeof(folder), "%.*s/../lib", (int)(slash - real), real);
-		if (!strcmp(file, "python") || !strcmp(file, "libpython"))
-			add_globbed(f, folder, "libpython");
+	if (!environment_find(path, command) || !realpath(path, real))
 		return;
-	}
+	if (is_named(file, real) || is_named(file, path))
+		files_add(f, open_file_named(real), real);
+	snprintf(folder, sizeof(folder), "%.*s/../lib", (int)(base_name(real) - real - 1), real);
+	if (!strcmp(file, "python") || !strcmp(file, "libpython"))
+		add_globbed(f, folder, "libpython");
 }
 
 /* What processes do not say. */

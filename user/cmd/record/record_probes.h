@@ -3,7 +3,7 @@
  * record_probes.h - events that are places in the code of a program or library: "uprobe:FILE:FUNCTION+OFFSET",
  * "uretprobe:FILE:FUNCTION", "usdt:FILE:PROVIDER:NAME", and --probe.
  *
- * FILE is a path, or the begin of a name: "libpython", "libc". Then it is the file of that name in the processes, the
+ * FILE is a path, or the beginning of a name: "libpython", "libc". Then it is the file of that name in the processes, the
  * command's program, or a library of the system. A parser without rights looks for the place.
  */
 #ifndef KRAIT_CMD_RECORD_RECORD_PROBES_H
@@ -15,8 +15,8 @@
 
 struct error;
 
-/* Is the text, of len bytes, an event of this kind? */
-bool record_probes_is(const char *text, size_t len);
+/* Does the text begin with an event of this kind? */
+bool record_probes_is(const char *text);
 /* Makes *e of it. Invalid text ends krait with the usage message. */
 void record_probes_add(struct event_spec *e, const char *text, size_t len,
 		       struct argp_state *state);
