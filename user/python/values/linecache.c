@@ -14,7 +14,9 @@
 struct finding {
 	const char *file;
 	__u64 lines_addr; /* the list; 0: none yet */
+	__u64 left; /* entries of the dictionary */
 	bool several;
+	bool cut; /* some had more */
 };
 
 /* An entry is (size, mtime, lines, fullname), Lib/linecache.py; one that is still to be loaded has one element. */
@@ -28,6 +30,7 @@ static bool take_entry(struct object_text *t, void *ctx, __u64 key_addr, __u64 v
 	struct object_head h;
 
 	t->reads = 0;
+	f->left -= f->left > 0;
 	if (object_head_read(t, value_addr, &h) || !(h.flags & TYPE_TUPLE) ||
 	    object_read_u64(t, value_addr + t->layout->header, &cnt) || cnt != ENTRY_SIZE ||
 	    object_read(t, value_addr + t->layout->tuple_items, items, sizeof(items)) ||
@@ -42,11 +45,16 @@ static bool take_entry(struct object_text *t, void *ctx, __u64 key_addr, __u64 v
 static int find(struct object_text *t, __u64 dict_addr, struct finding *f)
 {
 	struct object_head h;
+	int err;
 
 	t->reads = 0;
 	if (!dict_addr || object_head_read(t, dict_addr, &h) || !(h.flags & TYPE_DICT))
 		return 0;
-	return object_each_item(t, dict_addr, take_entry, f);
+	err = object_read_u64(t, dict_addr + t->layout->header, &f->left); /* ma_used */
+	if (!err)
+		err = object_each_item(t, dict_addr, take_entry, f);
+	f->cut |= f->left > 0;
+	return err;
 }
 
 static int put_line(struct object_text *t, FILE *out, __u64 addr)
@@ -99,7 +107,7 @@ int linecache_read(struct object_text *t, __u64 runtime_addr, __u64 interp_addr,
 		err = find(t, module_attribute(t, runtime_addr, interp_addr, "linecache", dicts[i]),
 			   &f);
 	if (err || !f.lines_addr || f.several)
-		return err ? err : f.several ? -EEXIST : -ENOENT;
+		return err ? err : f.several ? -EEXIST : f.cut ? -EFBIG : -ENOENT;
 	out = open_memstream(&text, &size);
 	err = out ? read_lines(t, f.lines_addr, out) : -ENOMEM;
 	if (out && fclose(out))

@@ -238,10 +238,10 @@ static __u64 region_bytes(const struct residence *r, __u32 shift)
 }
 
 /* The last one had no other fault: a huge page, perhaps. */
-static void count_lonely(struct residence *r, struct residence_book *b, __u64 region, __u32 shift)
+static void count_lonely(struct residence *r, struct residence_book *b, __u64 region)
 {
 	if (b->lonely)
-		r->stats.lonely_bytes += region_bytes(r, shift);
+		r->stats.lonely_bytes += region_bytes(r, b->shift);
 	b->lonely = region;
 }
 
@@ -270,7 +270,7 @@ void residence__fault(struct residence *r, const struct record_sample *record, _
 	note.number >>= r->page_shift - 3;
 	if (record->period & FAULT_FIRST) {
 		fits = add_note(&b->regions, note) && fits;
-		count_lonely(r, b, note.number, fault_shift_of(record->period));
+		count_lonely(r, b, note.number);
 	} else if (b->lonely == note.number) {
 		b->lonely = 0;
 	}
@@ -643,10 +643,12 @@ static void forget_gone(struct residence *r)
 		struct residence_book *b = r->books[i];
 		const struct process *p = processes__find(r->processes, b->pid);
 
-		if (p && p->own && p->own->book == b)
+		if (p && p->own && p->own->book == b) {
 			r->books[kept++] = b;
-		else
-			book_free(b);
+			continue;
+		}
+		count_lonely(r, b, 0);
+		book_free(b);
 	}
 	r->book_cnt = kept;
 }
@@ -699,6 +701,8 @@ void residence__report(struct residence *r)
 	const struct round *round = r->ended && r->before.bytes > r->last.bytes ? &r->before :
 										  &r->last;
 
+	for (__u32 i = 0; i < r->book_cnt; i++)
+		count_lonely(r, r->books[i], 0);
 	if (r->stats.processes || r->ended) {
 		r->stats.failed = round->failed;
 		r->stats.old = round->old;
