@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/data/bytes.h"
 #include "profile/dict.h"
 #include "record/samples/stack_nodes.h"
 #include "record/samples/still.h"
@@ -26,7 +27,7 @@
 #include "process/memory/frozen.h"
 #include "process/proc/proc.h"
 #include "process/memory/remote.h"
-#include "process/probe/stack_copies.h"
+#include "process/probe/probe_threads.h"
 #include "base/data/cleanup.h"
 #include "base/system/clock.h"
 
@@ -38,7 +39,7 @@
 struct kept {
 	struct probe_thread t;
 	__u32 len;
-	char stack[STACK_COPY_MAX];
+	char stack[PROBE_THREADS_STACK_MAX];
 };
 
 static int pipes[2][2]; /* to the child and from it */
@@ -111,7 +112,7 @@ static int keep(const void *ctx, const struct frozen *f, void *shared)
 	if (!remote)
 		return -errno;
 	k->t = (struct probe_thread){ .tid = f->threads[0].tid };
-	stack_copies_take(&copies, remote__fd(remote), &f->threads[0], &k->t);
+	probe_threads_copy(&copies, remote__fd(remote), &f->threads[0], &k->t);
 	k->len = (__u32)copies.len;
 	if (copies.len)
 		memcpy(k->stack, copies.data, copies.len);
@@ -271,7 +272,7 @@ static void a_stack_is_copied_up_to_its_bound(void **state)
 	/* 1.2 MB. */
 	scene_begin(&s, 300);
 	freeze(s.child, s.kept);
-	assert_int_equal(s.kept->len, STACK_COPY_MAX);
+	assert_int_equal(s.kept->len, PROBE_THREADS_STACK_MAX);
 	text = names(s.p, s.kept);
 	assert_true(count(text, "recursive;") > 200 && count(text, "recursive;") < 301);
 	assert_int_equal(count(text, "innermost;"), 1);

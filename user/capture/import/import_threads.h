@@ -10,9 +10,9 @@
 #ifndef KRAIT_CAPTURE_IMPORT_IMPORT_THREADS_H
 #define KRAIT_CAPTURE_IMPORT_IMPORT_THREADS_H
 
+#include <linux/types.h>
 #include <uthash.h>
 
-#include "capture/import/import_stacks.h"
 #include "capture/import/mappings.h"
 #include "capture/import/objects.h"
 #include "capture/perfdata/perf_reader.h"
@@ -39,6 +39,28 @@ struct import_thread {
 	__u32 node; /* of the profile; 0: none yet */
 	struct named named; /* the last stack */
 	UT_hash_handle hh;
+};
+
+/*
+ * A cache of stacks: a program has some thousand, which recur again and again, and each costs a look-up for every frame. A
+ * stack is identified by all of its addresses, compared one by one, and by its thread. There is one place per hash: of two
+ * that share one, the later wins.
+ */
+/* 4,096 of the deepest take 16 MiB. */
+#define IMPORT_STACKS_PLACES 4096U
+#define IMPORT_STACKS_DEPTH 512U
+
+struct import_stack {
+	__u64 *chain;
+	__u32 cnt, cap;
+	__u32 thread; /* the node that it hangs on */
+	__u32 node; /* node of the leaf; 0: none */
+	__u32 epoch; /* when it was put */
+};
+
+struct import_stacks {
+	struct import_stack *places; /* NULL until the first one is put */
+	__u32 epoch; /* entries of other epochs are invalid */
 };
 
 /* All zero: empty. */
@@ -79,6 +101,13 @@ __u64 import_thread_waited(struct import_thread *t, __u64 end_ns);
 /* Adds a mapping that is not the kernel's. */
 int import_tasks_mapping(struct import_tasks *ts, struct objects *objects,
 			 const struct perf_read *r);
+
+/* The leaf's node; 0: unknown. */
+__u32 import_stacks_find(const struct import_stacks *s, __u32 thread, const __u64 *chain,
+			 unsigned cnt);
+/* Stores it, if there is memory. */
+void import_stacks_put(struct import_stacks *s, __u32 thread, const __u64 *chain, unsigned cnt,
+		       __u32 node);
 
 /*
  * "12 (python3), 34 (cron) and 5 more": the processes, or threads, with the most samples filtered

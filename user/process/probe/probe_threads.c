@@ -19,7 +19,6 @@
 #include "process/proc/proc.h"
 #include "process/memory/opener.h"
 #include "process/memory/remote.h"
-#include "process/probe/stack_copies.h"
 #include "process/probe/thread_stacks.h"
 #include "base/data/cleanup.h"
 #include "base/system/clock.h"
@@ -147,6 +146,54 @@ static void proc_thread_file(int dir, struct probe_thread *t)
 						      0;
 }
 
+/* ---- copies of stacks -------------------------------------------------------------------------- */
+
+/* Bytes of a stack to read at once; a shorter rest is read by the page. */
+#define COPIED (16U << 10)
+#define COPIED_LAST 4096U
+
+/* The stack pointer; 0 unknown. */
+static __u64 take_regs(struct probe_thread *t, const struct frozen_thread *f)
+{
+	if (!f->has_regs)
+		return 0;
+	memcpy(t->regs, f->regs, sizeof(t->regs));
+	t->flags |= PROBE_THREAD_REGS;
+	if (REGS_SYSCALL(f->regs) >= 0)
+		t->flags |= PROBE_THREAD_BEHIND_CALL;
+	return f->regs[UNWIND_WORD_SP];
+}
+
+/* Copies from there on, as much of len bytes as can be read. */
+static __u32 copy_part(struct bytes *copies, int mem, __u64 addr, __u32 len, __u32 step)
+{
+	char part[COPIED];
+	__u32 done = 0;
+
+	while (done < len && !remote_read_fd(mem, addr + done, part, step)) {
+		bytes_put(copies, part, step);
+		done += step;
+	}
+	return copies->failed ? 0 : done;
+}
+
+void probe_threads_copy(struct bytes *copies, int mem, const struct frozen_thread *f,
+			struct probe_thread *t)
+{
+	__u64 addr = take_regs(t, f) & ~(__u64)(COPIED_LAST - 1);
+	__u32 left = PROBE_THREADS_STACKS_MAX - (__u32)copies->len, len;
+
+	if (!addr || copies->failed)
+		return;
+	left = (left < PROBE_THREADS_STACK_MAX ? left : PROBE_THREADS_STACK_MAX) / COPIED * COPIED;
+	t->stack_addr = addr;
+	t->stack_at = (__u32)copies->len;
+	len = copy_part(copies, mem, addr, left, COPIED);
+	if (len < left)
+		len += copy_part(copies, mem, addr + len, COPIED, COPIED_LAST);
+	t->stack_len = copies->failed ? 0 : len;
+}
+
 /* ---- probe threads ---------------------------------------------------------------------------- */
 
 /* How often to look at one thread until it is found at rest. */
@@ -269,7 +316,7 @@ static int add_thread(struct list *l, pid_t tid)
 	if (state && (held || t->flags & PROBE_THREAD_MOVING))
 		thread_stacks__keep(s, t);
 	if (l->ask->stacks && t->flags & PROBE_THREAD_PAUSED)
-		stack_copies_take(&s->stacks, l->mem, frozen__find(l->frozen, tid), t);
+		probe_threads_copy(&s->stacks, l->mem, frozen__find(l->frozen, tid), t);
 	s->head.thread_cnt++;
 	return 0;
 }

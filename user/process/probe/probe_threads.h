@@ -29,6 +29,9 @@
 
 #include "bpf/abi.h"
 
+struct bytes;
+struct frozen_thread;
+
 /* Most threads of one list. */
 #define PROBE_THREADS_MAX 1024U
 #define PROBE_THREADS_FRAMES_MAX 65536U
@@ -37,8 +40,9 @@
 /* Interpreters of a process that are described individually; bytes of threads' names. */
 #define PROBE_THREADS_INTERPS_MAX 64U
 #define PROBE_THREADS_NAMES_MAX (1U << 20)
-/* Bytes of C stacks. */
+/* Bytes of C stacks, and of one of them. */
 #define PROBE_THREADS_STACKS_MAX (32U << 20)
+#define PROBE_THREADS_STACK_MAX (1U << 20)
 
 /* Which process, and which of its threads. */
 struct probe_threads_ask {
@@ -156,6 +160,13 @@ struct probe_threads {
 int probe_threads_list(int dir, int mem, const struct probe_threads_ask *ask,
 		       void (*on_wait)(void *ctx), void *wait_ctx)
 	__attribute__((warn_unused_result, nonnull(3)));
+
+/*
+ * Of a thread that stands still (frozen.h), whose memory is mem: takes its registers, and appends its C stack to the copies,
+ * so that its native frames can be walked long after it has gone on. A longer stack is cut at its root.
+ */
+void probe_threads_copy(struct bytes *copies, int mem, const struct frozen_thread *f,
+			struct probe_thread *t) __attribute__((nonnull));
 
 /*
  * In krait: reads the list from that descriptor, which the caller keeps. Returns 0, -EPROTO,

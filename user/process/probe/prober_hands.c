@@ -2,6 +2,7 @@
 #include "process/probe/prober_hands.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,86 @@
 #include "base/system/error.h"
 #include "base/text/log.h"
 #include "base/worker/worker.h"
+#include "process/proc/proc.h"
+
+/* ---- requests ---------------------------------------------------------------------------------- */
+
+void calls_init(struct calls *q)
+{
+	*q = (struct calls){ .end = &q->first };
+}
+
+void calls_add(struct calls *q, struct call *c)
+{
+	c->next = NULL;
+	*q->end = c;
+	q->end = &c->next;
+	q->cnt++;
+}
+
+struct call *calls_take(struct calls *q)
+{
+	struct call *c = q->first;
+
+	if (!c)
+		return NULL;
+	q->first = c->next;
+	q->cnt--;
+	if (!q->first)
+		q->end = &q->first;
+	return c;
+}
+
+void calls_put_back(struct calls *q, struct calls *from)
+{
+	if (!from->first)
+		return;
+	*from->end = q->first;
+	if (!q->first)
+		q->end = from->end;
+	q->first = from->first;
+	q->cnt += from->cnt;
+	calls_init(from);
+}
+
+unsigned calls_forget(struct calls *q, const void *ctx)
+{
+	unsigned cnt = 0;
+
+	for (struct call *c = q->first; c; c = c->next) {
+		if (!c->done || c->ctx != ctx)
+			continue;
+		c->done = NULL;
+		cnt++;
+	}
+	return cnt;
+}
+
+bool calls_has(const struct calls *q, const void *ctx)
+{
+	for (const struct call *c = q->first; c; c = c->next)
+		if (c->done && c->ctx == ctx)
+			return true;
+	return false;
+}
+
+void calls_drop(struct calls *q)
+{
+	struct call *c;
+
+	while ((c = calls_take(q)))
+		free(c);
+}
+
+uid_t call_owner(struct call *c)
+{
+	if (!c->has_owner)
+		c->owner = proc_owner(c->request.pid);
+	c->has_owner = true;
+	return c->owner;
+}
+
+/* ---- processes --------------------------------------------------------------------------------- */
 
 bool hand_start(struct prober *p, struct hand *h, enum prober_lane lane)
 {

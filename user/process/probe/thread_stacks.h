@@ -41,7 +41,7 @@ struct thread_stacks {
 	__u32 frame; /* the frame whose variables are being taken */
 	struct probe_local locals[PROBE_THREADS_LOCALS_MAX];
 	char texts[PROBE_THREADS_TEXT_MAX];
-	struct bytes stacks; /* copies of C stacks (stack_copies.h) */
+	struct bytes stacks; /* copies of C stacks */
 };
 
 /* NULL: out of memory. The memory's ctx is borrowed. */
