@@ -26,6 +26,7 @@
 #include "base/text/log.h"
 #include "base/text/printable.h"
 #include "base/text/stream.h"
+#include "base/worker/worker.h"
 #include "cmd/common/arguments.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/printed.h"
@@ -221,7 +222,7 @@ struct exec {
 	struct signals signals;
 	struct prober *prober;
 	struct probed *probed;
-	struct injector *injector;
+	struct worker *injector;
 	struct identified found;
 	struct inject_answer asked;
 	struct report said;
@@ -463,7 +464,7 @@ static int start(struct exec *e)
 			  strerror(-e->script));
 		return EXIT_CODE_OUTPUT;
 	}
-	e->injector = injector__new(&err);
+	e->injector = worker__start("injector", &err);
 	if (!e->injector) {
 		log_error("exec", "%s", err.text);
 		return err.code;
@@ -489,7 +490,7 @@ static void end(struct exec *e)
 	signals_release(&e->signals);
 	probed__free(e->probed);
 	prober__free(e->prober);
-	injector__free(e->injector);
+	worker__abandon(e->injector);
 	free(e);
 }
 

@@ -3,46 +3,17 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/data/cleanup.h"
-#include "base/system/error.h"
 #include "base/worker/channel.h"
 #include "base/worker/worker.h"
 
 /* The injector reports its own timeouts; this one is for an injector that does not answer at all. */
 #define ANSWER_MS 15000
 
-struct injector {
-	struct worker *worker;
-};
-
-struct injector *injector__new(struct error *err)
-{
-	struct injector *i = calloc(1, sizeof(*i));
-
-	if (!i) {
-		error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
-		return NULL;
-	}
-	i->worker = worker__start("injector", err);
-	if (i->worker)
-		return i;
-	free(i);
-	return NULL;
-}
-
-void injector__free(struct injector *i)
-{
-	if (!i)
-		return;
-	worker__abandon(i->worker);
-	free(i);
-}
-
-static int call(struct injector *i, const struct inject_request *r, const int *fds, unsigned fd_cnt,
-		struct inject_answer *ret, int *ret_fd)
+static int call(struct worker *injector, const struct inject_request *r, const int *fds,
+		unsigned fd_cnt, struct inject_answer *ret, int *ret_fd)
 {
 	const struct channel_call call = {
 		.request = r,
@@ -54,7 +25,7 @@ static int call(struct injector *i, const struct inject_request *r, const int *f
 		.timeout_ms = ANSWER_MS,
 	};
 	cleanup_close int fd = -1;
-	ssize_t n = channel_call(worker__fd(i->worker), &call, &fd);
+	ssize_t n = channel_call(worker__fd(injector), &call, &fd);
 
 	if (n < 0) {
 		*ret = (struct inject_answer){ .result = (__s32)n };
@@ -68,24 +39,25 @@ static int call(struct injector *i, const struct inject_request *r, const int *f
 	return ret->result;
 }
 
-int injector__ask(struct injector *i, const struct inject_request *r, int dir, int mem, int script,
-		  struct inject_answer *ret, int *ret_report)
+int injector__ask(struct worker *injector, const struct inject_request *r, int dir, int mem,
+		  int script, struct inject_answer *ret, int *ret_report)
 {
 	const int fds[] = { dir, mem, script };
 
 	*ret_report = -1;
-	return call(i, r, fds, 3, ret, ret_report);
+	return call(injector, r, fds, 3, ret, ret_report);
 }
 
-int injector__withdraw(struct injector *i, struct inject_answer *ret)
+int injector__withdraw(struct worker *injector, struct inject_answer *ret)
 {
-	return call(i, &(const struct inject_request){ .op = INJECT_WITHDRAW }, NULL, 0, ret, NULL);
+	return call(injector, &(const struct inject_request){ .op = INJECT_WITHDRAW }, NULL, 0, ret,
+		    NULL);
 }
 
-int injector__remove(struct injector *i)
+int injector__remove(struct worker *injector)
 {
 	struct inject_answer answer;
 
-	return call(i, &(const struct inject_request){ .op = INJECT_REMOVE }, NULL, 0, &answer,
-		    NULL);
+	return call(injector, &(const struct inject_request){ .op = INJECT_REMOVE }, NULL, 0,
+		    &answer, NULL);
 }

@@ -118,11 +118,10 @@ static bool is_met(const struct processes *ps, const struct process *p)
  */
 static void step_plans(struct processes *ps, struct process *p, __u64 now_ns, bool may)
 {
-	if (may) {
-		processes_due(ps, tables_step(ps, p, now_ns));
-		processes_due(ps, greenlet_watch_step(ps, p, now_ns));
-		return;
-	}
+	if (may && look_plan_is_due(&p->tables.look, ps, p, now_ns))
+		tables_look(ps, p);
+	if (may && look_plan_is_due(&p->greenlets.look, ps, p, now_ns))
+		greenlet_watch_look(ps, p);
 	processes_due(ps, look_plan_next(&p->tables.look));
 	processes_due(ps, look_plan_next(&p->greenlets.look));
 }

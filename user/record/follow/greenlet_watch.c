@@ -86,17 +86,7 @@ void greenlet_watch_begin(struct processes *ps, struct process *p, const struct 
 	look_plan_begin(&w->look, ps);
 }
 
-void greenlet_watch_mapped(struct processes *ps, struct process *p)
-{
-	look_plan_outdate(&p->greenlets.look, ps);
-}
-
-void greenlet_watch_missed(struct processes *ps, struct process *p, __u64 now_ns)
-{
-	look_plan_missed(&p->greenlets.look, ps, now_ns);
-}
-
-static void look(struct processes *ps, struct process *p)
+void greenlet_watch_look(struct processes *ps, struct process *p)
 {
 	const struct probe_request r = {
 		.op = PROBE_GREENLET_PLACE,
@@ -110,15 +100,6 @@ static void look(struct processes *ps, struct process *p)
 	ps->asked_cnt++;
 	w->asked_cnt = w->root_cnt;
 	w->look.asked = !prober__ask(ps->config.prober, PROBER_LATER, &r, NULL, 0, on_found, w);
-}
-
-__u64 greenlet_watch_step(struct processes *ps, struct process *p, __u64 now_ns)
-{
-	struct look_plan *plan = &p->greenlets.look;
-
-	if (look_plan_is_due(plan, ps, p, now_ns))
-		look(ps, p);
-	return look_plan_next(plan);
 }
 
 static bool has_greenlet(const struct process *p)

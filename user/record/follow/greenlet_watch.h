@@ -45,12 +45,8 @@ struct greenlet_watch {
 
 /* The process is tracked now. parent: for a fork, the process whose memory it has; else NULL. */
 void greenlet_watch_begin(struct processes *ps, struct process *p, const struct process *parent);
-/* It has mapped code. */
-void greenlet_watch_mapped(struct processes *ps, struct process *p);
-/* It may have mapped code. */
-void greenlet_watch_missed(struct processes *ps, struct process *p, __u64 now_ns);
-/* Looks if it is time. Returns when it will be; 0: never. */
-__u64 greenlet_watch_step(struct processes *ps, struct process *p, __u64 now_ns);
+/* The look that look_plan_is_due() says is due. */
+void greenlet_watch_look(struct processes *ps, struct process *p);
 /* May a greenlet at that time (CLOCK_MONOTONIC) have had parents that the kernel did not know yet? */
 bool greenlet_watch_is_late(const struct process *p, __u64 time_ns);
 /*

@@ -247,8 +247,8 @@ void processes__mmap(struct processes *ps, const struct record_mmap *record)
 		space__report(e->process.space, record, clock_monotonic_ns());
 	if (!e)
 		return;
-	tables_mapped(ps, &e->process);
-	greenlet_watch_mapped(ps, &e->process);
+	look_plan_outdate(&e->process.tables.look, ps);
+	look_plan_outdate(&e->process.greenlets.look, ps);
 }
 
 static void missed(struct processes *ps)
@@ -258,8 +258,8 @@ static void missed(struct processes *ps)
 
 	HASH_ITER(hh, ps->by_pid, e, next)
 		if (e->process.state == PROCESS_TRACKED) {
-			tables_missed(ps, &e->process, now_ns);
-			greenlet_watch_missed(ps, &e->process, now_ns);
+			look_plan_missed(&e->process.tables.look, ps, now_ns);
+			look_plan_missed(&e->process.greenlets.look, ps, now_ns);
 		}
 }
 
@@ -277,8 +277,8 @@ void processes__mapped(struct processes *ps, pid_t pid)
 		missed(ps);
 		return;
 	}
-	tables_mapped(ps, &e->process);
-	greenlet_watch_mapped(ps, &e->process);
+	look_plan_outdate(&e->process.tables.look, ps);
+	look_plan_outdate(&e->process.greenlets.look, ps);
 }
 
 void processes__event(struct processes *ps, const struct record_task *record)

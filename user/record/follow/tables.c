@@ -89,17 +89,7 @@ void tables_begin(struct processes *ps, struct process *p, const struct process 
 		look_plan_begin(&t->look, ps);
 }
 
-void tables_mapped(struct processes *ps, struct process *p)
-{
-	look_plan_outdate(&p->tables.look, ps);
-}
-
-void tables_missed(struct processes *ps, struct process *p, __u64 now_ns)
-{
-	look_plan_missed(&p->tables.look, ps, now_ns);
-}
-
-static void look(struct processes *ps, struct process *p)
+void tables_look(struct processes *ps, struct process *p)
 {
 	const struct probe_request r = {
 		.op = PROBE_PUBLISHED,
@@ -112,15 +102,6 @@ static void look(struct processes *ps, struct process *p)
 
 	ps->asked_cnt++;
 	t->look.asked = !prober__ask(ps->config.prober, PROBER_LATER, &r, NULL, 0, on_found, t);
-}
-
-__u64 tables_step(struct processes *ps, struct process *p, __u64 now_ns)
-{
-	struct look_plan *plan = &p->tables.look;
-
-	if (look_plan_is_due(plan, ps, p, now_ns))
-		look(ps, p);
-	return look_plan_next(plan);
 }
 
 bool tables_tasks_are_late(const struct process *p, __u64 time_ns)

@@ -27,12 +27,8 @@ struct tables {
 
 /* The process is tracked now. parent: for a fork, the process whose memory it has; else NULL. */
 void tables_begin(struct processes *ps, struct process *p, const struct process *parent);
-/* It has mapped code. */
-void tables_mapped(struct processes *ps, struct process *p);
-/* It may have mapped code. */
-void tables_missed(struct processes *ps, struct process *p, __u64 now_ns);
-/* Looks if it is time. Returns when it will be; 0: never. */
-__u64 tables_step(struct processes *ps, struct process *p, __u64 now_ns);
+/* The look that look_plan_is_due() says is due. */
+void tables_look(struct processes *ps, struct process *p);
 /*
  * May the process have had asyncio tasks at that time (CLOCK_MONOTONIC) that the kernel did not
  * follow yet? It has mapped code since it was looked at, or was later found to have some.
