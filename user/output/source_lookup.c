@@ -152,14 +152,16 @@ int source_lookup(char **ret, bool *ret_kept, const struct dict *dict, __u32 fil
 	int err;
 
 	*ret = NULL;
-	*ret_kept = false;
+	if (ret_kept)
+		*ret_kept = kept;
 	/* Whoever names a folder wants its files, which have all lines. */
-	if (kept && (!source_dir || source_file_read_below(ret, source_dir, path))) {
-		*ret_kept = true;
-		return take_kept(ret, dict, file, kept, page);
+	if (kept && source_dir && !source_file_read_below(ret, source_dir, path)) {
+		if (ret_kept)
+			*ret_kept = false;
+		return 0;
 	}
 	if (kept)
-		return 0;
+		return take_kept(ret, dict, file, kept, page);
 	err = path[0] == '<' ? -ENOENT : read_recorded(dict, file, path, page, ret);
 	if (err && source_dir) {
 		int below = source_file_read_below(ret, source_dir, path);

@@ -14,7 +14,7 @@
 #include "profile/dict.h"
 
 /*
- * file: a string id. source_dir: NULL means nowhere. page: the text goes into a page. *ret_kept: the
+ * file: a string id. source_dir: NULL means nowhere. page: the text goes into a page. *ret_kept, if not NULL: the
  * text has travelled with the profile. Returns 0 and
  * the text, which the caller frees, or -errno; -EKEYREJECTED: only a capture says that its program
  * could read it.

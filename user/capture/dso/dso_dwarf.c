@@ -43,65 +43,30 @@ static bool is_kept(const struct dict *dict, const struct dso_function *f)
 	return f->code && dict__code_at(dict, f->code)->kept;
 }
 
+#define UNIT_BEGIN                                                                                 \
+	DW_TAG_compile_unit, DW_CHILDREN_yes, DW_AT_producer, DW_FORM_string, DW_AT_language,      \
+		DW_FORM_data1
+#define UNIT_END                                                                                   \
+	DW_AT_name, DW_FORM_string, DW_AT_stmt_list, DW_FORM_sec_offset, DW_AT_low_pc,             \
+		DW_FORM_addr, DW_AT_high_pc, DW_FORM_data8, 0, 0
+
 static void put_abbrevs(struct bytes *b)
 {
 	static const __u8 abbrevs[] = {
-		ABBREV_UNIT,
-		DW_TAG_compile_unit,
-		DW_CHILDREN_yes,
-		DW_AT_producer,
-		DW_FORM_string,
-		DW_AT_language,
-		DW_FORM_data1,
-		DW_AT_name,
-		DW_FORM_string,
-		DW_AT_stmt_list,
-		DW_FORM_sec_offset,
-		DW_AT_low_pc,
-		DW_FORM_addr,
-		DW_AT_high_pc,
-		DW_FORM_data8,
+		/* clang-format off */
+		ABBREV_UNIT, UNIT_BEGIN, UNIT_END,
+		ABBREV_FUNCTION, DW_TAG_subprogram, DW_CHILDREN_no,
+		DW_AT_name, DW_FORM_string,
+		DW_AT_linkage_name, DW_FORM_string,
+		DW_AT_decl_file, DW_FORM_data1,
+		DW_AT_decl_line, DW_FORM_udata,
+		DW_AT_low_pc, DW_FORM_addr,
+		DW_AT_high_pc, DW_FORM_data8,
+		DW_AT_external, DW_FORM_flag_present,
+		0, 0,
+		ABBREV_KEPT_UNIT, UNIT_BEGIN, DW_AT_comp_dir, DW_FORM_string, UNIT_END,
 		0,
-		0,
-		ABBREV_FUNCTION,
-		DW_TAG_subprogram,
-		DW_CHILDREN_no,
-		DW_AT_name,
-		DW_FORM_string,
-		DW_AT_linkage_name,
-		DW_FORM_string,
-		DW_AT_decl_file,
-		DW_FORM_data1,
-		DW_AT_decl_line,
-		DW_FORM_udata,
-		DW_AT_low_pc,
-		DW_FORM_addr,
-		DW_AT_high_pc,
-		DW_FORM_data8,
-		DW_AT_external,
-		DW_FORM_flag_present,
-		0,
-		0,
-		ABBREV_KEPT_UNIT,
-		DW_TAG_compile_unit,
-		DW_CHILDREN_yes,
-		DW_AT_producer,
-		DW_FORM_string,
-		DW_AT_language,
-		DW_FORM_data1,
-		DW_AT_comp_dir,
-		DW_FORM_string,
-		DW_AT_name,
-		DW_FORM_string,
-		DW_AT_stmt_list,
-		DW_FORM_sec_offset,
-		DW_AT_low_pc,
-		DW_FORM_addr,
-		DW_AT_high_pc,
-		DW_FORM_data8,
-		0,
-		0,
-		0,
+		/* clang-format on */
 	};
 
 	bytes_put(b, abbrevs, sizeof(abbrevs));

@@ -359,8 +359,6 @@ static void make_job(const struct broker *b, const struct client *c, struct reco
 				      .kernel = kernel_is_shown(),
 				      .bytes = b->settings.bytes,
 				      .client_fd = c->fd };
-	for (unsigned i = 0; i < c->served.pid_cnt; i++)
-		snprintf(ret->pids[i], sizeof(ret->pids[i]), "%d", c->served.pids[i]);
 }
 
 static void start(struct broker *b, struct client *c)

@@ -204,7 +204,7 @@ static int set_descriptors(int stream, int began_fd, int opener)
 struct line {
 	char *argv[BROKER_WORDS_MAX + SERVED_PIDS_MAX + 16];
 	size_t cnt;
-	char duration[48];
+	char duration[48], pids[SERVED_PIDS_MAX][12];
 };
 
 /* The last place stays NULL. */
@@ -218,6 +218,8 @@ static void add(struct line *l, const char *word)
 static void make_line(struct line *l, const struct recorder_job *job)
 {
 	const struct broker_request *r = job->request;
+	/* As arguments: these have no such option. */
+	const bool has_pids = r->command == BROKER_LIST || r->command == BROKER_DOCTOR;
 	const char *word = NULL;
 
 	add(l, "krait");
@@ -230,9 +232,7 @@ static void make_line(struct line *l, const struct recorder_job *job)
 	if (r->command == BROKER_RECORD && !job->kernel)
 		add(l, "--no-kernel");
 	while ((word = served_next(r, word))) {
-		/* Those that have processes as arguments have no such option. */
-		if (strncmp(word, "--pid=", 6) ||
-		    (r->command != BROKER_LIST && r->command != BROKER_DOCTOR))
+		if (!has_pids || strncmp(word, "--pid=", 6))
 			add(l, word);
 	}
 	/* A wall behind the broker's clock, should that be killed. The last one counts. */
@@ -241,10 +241,10 @@ static void make_line(struct line *l, const struct recorder_job *job)
 			 job->served->duration_ns / NS_PER_SEC + 60);
 		add(l, l->duration);
 	}
-	for (unsigned i = 0; r->command == BROKER_LIST && i < job->served->pid_cnt; i++)
-		add(l, job->pids[i]);
-	if (r->command == BROKER_DOCTOR && job->served->pid_cnt)
-		add(l, job->pids[0]);
+	for (unsigned i = 0; has_pids && i < job->served->pid_cnt; i++) {
+		snprintf(l->pids[i], sizeof(l->pids[i]), "%d", job->served->pids[i]);
+		add(l, l->pids[i]);
+	}
 }
 
 /* With the client's ids, and one right, for moments. It ends with the recorder. */

@@ -31,7 +31,6 @@ struct recorder_job {
 	const struct peer *peer;
 	const struct broker_request *request;
 	const struct served *served; /* what that says */
-	char pids[SERVED_PIDS_MAX][12]; /* as text */
 	bool kernel; /* frames of the kernel may be recorded */
 	bool opener; /* it needs one */
 	__u64 bytes; /* no file that it writes is larger */

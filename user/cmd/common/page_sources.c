@@ -29,10 +29,9 @@ static int read_source(void *ctx, const struct dict *dict, __u32 file, char **re
 {
 	struct page_sources *s = ctx;
 	__u64 now_ns = clock_monotonic_ns();
-	bool kept;
 
 	if (!s->apart)
-		return source_lookup(ret, &kept, dict, file, s->folder, true);
+		return source_lookup(ret, NULL, dict, file, s->folder, true);
 	if (!s->until_ns)
 		s->until_ns = now_ns + ALL_NS;
 	if (now_ns >= s->until_ns)

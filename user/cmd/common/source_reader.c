@@ -58,12 +58,11 @@ static _Noreturn void be_child(int fd, pid_t parent, const struct dict *dict, __
 	struct sudo_user_scope scope;
 	struct answer answer;
 	char *text = NULL;
-	bool kept;
 
 	become_child(fd, parent);
 	answer.err = sudo_user_enter(&scope);
 	if (!answer.err)
-		answer.err = source_lookup(&text, &kept, dict, file, folder, true);
+		answer.err = source_lookup(&text, NULL, dict, file, folder, true);
 	answer.size = answer.err ? 0 : (__u32)strlen(text);
 	write_all(OWN_FD, &answer, sizeof(answer));
 	write_all(OWN_FD, text ? text : "", answer.size);

@@ -452,8 +452,7 @@ static int read_line(const struct annotation *a, const struct line_count *l, cha
 {
 	cleanup_free char *source = NULL;
 	const char *at;
-	bool kept;
-	int err = source_lookup(&source, &kept, a->counts->dict, l->file, a->options->source_dir,
+	int err = source_lookup(&source, NULL, a->counts->dict, l->file, a->options->source_dir,
 				false);
 
 	*ret = '\0';
