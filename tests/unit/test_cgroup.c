@@ -149,17 +149,15 @@ static void the_least_limit_of_a_group_and_those_above_counts(void **state)
 
 static void a_group_is_found_by_what_a_user_calls_it(void **state)
 {
-	char root[] = "/tmp/krait-test-XXXXXX", mounts[64], name[128];
-	FILE *f;
+	char root[TEST_FOLDER_MAX], mounts[TEST_FOLDER_MAX + 16], name[128], text[512];
 
-	assert_non_null(mkdtemp(root));
+	test_folder_make(root);
 	snprintf(mounts, sizeof(mounts), "%s/mounts", root);
-	f = fopen(mounts, "w");
-	fprintf(f,
-		"tmpfs %s tmpfs rw 0 0\ncgroup2 %s/unified cgroup2 rw 0 0\ncgroup %s/cpu,cpuacct cgroup "
-		"rw,cpu,cpuacct 0 0\n",
-		root, root, root);
-	fclose(f);
+	snprintf(text, sizeof(text),
+		 "tmpfs %s tmpfs rw 0 0\ncgroup2 %s/unified cgroup2 rw 0 0\n"
+		 "cgroup %s/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n",
+		 root, root, root);
+	test_file_put(mounts, text);
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		snprintf(name, sizeof(name), "%s/%s", root, folders[i]);
 		assert_int_equal(mkdir(name, 0700), 0);
@@ -179,12 +177,7 @@ static void a_group_is_found_by_what_a_user_calls_it(void **state)
 	snprintf(name, sizeof(name), "%s/unified/old", root);
 	assert_null(cgroup_find(name, mounts));
 	assert_string_equal(cgroup_find("/any", "/dev/null"), "/any");
-	unlink(mounts);
-	for (size_t i = sizeof(folders) / sizeof(folders[0]); i-- > 0;) {
-		snprintf(name, sizeof(name), "%s/%s", root, folders[i]);
-		rmdir(name);
-	}
-	rmdir(root);
+	test_folder_remove(root);
 }
 
 static void status_tells_the_effective_user_and_the_inner_pid(void **state)

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "agent/export/exporter.h"
+#include "support_folder.h"
 #include "support_http_server.h"
 #include "support_roles.h"
 #include "base/system/clock.h"
@@ -30,7 +31,7 @@
 
 /* ---- the exporter ------------------------------------------------------------------------------ */
 
-static char folder[] = "/tmp/krait-test-exporter-XXXXXX";
+static char folder[TEST_FOLDER_MAX];
 static char url[64], spool[96], token[96];
 
 static struct exporter_destination to_server(void)
@@ -392,12 +393,10 @@ int main(int argc, char **argv)
 	int failed;
 
 	become_worker(argv);
-	if (!mkdtemp(folder))
-		return 1;
+	test_folder_make(folder);
 	snprintf(spool, sizeof(spool), "%s/spool", folder);
 	snprintf(token, sizeof(token), "%s/token", folder);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	unlink(token);
-	rmdir(folder);
+	test_folder_remove(folder);
 	return failed;
 }

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "cmd/common/outputs.h"
+#include "support_folder.h"
 #include "support_profile.h"
 #include "base/system/error.h"
 
@@ -91,10 +92,10 @@ static void nothing_touches_a_stream_that_is_closed(void **state)
 	static const char *const names[] = { "a.data", "b.folded", "c.html" };
 	struct profile *p = small_profile();
 	struct outputs *o = outputs__new(false);
-	char folder[] = "/tmp/krait-outputs-XXXXXX", path[3][PATH_MAX], command[PATH_MAX];
+	char folder[TEST_FOLDER_MAX], path[3][PATH_MAX];
 	struct error err;
 
-	assert_non_null(mkdtemp(folder));
+	test_folder_make(folder);
 	for (unsigned i = 0; i < 3; i++) {
 		snprintf(path[i], sizeof(path[i]), "%s/%s", folder, names[i]);
 		assert_int_equal(outputs__add(o, path[i], NULL, false, &options, &err), 0);
@@ -108,8 +109,7 @@ static void nothing_touches_a_stream_that_is_closed(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(access(path[i], R_OK), 0);
 	profile__free(p);
-	snprintf(command, sizeof(command), "rm -r %s", folder);
-	assert_int_equal(system(command), 0);
+	test_folder_remove(folder);
 }
 
 int main(void)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "support_folder.h"
 #include "support_sanitized.h"
 #include "support_fake_random.h"
 #include "support_greenlets.h"
@@ -26,35 +27,25 @@
 /* ---- the prober ------------------------------------------------------------------------------- */
 
 static int folder; /* of /proc/PID */
+static char folder_path[TEST_FOLDER_MAX];
 
 static void write_maps(const char *name)
 {
-	char path[] = "/tmp/krait-test-greenlets-XXXXXX", file[96];
-	FILE *out;
+	char file[TEST_FOLDER_MAX + 16], line[256];
 
-	assert_non_null(mkdtemp(path));
-	snprintf(file, sizeof(file), "%s/maps", path);
-	out = fopen(file, "w");
-	assert_non_null(out);
-	fprintf(out, "%llx-%llx rw-p 00000000 08:01 77 %s\n", GREENLETS_ADDR,
-		GREENLETS_ADDR + GREENLETS_SIZE, name);
-	fclose(out);
-	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	test_folder_make(folder_path);
+	snprintf(file, sizeof(file), "%s/maps", folder_path);
+	snprintf(line, sizeof(line), "%llx-%llx rw-p 00000000 08:01 77 %s\n", GREENLETS_ADDR,
+		 GREENLETS_ADDR + GREENLETS_SIZE, name);
+	test_file_put(file, line);
+	folder = open(folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(folder >= 0);
 }
 
 static void remove_maps(void)
 {
-	char path[64], link[64];
-	ssize_t len;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
-	len = readlink(link, path, sizeof(path) - 1);
-	assert_true(len > 0);
-	path[len] = '\0';
-	unlinkat(folder, "maps", 0);
-	rmdir(path);
 	close(folder);
+	test_folder_remove(folder_path);
 }
 
 static int list(struct greenlets *x, const char *module)

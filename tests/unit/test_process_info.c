@@ -18,36 +18,29 @@
 
 #include "process/proc/proc.h"
 #include "process/proc/process_info.h"
+#include "support_folder.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 /* Makes a folder like /proc/PID for a process in that group. */
 static void assert_container(const char *group, const char *want)
 {
-	char folder[] = "/tmp/krait-unit-XXXXXX", path[64];
+	char folder[TEST_FOLDER_MAX], path[TEST_FOLDER_MAX + 16];
 	struct process_info info;
-	FILE *f;
 	int dir;
 
-	assert_non_null(mkdtemp(folder));
+	test_folder_make(folder);
 	snprintf(path, sizeof(path), "%s/cgroup", folder);
-	f = fopen(path, "w");
-	fputs(group, f);
-	fclose(f);
+	test_file_put(path, group);
 	dir = open(folder, O_PATH | O_DIRECTORY);
 	/* Without status, the process has ended. */
 	assert_int_equal(process_info_read_at(dir, 1, &info), -ESRCH);
 	snprintf(path, sizeof(path), "%s/status", folder);
-	f = fopen(path, "w");
-	fputs("Name:\tx\n", f);
-	fclose(f);
+	test_file_put(path, "Name:\tx\n");
 	assert_int_equal(process_info_read_at(dir, 1, &info), 0);
 	assert_string_equal(info.container, want);
-	unlink(path);
-	snprintf(path, sizeof(path), "%s/cgroup", folder);
-	unlink(path);
 	close(dir);
-	rmdir(folder);
+	test_folder_remove(folder);
 }
 
 /* As with --label (cgroup.h): what watches a container is not in it. */

@@ -23,6 +23,7 @@
 #include "agent/serve/callers.h"
 #include "agent/serve/connections.h"
 #include "agent/serve/server.h"
+#include "support_folder.h"
 #include "support_roles.h"
 #include "base/system/clock.h"
 #include "base/system/error.h"
@@ -31,7 +32,7 @@
 #define TOKEN "a-token-of-the-test"
 #define PATIENCE_NS (30 * NS_PER_SEC)
 
-static char folder[] = "/tmp/krait-test-server-XXXXXX";
+static char folder[TEST_FOLDER_MAX];
 static char token_path[64], socket_path[64], socket_address[80];
 
 static const struct server_route routes[] = {
@@ -416,8 +417,7 @@ int main(int argc, char **argv)
 	int failed;
 
 	become_worker(argv);
-	if (!mkdtemp(folder))
-		return 1;
+	test_folder_make(folder);
 	snprintf(token_path, sizeof(token_path), "%s/token", folder);
 	snprintf(socket_path, sizeof(socket_path), "%s/socket", folder);
 	snprintf(socket_address, sizeof(socket_address), "unix:%s", socket_path);
@@ -426,8 +426,6 @@ int main(int argc, char **argv)
 	fclose(f);
 	chmod(token_path, 0600);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	unlink(token_path);
-	unlink(socket_path);
-	rmdir(folder);
+	test_folder_remove(folder);
 	return failed;
 }

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "profile/profile.h"
+#include "support_folder.h"
 #include "support_profile.h"
 #include "cmd/top/source.h"
 #include "cmd/common/source_reader.h"
@@ -60,10 +61,10 @@ static void a_file_that_everybody_may_read(void **state)
 
 static void what_is_no_file(void **state)
 {
-	char folder[] = "/tmp/krait-source-XXXXXX", path[64];
+	char folder[TEST_FOLDER_MAX], path[TEST_FOLDER_MAX + 16];
 	char *text = NULL;
 
-	assert_non_null(mkdtemp(folder));
+	test_folder_make(folder);
 	chmod(folder, 0755);
 	snprintf(path, sizeof(path), "%s/fifo", folder);
 	assert_int_equal(mkfifo(path, 0644), 0);
@@ -72,7 +73,7 @@ static void what_is_no_file(void **state)
 	unlink(path);
 	assert_int_equal(read_path(&text, path, NULL, 20000), -ENOENT);
 	assert_int_equal(read_path(&text, "<string>", NULL, 20000), -ENOENT);
-	rmdir(folder);
+	test_folder_remove(folder);
 }
 
 static void it_does_not_wait_for_ever(void **state)
