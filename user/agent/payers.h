@@ -27,7 +27,7 @@ struct payers_config {
 
 struct payer {
 	struct session_names now;
-	__u64 ns_before[2]; /* by the begin of the last window, and of this one */
+	__u64 ns_before[2]; /* by the beginning of the last window, and of this one */
 	struct allowance bytes;
 	unsigned windows; /* that it still pays because of its cost */
 	unsigned next; /* how many it will be the next time */

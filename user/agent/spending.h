@@ -21,7 +21,7 @@ struct spending {
 	struct budget budget;
 	struct payers payers;
 	__u64 left_out; /* frames without names so far, because somebody pays */
-	/* what krait had used by the begin of the last window, and of this one */
+	/* what krait had used by the beginning of the last window, and of this one */
 	__u64 used_before_ns[2];
 	struct usage usage; /* at the last check, including the programs */
 	__u64 kernel_ns;

@@ -218,7 +218,7 @@ static int take_text(struct parse *p, struct filter_test *t, const char *op)
 		if (memchr(text, '*', len) || memchr(text, '?', len) || memchr(text, '[', len))
 			return refuse(
 				p, -EINVAL,
-				"a pattern in a filter has a * at its begin, its end, or both: \"*.py\"");
+				"a pattern in a filter has a * at its beginning, its end, or both: \"*.py\"");
 	} else if (strcmp(op, "==") && strcmp(op, "!=")) {
 		return refuse(p, -EINVAL, "texts are compared with ==, != and ~, not with %s", op);
 	}

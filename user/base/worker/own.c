@@ -67,5 +67,5 @@ bool own_is_foreign(uid_t uid)
 void own_began(void)
 {
 	if (is_own && write(OWN_BEGAN_FD, "", 1) < 0)
-		log_debug("own", "nobody waits for the begin");
+		log_debug("own", "nobody waits for the start");
 }

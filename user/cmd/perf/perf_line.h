@@ -14,7 +14,7 @@ struct perf_line {
 	int command; /* the index of the first word of the command; cnt: there is none */
 	int separator; /* the index of "--" before it; cnt: there is none */
 	bool controlled; /* --control, or a --delay of several times: perf's events are not krait's to enable */
-	int delay_ms; /* --delay: how long after the begin they count; -1: when the user says so */
+	int delay_ms; /* --delay: how long after the start they count; -1: when the user says so */
 	bool has_clock, has_chains;
 	const char *output; /* -o; NULL: not given */
 	const char *unfit; /* an option whose files krait cannot put frames into; NULL: none */

@@ -4,7 +4,7 @@
  * where the program itself has marked a place (USDT, the notes of sys/sdt.h in .note.stapsdt).
  *
  * Must hold: the file is untrusted (elf_file.h). A place is the first byte of an instruction, as far as the function's own
- * instructions say from its begin on: a breakpoint within one would make another instruction of it.
+ * instructions say from its beginning on: a breakpoint within one would make another instruction of it.
  */
 #ifndef KRAIT_NATIVE_NAMES_PROBE_PLACES_H
 #define KRAIT_NATIVE_NAMES_PROBE_PLACES_H

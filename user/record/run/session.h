@@ -154,7 +154,7 @@ int session__end_inputs(struct session *s) __attribute__((warn_unused_result));
 long session__look(struct session *s);
 /*
  * Between two steps, if time off the CPU is an event: takes a sample of each wait that has lasted
- * at least that long, from its begin until now. When such a wait ends, another sample covers all of
+ * at least that long, from its beginning until now. When such a wait ends, another sample covers all of
  * it. Returns the number of threads looked at, or -errno.
  */
 long session__look_at_waits(struct session *s, __u64 shortest_ns);
