@@ -17,13 +17,21 @@ def large():
 
 
 # krait needs a moment to read how the library's stacks are unwound.
-library.spread(1, 1)
+library.spread(20, 1)
 time.sleep(0.3)
 for _ in range(2):
     small()
     large()
-both = [threading.Thread(target=library.spread, args=(50, 1)) for _ in range(2)]
-for t in both:
-    t.start()
+both, begin = [], threading.Barrier(2)
+
+
+def wait():
+    begin.wait()
+    library.spread(50, 1)
+
+
+for _ in range(2):
+    both.append(threading.Thread(target=wait))
+    both[-1].start()
 for t in both:
     t.join()
