@@ -65,7 +65,7 @@ static __always_inline int unwind_reg(struct native_walk *w, __u32 reg, __u64 *r
 static __always_inline int unwind_cfa(struct native_walk *w, __u64 *ret)
 {
 	const struct unwind_rule *r = &w->rule;
-	__u64 cfa;
+	__u64 cfa, least = 8;
 
 	/* For clone, reg tells the two threads apart: see unwind_is_outermost(). */
 	if (r->cfa == UNWIND_CFA_CLONE ? !(w->flags & UNWIND_LEAF) : unwind_reg(w, r->reg, &cfa))
@@ -81,11 +81,13 @@ static __always_inline int unwind_cfa(struct native_walk *w, __u64 *ret)
 		cfa += (w->ip & 15) >= (__u64)r->add ? 8 : 0;
 	}
 	/*
-	 * A frame has at least its return address, unless that is in a register. A frame that a
-	 * signal interrupted may be on any stack.
+	 * A frame has at least its return address, unless that is in a register, or a leaf's in its caller's frame. A
+	 * frame that a signal interrupted may be on any stack.
 	 */
-	if (cfa & 7 ||
-	    (cfa < w->sp + (r->ra == UNWIND_RA_REG ? 0 : 8) && !(r->ra & UNWIND_RA_SIGNAL)))
+	if (r->ra == UNWIND_RA_REG ||
+	    (UNWIND_RA_IN_REGISTER && r->ra_off >= 0 && w->flags & UNWIND_LEAF))
+		least = 0;
+	if (cfa & 7 || (cfa < w->sp + least && !(r->ra & UNWIND_RA_SIGNAL)))
 		return NATIVE_NO_RULE;
 	*ret = cfa;
 	return NATIVE_NONE;

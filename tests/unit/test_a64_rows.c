@@ -101,9 +101,225 @@ static void a_loop_may_begin_with_its_end(void **state)
 	assert_leaf(code, sizeof(code) / sizeof(*code));
 }
 
+/* What must be known at an instruction: ra is enum unwind_ra, ra_off counts from the CFA. */
+struct expected {
+	unsigned insn;
+	int reg, off, ra, ra_off;
+};
+
+static void assert_rows(const __u32 *code, __u64 size, const struct expected *e, unsigned cnt)
+{
+	struct row_table t = rows_of(code, size);
+
+	for (unsigned i = 0; i < cnt; i++) {
+		const struct unwind_rule *rule = row_table_find(&t, CODE_OFFSET + 4 * e[i].insn);
+
+		if (!rule)
+			fail_msg("instruction %u has no row", e[i].insn);
+		assert_int_equal(rule->reg, e[i].reg);
+		assert_int_equal(rule->off, e[i].off);
+		assert_int_equal(rule->ra, e[i].ra);
+		assert_int_equal(rule->ra_off, e[i].ra_off);
+	}
+	row_table_free(&t);
+}
+
+#define IN_LR UNWIND_RA_REG, UNWIND_REG_RA
+#define ASSERT_ROWS(code, e) assert_rows(code, sizeof(code), e, sizeof(e) / sizeof((e)[0]))
+
+/* aes_v8_ecb_encrypt: few bytes need no frame. */
+static void paths_with_and_without_a_frame_meet(void **state)
+{
+	static const __u32 code[] = {
+		0xb40000a2, /* cbz x2, 20 */
+		0xa9bf7bfd, /* stp x29, x30, [sp, #-16]! */
+		0x910003fd, /* mov x29, sp */
+		0xd503201f, /* nop */
+		0xf84107fd, /* ldr x29, [sp], #16 */
+		0xd65f03c0, /* 20: ret */
+	};
+	static const struct expected rows[] = { { 0, 31, 0, IN_LR },
+						{ 3, 31, 16, UNWIND_RA_CFA, -8 },
+						{ 5, 31, 0, IN_LR } };
+
+	ASSERT_ROWS(code, rows);
+}
+
+/* SHA3_squeeze_cext: the return address is loaded, but stays where it is. */
+static void a_return_address_is_loaded_in_a_loop(void **state)
+{
+	static const __u32 code[] = {
+		0xa9bf7bfd, /* stp x29, x30, [sp, #-16]! */
+		0x910003fd, /* mov x29, sp */
+		0xb4000082, /* 8: cbz x2, 24 */
+		0x97ffff44, /* bl */
+		0xf94007fe, /* ldr x30, [sp, #8] */
+		0x17fffffd, /* b 8 */
+		0xf84107fd, /* 24: ldr x29, [sp], #16 */
+		0xd65f03c0, /* ret */
+	};
+	static const struct expected rows[] = { { 2, 31, 16, UNWIND_RA_CFA, -8 },
+						{ 5, 31, 16, UNWIND_RA_CFA, -8 },
+						{ 7, 31, 0, IN_LR } };
+
+	ASSERT_ROWS(code, rows);
+}
+
+/* KeccakF1600_int, ecp_nistz256_sqr_mont: they change x19, and have their return address in their caller's frame. */
+static void an_inner_function_uses_its_callers_frame(void **state)
+{
+	static const __u32 code[] = {
+		0xa9017bfc, /* stp x28, x30, [sp, #16] */
+		0xca08007e, /* eor x30, x3, x8 */
+		0x9a1f03f3, /* adc x19, xzr, xzr */
+		0xf9400ffe, /* ldr x30, [sp, #24] */
+		0xd65f03c0, /* ret */
+	};
+	static const struct expected rows[] = { { 0, 31, 0, IN_LR },
+						{ 2, 31, 0, UNWIND_RA_CFA, 24 },
+						{ 3, 31, 0, UNWIND_RA_CFA, 24 } };
+
+	ASSERT_ROWS(code, rows);
+}
+
+/* bn_mul8x_mont_neon: sp is aligned, and no frame pointer tells where it was. */
+static void another_register_has_the_stack_pointer(void **state)
+{
+	static const __u32 code[] = {
+		0xa9bb7bfd, /* stp x29, x30, [sp, #-80]! */
+		0x910003f0, /* mov x16, sp */
+		0x910000ff, /* mov sp, x7 */
+		0xd503201f, /* nop */
+		0x9100021f, /* mov sp, x16 */
+		0xf84507fd, /* ldr x29, [sp], #80 */
+		0xd65f03c0, /* ret */
+	};
+	static const struct expected rows[] = { { 2, 31, 80, UNWIND_RA_CFA, -72 },
+						{ 3, 16, 80, UNWIND_RA_CFA, -72 },
+						{ 5, 31, 80, UNWIND_RA_CFA, -72 } };
+
+	ASSERT_ROWS(code, rows);
+}
+
+/* ecp_nistz256_point_add goes on in ecp_nistz256_point_double, with its frame. */
+static void a_jump_leads_into_the_function_before(void **state)
+{
+	static const __u32 code[] = {
+		0xa9bf7bfd, /* stp x29, x30, [sp, #-16]! */
+		0x910003fd, /* mov x29, sp */
+		0xd503201f, /* 8: nop */
+		0xa8c17bfd, /* ldp x29, x30, [sp], #16 */
+		0xd65f03c0, /* ret */
+		0xd503201f, /* nop */
+		0xa9bf7bfd, /* stp x29, x30, [sp, #-16]! */
+		0x910003fd, /* mov x29, sp */
+		0xb4ffff40, /* cbz x0, 8 */
+		0xa8c17bfd, /* ldp x29, x30, [sp], #16 */
+		0xd65f03c0, /* ret */
+	};
+	static const struct expected rows[] = { { 2, 31, 16, UNWIND_RA_CFA, -8 },
+						{ 9, 31, 16, UNWIND_RA_CFA, -8 } };
+
+	ASSERT_ROWS(code, rows);
+}
+
+/* Not if the stack is another there. */
+static void a_jump_with_another_stack_says_nothing(void **state)
+{
+	static const __u32 code[] = {
+		0xa9bf7bfd, /* stp x29, x30, [sp, #-16]! */
+		0x910003fd, /* mov x29, sp */
+		0xa8c17bfd, /* ldp x29, x30, [sp], #16 */
+		0xd65f03c0, /* 12: ret */
+		0xd503201f, /* nop */
+		0xa9bf7bfd, /* stp x29, x30, [sp, #-16]! */
+		0x910003fd, /* mov x29, sp */
+		0xb4ffff80, /* cbz x0, 12 */
+		0xa8c17bfd, /* ldp x29, x30, [sp], #16 */
+		0xd65f03c0, /* ret */
+	};
+	struct row_table t = rows_of(code, sizeof(code));
+
+	assert_non_null(row_table_find(&t, CODE_OFFSET + 12));
+	assert_null(row_table_find(&t, CODE_OFFSET + 32));
+	row_table_free(&t);
+}
+
+/* bn_mul_mont begins with jumps to three others, which are behind it. */
+static void a_function_jumps_past_another(void **state)
+{
+	static const __u32 code[] = {
+		0xb40000e5, /* cbz x5, 28 */
+		0x91000400, /* add x0, x0, #1 */
+		0xd65f03c0, /* ret */
+		0xd503201f, /* nop */
+		0xa9bf7bfd, /* stp x29, x30, [sp, #-16]! */
+		0xa8c17bfd, /* ldp x29, x30, [sp], #16 */
+		0xd65f03c0, /* ret */
+		0xd65f03c0, /* 28: ret */
+	};
+	static const struct expected rows[] = { { 0, 31, 0, IN_LR },
+						{ 2, 31, 0, IN_LR },
+						{ 5, 31, 16, UNWIND_RA_CFA, -8 },
+						{ 7, 31, 0, IN_LR } };
+
+	ASSERT_ROWS(code, rows);
+}
+
+/* libgcc's __init_cpu_features: a call behind a return need not be the end. */
+static void a_function_calls_behind_a_return(void **state)
+{
+	static const __u32 code[] = {
+		0xb4000048, /* cbz x8, 8 */
+		0xd65f03c0, /* ret */
+		0xd100c3ff, /* 8: sub sp, sp, #48 */
+		0xa9024ffe, /* stp x30, x19, [sp, #32] */
+		0x97e73c5f, /* bl */
+		0xaa0003f3, /* mov x19, x0 */
+		0xa9424ffe, /* ldp x30, x19, [sp, #32] */
+		0x9100c3ff, /* add sp, sp, #48 */
+		0xd65f03c0, /* ret */
+	};
+	static const struct expected rows[] = { { 4, 31, 48, UNWIND_RA_CFA, -16 },
+						{ 6, 31, 48, UNWIND_RA_CFA, -16 },
+						{ 8, 31, 0, IN_LR } };
+
+	ASSERT_ROWS(code, rows);
+}
+
+/* A call that never returns ends a function, and another one follows without padding. */
+static void a_function_ends_with_a_call(void **state)
+{
+	static const __u32 code[] = {
+		0xa9bf7bfd, /* stp x29, x30, [sp, #-16]! */
+		0x910003fd, /* mov x29, sp */
+		0xb4000060, /* cbz x0, 20 */
+		0xa8c17bfd, /* ldp x29, x30, [sp], #16 */
+		0xd65f03c0, /* ret */
+		0x97e73c5f, /* 20: bl */
+		0xa9be7bfd, /* stp x29, x30, [sp, #-32]! */
+		0xa8c27bfd, /* ldp x29, x30, [sp], #32 */
+		0xd65f03c0, /* ret */
+	};
+	static const struct expected rows[] = { { 5, 31, 16, UNWIND_RA_CFA, -8 },
+						{ 6, 31, 0, IN_LR },
+						{ 7, 31, 32, UNWIND_RA_CFA, -24 } };
+
+	ASSERT_ROWS(code, rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(paths_with_and_without_a_frame_meet),
+		cmocka_unit_test(a_return_address_is_loaded_in_a_loop),
+		cmocka_unit_test(an_inner_function_uses_its_callers_frame),
+		cmocka_unit_test(another_register_has_the_stack_pointer),
+		cmocka_unit_test(a_jump_leads_into_the_function_before),
+		cmocka_unit_test(a_jump_with_another_stack_says_nothing),
+		cmocka_unit_test(a_function_jumps_past_another),
+		cmocka_unit_test(a_function_calls_behind_a_return),
+		cmocka_unit_test(a_function_ends_with_a_call),
 		cmocka_unit_test(scalable_vectors_are_no_general_registers),
 		cmocka_unit_test(scalable_counts_are_general_registers),
 		cmocka_unit_test(a_loop_may_begin_with_its_end),

@@ -72,11 +72,10 @@ static void read_add(struct code_insn *x, __u32 insn)
 	__s64 value = (__s64)a64_bits(insn, 10, 12) << (a64_bits(insn, 22, 1) ? 12 : 0);
 
 	x->value = a64_bits(insn, 30, 1) ? -value : value;
-	if (to == A64_SP && from == A64_SP)
-		x->kind = A64_ADD_SP;
-	else if (to == A64_SP)
-		x->kind = from == A64_FP ? A64_SET_SP : A64_LOSE_SP;
-	else if (to == A64_FP && from == A64_SP)
+	x->by = (__u8)(to == A64_SP ? from : to);
+	if (to == A64_SP)
+		x->kind = from == A64_SP ? A64_ADD_SP : A64_SET_SP;
+	else if (from == A64_SP)
 		x->kind = A64_COPY_SP;
 	else
 		write_reg(x, to);
@@ -260,6 +259,10 @@ static void read_memory(struct code_insn *x, __u32 insn)
 			x->kind = A64_LOSE_SP;
 		else if (a64_bits(insn, 23, 1))
 			write_reg(x, a64_bits(insn, 5, 5));
+	} else if ((insn & 0xbfa07c00) == 0x08207c00) {
+		/* compare and swap pairs */
+		write_reg(x, a64_bits(insn, 16, 5));
+		write_reg(x, a64_bits(insn, 16, 5) | 1);
 	} else if ((insn & 0x3f000000) == 0x08000000) {
 		/* exclusive, ordered, compare and swap */
 		write_reg(x, a64_bits(insn, 0, 5));

@@ -18,6 +18,8 @@
 #define CODE_FUNCTION_MIN 4
 /* Bytes that the header of stubs has pushed when it jumps to the dynamic linker. */
 #define CODE_BINDING_DEPTH 16
+/* Functions without the usual convention are anywhere. */
+#define CODE_INNER_ANYWHERE 1
 
 #define A64_BASE 19 /* callee-saved; see UNWIND_REG_BASE */
 #define A64_FP 29
@@ -28,8 +30,8 @@
 enum a64_kind {
 	A64_OTHER = CODE_MACHINE,
 	A64_ADD_SP, /* sp = sp + value */
-	A64_SET_SP, /* sp = x29 + value */
-	A64_COPY_SP, /* x29 = sp + value */
+	A64_SET_SP, /* sp = by + value */
+	A64_COPY_SP, /* by = sp + value */
 	A64_LOSE_SP, /* sp has an unknown value */
 	A64_STORE, /* regs to [by + value], the second one 8 bytes higher */
 	A64_LOAD,
@@ -38,7 +40,7 @@ enum a64_kind {
 struct code_insn {
 	__u8 kind; /* enum code_kind, a64_kind */
 	__u8 len; /* 4 */
-	__u8 by; /* A64_STORE, A64_LOAD: A64_SP or A64_FP */
+	__u8 by; /* A64_STORE, A64_LOAD: A64_SP or A64_FP; A64_SET_SP, A64_COPY_SP: any */
 	__u8 regs[2]; /* of these, or A64_NO_REG */
 	__u8 written[3]; /* general registers whose values change; A64_NO_REG: none */
 	__s64 value;
@@ -54,12 +56,19 @@ struct code_kept {
 	__s32 at; /* SAVED: from the CFA; negative: below */
 };
 
-/* Where sp is not known, the CFA is found by x29. */
+/* A register that has been set from sp. */
+struct code_copy {
+	bool is;
+	__u8 reg;
+	__s32 depth; /* CFA - reg */
+};
+
+/* Where sp is not known, the CFA is found by x29, or else by the other register. */
 struct code_state {
 	__s32 depth; /* CFA - sp */
-	bool by_fp; /* depth is not known */
-	bool has_fp; /* x29 = CFA - fp_depth */
-	__s32 fp_depth;
+	bool by_copy; /* depth is not known */
+	struct code_copy frame, other; /* x29; another one, in hand-written code */
+	bool is_inner;
 	struct code_kept fp, lr, base;
 };
 

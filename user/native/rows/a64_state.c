@@ -11,10 +11,13 @@
 
 /* Deeper than any hand-written frame. */
 #define DEPTH_MAX (1 << 20)
+/* Of the frame of who calls. */
+#define CALLERS_MAX 4096
 
 struct code_state code_state_begin(bool is_inner)
 {
-	return (struct code_state){ 0 };
+	return (struct code_state){ .is_inner = is_inner,
+				    .base = { .place = is_inner ? LOST : IN_REGISTER } };
 }
 
 /* Paths of which only some have called another function meet: gone is not compared. */
@@ -23,29 +26,35 @@ static bool kept_same(const struct code_kept *a, const struct code_kept *b)
 	return a->place == b->place && (a->place != SAVED || a->at == b->at);
 }
 
+static bool copies_same(const struct code_copy *a, const struct code_copy *b)
+{
+	return a->is == b->is && (!a->is || (a->reg == b->reg && a->depth == b->depth));
+}
+
 bool code_state_same(const struct code_state *a, const struct code_state *b)
 {
-	return a->by_fp == b->by_fp && (a->by_fp || a->depth == b->depth) &&
-	       a->has_fp == b->has_fp && (!a->has_fp || a->fp_depth == b->fp_depth) &&
+	return a->by_copy == b->by_copy && (a->by_copy || a->depth == b->depth) &&
+	       copies_same(&a->frame, &b->frame) && copies_same(&a->other, &b->other) &&
 	       kept_same(&a->fp, &b->fp) && kept_same(&a->lr, &b->lr) &&
 	       kept_same(&a->base, &b->base);
 }
 
 bool code_state_is_left(const struct code_state *s, bool is_inner)
 {
-	return !s->depth && !s->by_fp && !s->lr.gone && !s->fp.gone && !s->base.gone;
+	return !s->depth && !s->by_copy && !s->lr.gone && !s->fp.gone &&
+	       (is_inner || !s->base.gone);
 }
 
 /* After "stp x16, x30, [sp, #-16]!". */
 bool code_state_is_binding(const struct code_state *s)
 {
-	return s->depth == CODE_BINDING_DEPTH && !s->by_fp && s->lr.place == SAVED &&
+	return s->depth == CODE_BINDING_DEPTH && !s->by_copy && s->lr.place == SAVED &&
 	       s->lr.at == -8 && !s->fp.gone && !s->base.gone;
 }
 
 bool code_state_is_lost(const struct code_state *s)
 {
-	return s->by_fp && !s->has_fp;
+	return s->by_copy && !s->frame.is && !s->other.is;
 }
 
 static struct code_kept *kept_of(struct code_state *s, __u8 reg)
@@ -62,26 +71,85 @@ static void overwrite(struct code_state *s, __u8 reg)
 	if (k)
 		k->gone = true;
 	if (reg == A64_FP)
-		s->has_fp = false;
+		s->frame.is = false;
+	if (reg == s->other.reg)
+		s->other.is = false;
+}
+
+/* What was saved below sp may be overwritten by a signal: only a register can still have it. */
+static void give_up_below(struct code_state *s, struct code_kept *k)
+{
+	if (k->place == SAVED && k->at < -s->depth)
+		*k = (struct code_kept){ .place = k->gone ? LOST : IN_REGISTER, .gone = k->gone };
+}
+
+static bool set_depth(struct code_state *s, __s64 depth)
+{
+	bool grows = !s->by_copy && depth > s->depth;
+
+	if (depth < 0 || depth > DEPTH_MAX)
+		return false;
+	s->by_copy = false;
+	s->depth = (__s32)depth;
+	if (grows)
+		return true;
+	give_up_below(s, &s->fp);
+	give_up_below(s, &s->lr);
+	give_up_below(s, &s->base);
+	return true;
 }
 
 static bool move_sp(struct code_state *s, __s64 value)
 {
-	__s64 depth = s->depth - value;
-
-	if (s->by_fp)
-		return true;
-	if (depth < 0 || depth > DEPTH_MAX)
-		return false;
-	s->depth = (__s32)depth;
-	return true;
+	return s->by_copy || !value || set_depth(s, s->depth - value);
 }
 
-/* Where [by + value] is, from the CFA. false: unknown. */
-static bool find_place(const struct code_state *s, __u8 by, __s64 value, __s64 *ret)
+static bool lose_sp(struct code_state *s)
 {
-	*ret = value - (by == A64_SP ? s->depth : s->fp_depth);
-	return (by == A64_SP ? !s->by_fp : s->has_fp) && *ret < 0 && *ret >= -DEPTH_MAX;
+	s->by_copy = true;
+	return !code_state_is_lost(s);
+}
+
+/* sp = reg + value. */
+static bool set_sp(struct code_state *s, __u8 reg, __s64 value)
+{
+	struct code_copy *c = reg == A64_FP ? &s->frame : &s->other;
+
+	if (!c->is || c->reg != reg)
+		return lose_sp(s);
+	/* It has served: paths meet that have none. */
+	s->other.is = false;
+	return set_depth(s, c->depth - value);
+}
+
+/* Of others than x29 the first, which no call changes in between; x0 to x8 are for arguments and results. */
+static void copy_sp(struct code_state *s, __u8 reg, __s64 value)
+{
+	struct code_copy *c = reg == A64_FP ? &s->frame : &s->other;
+
+	overwrite(s, reg);
+	if (s->by_copy || s->depth < value ||
+	    (reg != A64_FP && (!s->is_inner || reg < 9 || value || c->is)))
+		return;
+	*c = (struct code_copy){ true, reg, (__s32)(s->depth - value) };
+}
+
+static void call(struct code_state *s)
+{
+	overwrite(s, A64_LR);
+	if (s->other.reg < A64_BASE)
+		s->other.is = false;
+}
+
+/*
+ * Where [by + value] is, from the CFA. false: unknown. OpenSSL's Keccak saves its return address in the frame of who
+ * calls it.
+ */
+static bool find_place(const struct code_state *s, const struct code_insn *x, int i, __s64 *ret)
+{
+	*ret = x->value + 8 * i - (x->by == A64_SP ? s->depth : s->frame.depth);
+	return (x->by == A64_SP ? !s->by_copy : s->frame.is) && *ret >= -DEPTH_MAX &&
+	       *ret < (x->regs[i] == A64_LR ? CALLERS_MAX : 0);
 }
 
 static bool access(struct code_state *s, const struct code_insn *x)
@@ -94,7 +162,7 @@ static bool access(struct code_state *s, const struct code_insn *x)
 		struct code_kept *k = kept_of(s, x->regs[i]);
 		__s64 at;
 
-		if (!k || !find_place(s, x->by, x->value + 8 * i, &at))
+		if (!k || !find_place(s, x, i, &at))
 			continue;
 		is_callers[i] = loads && k->place == SAVED && k->at == at;
 		if (!loads && k->place == IN_REGISTER)
@@ -102,9 +170,10 @@ static bool access(struct code_state *s, const struct code_insn *x)
 	}
 	for (unsigned i = 0; i < sizeof(x->written); i++)
 		overwrite(s, x->written[i]);
+	/* It is still where it was saved, too. */
 	for (int i = 0; i < 2; i++)
 		if (is_callers[i])
-			*kept_of(s, x->regs[i]) = (struct code_kept){ .place = IN_REGISTER };
+			kept_of(s, x->regs[i])->gone = false;
 	return move_sp(s, x->after);
 }
 
@@ -114,24 +183,17 @@ bool code_state_apply(struct code_state *s, const struct code_insn *x)
 	case A64_ADD_SP:
 		return move_sp(s, x->value);
 	case A64_SET_SP:
-		if (!s->has_fp || s->fp_depth - x->value < 0 || s->fp_depth - x->value > DEPTH_MAX)
-			return false;
-		s->by_fp = false;
-		s->depth = (__s32)(s->fp_depth - x->value);
-		return true;
+		return set_sp(s, x->by, x->value);
 	case A64_COPY_SP:
-		overwrite(s, A64_FP);
-		s->has_fp = !s->by_fp && s->depth - x->value >= 0;
-		s->fp_depth = s->has_fp ? (__s32)(s->depth - x->value) : 0;
+		copy_sp(s, x->by, x->value);
 		return true;
 	case A64_LOSE_SP:
-		s->by_fp = true;
-		return s->has_fp;
+		return lose_sp(s);
 	case A64_STORE:
 	case A64_LOAD:
 		return access(s, x);
 	case CODE_CALL:
-		overwrite(s, A64_LR);
+		call(s);
 		return true;
 	default:
 		for (unsigned i = 0; i < sizeof(x->written); i++)
@@ -142,25 +204,26 @@ bool code_state_apply(struct code_state *s, const struct code_insn *x)
 
 static bool fits(__s32 off)
 {
-	return off > INT16_MIN && off < 0;
+	return off > INT16_MIN && off <= INT16_MAX;
 }
 
 struct unwind_rule code_state_rule(const struct code_state *s)
 {
+	const struct code_copy *copy = s->frame.is ? &s->frame : &s->other;
 	struct unwind_rule r = {
 		.cfa = UNWIND_CFA_REG,
-		.reg = s->by_fp ? UNWIND_REG_FP : UNWIND_REG_SP,
-		.off = s->by_fp ? s->fp_depth : s->depth,
+		.reg = s->by_copy ? copy->reg : UNWIND_REG_SP,
+		.off = s->by_copy ? copy->depth : s->depth,
 		.fp = UNWIND_FP_UNKNOWN,
 		.base_off = UNWIND_BASE_UNKNOWN,
 	};
 
-	/* Behind the epilogue it is below sp, where a signal's frame may be. */
+	/* Before sp is moved what was saved below it may be overwritten. */
 	if (s->lr.place == SAVED && fits(s->lr.at) &&
-	    (s->lr.gone || s->by_fp || s->lr.at >= -s->depth)) {
+	    (s->lr.gone || s->by_copy || s->lr.at >= -s->depth)) {
 		r.ra = UNWIND_RA_CFA;
 		r.ra_off = (__s16)s->lr.at;
-	} else if (!s->lr.gone && !s->by_fp) {
+	} else if (!s->lr.gone && !s->by_copy) {
 		r.ra = UNWIND_RA_REG;
 		r.ra_off = UNWIND_REG_RA;
 	} else {

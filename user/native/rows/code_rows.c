@@ -40,6 +40,7 @@ struct guess {
 struct function {
 	const __u8 *code;
 	__u64 size, pos;
+	__u64 stop; /* behind the last instruction, without padding */
 	struct code_state state;
 	bool reached; /* by the preceding code */
 	bool returns;
@@ -56,9 +57,12 @@ struct function {
 	__u64 offset; /* of the code in its table */
 	__u64 begin;
 	__u64 called; /* target of the last forward call; ~0: none */
-	/* called only from the previous function, without the usual convention */
-	bool is_inner;
+	bool is_inner; /* without the usual convention: code_state.h */
 	__u32 looks;
+	/* where it may end, behind a call; 0: nowhere */
+	__u64 end;
+	unsigned end_row_cnt;
+	const struct row_table *known; /* of what is before it */
 };
 
 /* Is the state as at the call? */
@@ -90,18 +94,27 @@ static bool branch_back(struct function *f, __u64 to)
 	return code_state_same(passed(f, to), &f->state);
 }
 
+/* Into a function before this one: is its stack there as here? */
+static bool branch_out(const struct function *f, __u64 to)
+{
+	const struct unwind_rule *rule = row_table_find(f->known, f->offset + to),
+				 here = code_state_rule(&f->state);
+
+	return rule && !memcmp(rule, &here, sizeof(here));
+}
+
 static bool branch(struct function *f, __s64 to)
 {
 	struct target *t;
 
 	/*
-	 * A jump out of this code is a tail call. A jump to another part of it means that this was
-	 * only part of a function, with an unknown stack.
+	 * A jump out of this code is a tail call. A jump to another part of it that is not known means that this
+	 * was only part of a function, with an unknown stack.
 	 */
 	if (to < 0 || to >= (__s64)f->size)
 		return is_left(f);
 	if (to < (__s64)f->begin)
-		return false;
+		return branch_out(f, (__u64)to);
 	if (to < (__s64)f->pos)
 		return branch_back(f, (__u64)to);
 	for (unsigned i = 0; i < f->target_cnt; i++)
@@ -136,11 +149,15 @@ static bool meet(struct function *f)
 	return true;
 }
 
-/* Has all of it been passed, and does it return somewhere? */
-static bool is_whole(const struct function *f)
+/*
+ * Has all of it been passed, and does it return somewhere? jumps_on: what jumps further on with the stack as at the call
+ * leads to another function.
+ */
+static bool is_whole(const struct function *f, bool jumps_on)
 {
 	for (unsigned i = 0; i < f->target_cnt; i++)
-		if (!f->targets[i].met)
+		if (!f->targets[i].met &&
+		    !(jumps_on && code_state_is_left(&f->targets[i].state, f->is_inner)))
 			return false;
 	for (unsigned i = 0; i < f->guess_cnt; i++)
 		if (!f->guesses[i].proved)
@@ -198,12 +215,16 @@ static bool comes_back(const struct function *f)
 }
 
 /*
- * Does other code begin after this call, without padding? Nobody can tell, if all of the function has been passed: but
- * what goes on takes something off the stack, and so is no beginning of a function.
+ * Does other code begin after this call, without padding? If so, it makes no sense as a part of this function, which would
+ * have to return once more.
  */
-static bool may_have_ended(const struct function *f)
+static void note_end(struct function *f)
 {
-	return !((f->offset + f->pos) % CODE_ALIGNMENT) && is_whole(f);
+	if (f->end || (f->offset + f->pos) % CODE_ALIGNMENT || !is_whole(f, false))
+		return;
+	f->end = f->pos;
+	f->end_row_cnt = f->row_cnt;
+	f->returns = false;
 }
 
 /* Skips one byte or instruction of padding. False: it is something else. */
@@ -242,23 +263,31 @@ static bool has_guessed_wrong(struct function *f)
  */
 static int pass_gap(struct function *f)
 {
-	if (is_whole(f))
+	if (is_whole(f, false))
 		return 1;
 	if (skip_filling(f))
 		return 0;
+	if (is_whole(f, true))
+		return 1;
+	/* Another function, into which this one jumps: both are read as one. */
+	if (f->returns && code_is_prologue(f->code + f->pos, f->size - f->pos)) {
+		f->state = code_state_begin(f->is_inner);
+		f->reached = true;
+		f->returns = false;
+		return 0;
+	}
 	return f->target_cnt && guess(f) ? 0 : -1;
 }
 
-/* Reads the function at f->pos, and moves pos behind it. False: it is inconsistent. */
-static bool read_function(struct function *f)
+static bool read_whole(struct function *f)
 {
 	f->begin = f->pos;
-	f->is_inner = f->pos == f->called;
 	f->state = code_state_begin(f->is_inner);
 	f->reached = true;
 	f->target_cnt = f->row_cnt = f->guess_cnt = f->proved_cnt = 0;
 	f->guessing = false;
 	f->returns = false;
+	f->end = 0;
 	while (f->pos < f->size) {
 		struct code_insn x;
 
@@ -277,15 +306,41 @@ static bool read_function(struct function *f)
 		if (x.kind == CODE_BAD)
 			return false;
 		f->pos += x.len;
+		f->stop = f->pos;
 		if (!step(f, &x) || (x.kind == CODE_CALL && !comes_back(f)))
 			return false;
 		if (code_state_is_lost(&f->state))
 			return false;
-		if (x.kind == CODE_CALL && may_have_ended(f))
-			return true;
+		if (x.kind == CODE_CALL)
+			note_end(f);
 	}
 	/* It continues where we cannot look. */
-	return !f->reached && is_whole(f);
+	return !f->reached && is_whole(f, true);
+}
+
+static bool read_as(struct function *f, bool is_inner)
+{
+	f->is_inner = is_inner;
+	if (read_whole(f))
+		return true;
+	if (!f->end)
+		return false;
+	f->pos = f->stop = f->end;
+	f->row_cnt = f->end_row_cnt;
+	return true;
+}
+
+/* Reads the function at f->pos, and moves pos behind it. False: it is inconsistent. */
+static bool read_function(struct function *f)
+{
+	__u64 begin = f->pos;
+
+	if (read_as(f, !CODE_INNER_ANYWHERE && begin == f->called))
+		return true;
+	if (!CODE_INNER_ANYWHERE)
+		return false;
+	f->pos = begin;
+	return read_as(f, true);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------- */
@@ -297,7 +352,7 @@ static void put_rows(const struct function *f, __u64 offset, struct row_table *t
 
 		row_table_put(t, offset + f->rows[i].at, &rule);
 	}
-	row_table_put_none(t, offset + f->pos);
+	row_table_put_none(t, offset + f->stop);
 }
 
 /* Skips padding after the end of a function. */
@@ -336,7 +391,9 @@ static bool may_begin(const struct function *f)
 
 void code_rows(const __u8 *code, __u64 size, __u64 offset, struct row_table *t)
 {
-	struct function f = { .code = code, .size = size, .offset = offset, .called = ~0ULL };
+	struct function f = {
+		.code = code, .size = size, .offset = offset, .called = ~0ULL, .known = t
+	};
 
 	while (f.pos < size && !t->err && f.looks < LOOKS_MAX) {
 		__u64 begin;
@@ -355,7 +412,8 @@ void code_rows(const __u8 *code, __u64 size, __u64 offset, struct row_table *t)
 			f.guess_cnt = 0;
 			continue;
 		}
-		if (f.pos < size)
+		if (f.pos == begin ||
+		    (f.pos < size && !code_is_prologue(code + f.pos, size - f.pos)))
 			skip_unknown(&f, offset);
 		if (f.pos == begin)
 			f.pos += CODE_STEP;

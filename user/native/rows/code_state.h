@@ -48,8 +48,8 @@ bool code_is_trace(const __u8 *code, __u64 left);
 bool code_is_prologue(const __u8 *code, __u64 left);
 
 /*
- * The state at the first instruction. is_inner: called only from the previous function, without the usual
- * convention.
+ * The state at the first instruction. is_inner: hand-written code that is called without the usual convention, and may
+ * change the base register.
  */
 struct code_state code_state_begin(bool is_inner);
 /* Applies one of the machine's own kinds, or what a call does to registers. False: it makes no sense here. */

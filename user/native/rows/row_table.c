@@ -145,6 +145,28 @@ void row_table_put(struct row_table *t, __u64 offset, const struct unwind_rule *
 	put(t, offset, rule);
 }
 
+const struct unwind_rule *row_table_find(const struct row_table *t, __u64 offset)
+{
+	__u64 page = (offset >> UNWIND_PAGE_SHIFT) - t->first_page;
+	__u32 low, high, rule;
+
+	if (offset >> UNWIND_PAGE_SHIFT < t->first_page || page >= t->page_cnt)
+		return NULL;
+	low = t->pages[page];
+	high = page + 1 < t->page_cnt ? t->pages[page + 1] : t->row_cnt;
+	/* Invariant: rows before low begin at or before the offset. */
+	while (high - low > 1) {
+		__u32 middle = low + (high - low) / 2;
+
+		if (UNWIND_ROW_OFFSET(t->rows[middle]) <= (offset & (UNWIND_PAGE_SIZE - 1)))
+			low = middle;
+		else
+			high = middle;
+	}
+	rule = UNWIND_ROW_RULE(t->rows[low]);
+	return rule == UNWIND_NO_RULE ? NULL : &t->rules[rule];
+}
+
 int row_table_end(struct row_table *t)
 {
 	if (!t->err && !grow((void **)&t->pages, t->page_cnt, &t->page_cap, sizeof(*t->pages)))

@@ -38,6 +38,8 @@ struct row_table {
 void row_table_put(struct row_table *t, __u64 offset, const struct unwind_rule *rule);
 /* Nothing is known from offset on. */
 void row_table_put_none(struct row_table *t, __u64 offset);
+/* The rule for an offset; NULL: none. For what has been put so far, too. */
+const struct unwind_rule *row_table_find(const struct row_table *t, __u64 offset);
 /* 0, -ENOMEM or -E2BIG. */
 int row_table_end(struct row_table *t) __attribute__((warn_unused_result));
 void row_table_free(struct row_table *t);

@@ -14,6 +14,8 @@
 
 #define X86_INSN_MAX 15
 #define CODE_BINDING_DEPTH 0
+/* Only right behind who calls it is a function without the usual convention. */
+#define CODE_INNER_ANYWHERE 0
 /* Of functions, and of instructions, in bytes. */
 #define CODE_ALIGNMENT 16
 #define CODE_STEP 1
