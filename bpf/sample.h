@@ -300,6 +300,42 @@ static __always_inline void note_cost(const struct scratch *s, struct proc_info 
 	proc->walk_cnt++;
 }
 
+/*
+ * The same stack is a sample of each member of its event's group that has counted since the one before, with that count. A
+ * global function, as above.
+ */
+__weak __noinline int emit_members(__u32 memory)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	struct proc_info *proc;
+	__u32 bits, pid;
+
+	if (!has_groups || !s)
+		return 0;
+	pid = s->record.pid;
+	proc = bpf_map_lookup_elem(&procs, &pid);
+	bits = group_members[masked(s->record.event, KRAIT_MAX_EVENTS - 1)];
+	for (__u32 i = 0; i < KRAIT_MAX_EVENTS; i++) {
+		__u32 member = i;
+		struct event_counts *counts = bpf_map_lookup_elem(&event_counts, &member);
+		struct member_count *m = bpf_map_lookup_elem(&member_counts, &member);
+
+		if (!(bits >> i & 1) || !counts || !m || !m->more)
+			continue;
+		s->record.event = i;
+		s->record.period = m->more;
+		s->record.missed = 0;
+		m->more = 0;
+		atomic_add(&counts->interrupts, 1);
+		if (!send_record(&s->record, proc ? proc : &s->proc))
+			continue;
+		atomic_add(&counts->ring_full, 1);
+		if (proc)
+			atomic_add(&proc->dropped, 1);
+	}
+	return 0;
+}
+
 /* Sends the sample and gives back what it has taken. */
 static __always_inline void end_sample(struct scratch *s, struct proc_info *proc,
 				       struct event_counts *counts, enum sample_context context,
@@ -307,6 +343,8 @@ static __always_inline void end_sample(struct scratch *s, struct proc_info *proc
 {
 	settle_process(s, proc);
 	emit_record(s, proc, counts, wait_ns);
+	if (has_groups && context == CONTEXT_EVENT)
+		emit_members(s->index);
 	give_back_thread_maps(s);
 	if (context == CONTEXT_EVENT)
 		note_cost(s, proc);

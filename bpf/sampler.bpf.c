@@ -292,6 +292,34 @@ static __always_inline void take_of_event(struct bpf_perf_event_data *ctx, struc
 		proc);
 }
 
+/* Negative results are errors (bpf_perf_event_read(), kernel/trace/bpf_trace.c). */
+#define READ_ERROR (~0ULL - 4095)
+
+/*
+ * At each sample of a group's leader, also of other processes: what its members have counted since is this sample's. If it
+ * becomes none, the next one's, of a tracked process.
+ */
+static __always_inline void read_members(__u32 leader, bool is_tracked)
+{
+	const __u32 bits = group_members[masked(leader, KRAIT_MAX_EVENTS - 1)];
+
+	for (__u32 i = 0; i < KRAIT_MAX_EVENTS; i++) {
+		__u32 member = i;
+		struct member_count *m;
+		__u64 value;
+
+		if (!(bits >> i & 1))
+			continue;
+		m = bpf_map_lookup_elem(&member_counts, &member);
+		value = bpf_perf_event_read(&group_events,
+					    bpf_get_smp_processor_id() * KRAIT_MAX_EVENTS + i);
+		if (!m || value > READ_ERROR)
+			continue;
+		m->more = is_tracked ? m->more + (value - m->read) : 0;
+		m->read = value;
+	}
+}
+
 /* Most ticks hit others than tracked processes, and must cost next to nothing. */
 static __always_inline void on_event(struct bpf_perf_event_data *ctx, __u64 began_ns, bool has_loop)
 {
@@ -302,12 +330,14 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, __u64 bega
 	struct tick *tick;
 	__u32 index;
 
-	if (!proc && !note_ticks)
+	if (!proc && !note_ticks && !has_groups)
 		return;
 	now_ns = bpf_ktime_get_ns();
 	if (now_ns > end_ns)
 		return;
 	index = several_events ? event_index(ctx) : 0;
+	if (has_groups)
+		read_members(index, proc);
 	period = period_of(ctx, index);
 	ticks = ticks_of(index);
 	if (ticks && proc) {

@@ -66,6 +66,30 @@ struct {
 	__type(value, struct event_counts);
 } event_counts SEC(".maps") __weak;
 
+/*
+ * Groups whose members are read at their leader's samples, perf's {a,b}:S. By leader, a bit for each member. Of
+ * each member and CPU: its perf event, at CPU * KRAIT_MAX_EVENTS + member; sized by user space.
+ */
+const volatile bool has_groups __weak = false;
+const volatile __u32 group_members[KRAIT_MAX_EVENTS] __weak = {};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(max_entries, KRAIT_MAX_EVENTS);
+	__type(key, __u32);
+	__type(value, __u32);
+} group_events SEC(".maps") __weak;
+
+/* What a member had counted when it was last read, and what of it no sample has had yet. */
+struct member_count {
+	__u64 read, more;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, KRAIT_MAX_EVENTS);
+	__type(key, __u32);
+	__type(value, struct member_count);
+} member_counts SEC(".maps") __weak;
+
 /* Wake user space when this much is waiting; for less, its own timer fetches the records. */
 const volatile __u64 wakeup_bytes __weak = 256 * 1024;
 

@@ -207,6 +207,59 @@ def check_pmu(tap, python):
            r.err)
 
 
+# It touches new pages in one function, while a clock may be read in any.
+TOUCHES = """
+import mmap, time
+def toucher():
+    with mmap.mmap(-1, 1 << 22) as m:
+        for at in range(0, 1 << 22, 4096):
+            m[at] = 1
+def other():
+    sum(range(60000))
+end = time.process_time() + 1.2
+while time.process_time() < end:
+    toucher()
+    other()
+"""
+
+
+def check_groups(tap, python):
+    """{a,b}:S: the samples of a are those of b, too, with what b has counted since the one before. {a,b}: each has its own."""
+    r = h.record("-F", "997", "-e", "{cpu-clock,page-faults}:S,software/config=2,name=all-faults/", lines=False,
+                 outputs=("x.data", "x.folded"), command=python.command("-c", TOUCHES))
+    counts = {}
+    for event in "cpu-clock", "page-faults", "all-faults":
+        check_accounts(tap, "{cpu-clock,page-faults}:S", r, event)
+        out = r.path(event + ".folded")
+        h.run_krait("convert", "-q", "--event", event, "-i", r.path("x.data"), "-o", out)
+        counts[event] = h.parse_folded(out)
+    sums = {event: sum(n for _, n in stacks) for event, stacks in counts.items()}
+    # On a busy machine another thread's sample has what came before it, as with perf -a.
+    tap.ok(sums["all-faults"] > 10000 and 0.4 * sums["all-faults"] < sums["page-faults"] < 1.15 * sums["all-faults"],
+           "a group: the member's counts are there", sums, r.err)
+    whole = {tuple(frames) for frames, _ in counts["cpu-clock"]}
+    tap.ok(counts["page-faults"] and {tuple(frames) for frames, _ in counts["page-faults"]} <= whole, "at its leader's stacks",
+           [frames for frames, _ in counts["page-faults"] if tuple(frames) not in whole][:3])
+    touched = [sum(n for frames, n in counts["page-faults"] if any(f.startswith(name) for f in frames)) for name in ("toucher", "other")]
+    tap.ok(touched[0] > 5 * touched[1], "counted where the leader's next sample was", touched)
+    seen = perf_events(r.path("x.data"))
+    tap.ok(seen is None or set(seen) == set(counts), "perf reads the events of a group", seen)
+    own = h.record("-F", "997", "-e", "{cpu-clock,task-clock}", lines=False, outputs=("x.data",), command=python.command("-c", TOUCHES))
+    seen = perf_events(own.path("x.data"))
+    tap.ok(seen is None or min(seen.get("cpu-clock", 0), seen.get("task-clock", 0)) > 0.8 * 1.2 * 997, "{a,b}: each has its samples", seen,
+           own.err)
+    if os.path.exists("/sys/bus/event_source/devices/msr/events/tsc"):
+        own = h.record("-F", "499", "-e", "{cpu-clock,msr/tsc/}:S", lines=False, outputs=("x.data", "x.folded"),
+                       command=python.command("-c", TOUCHES))
+        h.run_krait("convert", "-q", "--event", "msr/tsc/", "-i", own.path("x.data"), "-o", own.path("t.folded"))
+        ticks = sum(n for _, n in h.parse_folded(own.path("t.folded")))
+        tap.ok(ticks > 1e8, "what a PMU only counts is read at a clock's samples", ticks, own.err)
+    for events, says in (("{cpu-clock,page-faults", "has no end"), ("{cpu-clock,page-faults}:u", ":S is all"),
+                         ("{page-faults,cpu-clock}:S", "a clock leads"), ("{cpu-clock,sched:sched_switch}:S", "not tracepoints")):
+        refused = h.run_krait("record", "-e", events, "--", *python.command("-c", "pass"))
+        tap.ok(refused.returncode == 2 and says in refused.stderr, events + " is refused", refused.stderr)
+
+
 PLACES = '''
 import os, subprocess
 def starter(n):
@@ -432,6 +485,7 @@ def main():
     check_frequency(tap, newest)
     check_refusals(tap, newest)
     check_pmu(tap, newest)
+    check_groups(tap, newest)
     check_tracepoints(tap, newest)
     check_filters(tap, next((p for p in pythons if p.root == "/"), newest))
     check_probes(tap)

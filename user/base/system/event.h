@@ -42,6 +42,9 @@ struct event_spec {
 	__u8 precise; /* precise_ip */
 	const struct event_code *code; /* of a probe; NULL: none; borrowed */
 	const char *filter; /* of a tracepoint (event_filter.h); NULL: none; borrowed */
+	/* Of a group, {a,b}: 1 + its leader's place, which is before it; 0: none. The kernel counts both at the same time. */
+	unsigned leader;
+	bool is_read; /* {a,b}:S: has no samples of its own, but each of its leader's with what it has counted since */
 	bool joined; /* time off the CPU: shown together with the clock's (record --wall) */
 };
 

@@ -43,23 +43,58 @@ static void refuse_event(const char *text, size_t len, struct argp_state *state)
 			 (int)len, text, *best ? "did you mean " : "", best, *best ? "? " : "");
 }
 
-void record_events_add(struct record_options *o, const char *text, struct argp_state *state)
+/* The events from first on are a group. text: behind its brace. Returns what follows. */
+static const char *end_group(struct record_options *o, unsigned first, const char *text,
+			     struct argp_state *state)
 {
-	int depth = 0;
-	char why[512];
+	const size_t len = strcspn(text, ",");
+	const bool reads = len == 2 && !strncmp(text, ":S", 2);
 
-	if (strpbrk(text, "{}") && !record_probes_is(text))
+	if (len && !reads)
 		arguments_refuse(
 			state,
-			"krait record counts each event by itself: no groups, \"%s\". perf's samples of a group get Python frames by: krait perf -- record -e '%s'",
-			text, text);
+			"\"%.*s\" behind a group: :S is all that can be there; :u and :k belong behind each event",
+			(int)len, text);
+	for (unsigned i = first; i < o->event_cnt; i++) {
+		struct event_spec *e = &o->events[i];
+
+		if (event_is_probe(e))
+			arguments_refuse(
+				state,
+				"a group has events that the kernel counts, not tracepoints and probes such as %s",
+				e->name);
+		if (i == first)
+			continue;
+		if (reads && event_is_clock(e))
+			arguments_refuse(
+				state,
+				"a clock leads a group that is read at its samples, {%s,...}:S, or is not in it",
+				e->name);
+		e->leader = first + 1;
+		e->is_read = reads;
+	}
+	return text + len;
+}
+
+void record_events_add(struct record_options *o, const char *text, struct argp_state *state)
+{
+	int depth = 0, group = -1;
+	char why[512];
+
 	for (;;) {
-		const bool is_probe = record_probes_is(text);
+		bool is_probe;
 		size_t len = 0;
 		int err = 0;
 
+		if (*text == '{' && group < 0) {
+			group = (int)o->event_cnt;
+			text++;
+		}
+		is_probe = record_probes_is(text);
 		/* A comma within "cpu/event=0x3c,umask=1/" is no separator. */
-		for (; text[len] && (text[len] != ',' || depth); len++)
+		for (;
+		     text[len] && ((text[len] != ',' && (text[len] != '}' || group < 0)) || depth);
+		     len++)
 			depth ^= text[len] == '/' && !is_probe;
 		if (o->event_cnt == KRAIT_MAX_EVENTS)
 			arguments_refuse(state, "too many events: at most %d", KRAIT_MAX_EVENTS);
@@ -71,9 +106,15 @@ void record_events_add(struct record_options *o, const char *text, struct argp_s
 			arguments_refuse(state, "%s", why);
 		if (err)
 			refuse_event(text, len, state);
-		if (!text[len])
+		text += len;
+		if (*text == '}') {
+			text = end_group(o, (unsigned)group, text + 1, state);
+			group = -1;
+		}
+		if (!*text && group >= 0)
+			arguments_refuse(state, "the group of events has no end: {a,b}");
+		if (!*text++)
 			return;
-		text += len + 1;
 	}
 }
 
@@ -149,6 +190,8 @@ static void add_memory(struct record_options *o, bool given, struct argp_state *
 		arguments_refuse(state, "--memory adds two events, and there can be %d at most",
 				 KRAIT_MAX_EVENTS);
 	memmove(&o->events[2], &o->events[0], o->event_cnt * sizeof(o->events[0]));
+	for (unsigned i = 2; i < o->event_cnt + 2; i++)
+		o->events[i].leader += o->events[i].leader ? 2 : 0;
 	event_resident(&o->events[0]);
 	event_touched(&o->events[1]);
 	o->event_cnt += 2;
@@ -205,7 +248,9 @@ void record_events_settle(struct record_options *o, struct argp_state *state)
 	for (unsigned i = 0; i < o->event_cnt; i++) {
 		struct event_spec *e = &o->events[i];
 
-		if (event_is_probe(e))
+		if (e->is_read)
+			e->period = 1;
+		else if (event_is_probe(e))
 			e->period = o->period ? o->period : 1;
 		else if (o->period && (!event_is_clock(e) || !others))
 			e->period = o->period;
@@ -218,6 +263,10 @@ void record_events_settle(struct record_options *o, struct argp_state *state)
 			state,
 			"--jitter varies the rate of clocks: use it with -F, and record no other events");
 	add_memory(o, given, state);
+	for (unsigned i = 0; i < o->event_cnt; i++)
+		/* One walk is the sample of several events, each of which would end at the anchor of the one before. */
+		if (o->events[i].is_read)
+			o->anchors = ANCHOR_MODE_OFF;
 	if (o->budget_permille && (others || o->event_cnt > 1))
 		arguments_refuse(state,
 				 "--budget is a part of a clock's time: record no other events");

@@ -74,7 +74,8 @@ static const struct argp_option options[] = {
 	  "page-faults, minor-faults, major-faults, context-switches (cs), cpu-migrations, cycles, "
 	  "instructions, cache-misses, LLC-load-misses, raw rNNN, of a PMU cpu/event=0x3c,umask=0x1/, a tracepoint "
 	  "sched:sched_process_fork or those that match 'syscalls:sys_enter_*'; :u or :k behind it for user or "
-	  "kernel mode only. May be given several times. perf.data, pprof and script have all events, "
+	  "kernel mode only. {a,b}: a group, counted at the same times; {a,b}:S: each sample of a is also one of b, with what b has "
+	  "counted since the one before. May be given several times. perf.data, pprof and script have all events, "
 	  "each apart; other outputs the first" },
 	{ "filter", KEY_FILTER, "FILTER", 0,
 	  "only when the tracepoint before it has such fields, in the words of perf's --filter: 'fd == 1 && count > 4096', "
@@ -220,10 +221,15 @@ static void parse_anchors(struct record_options *o, const char *text, struct arg
 /* Other users' programs must not be in what is left: they wake threads, and the kernel serves them. */
 static void settle_own(const struct record_options *o, struct argp_state *state)
 {
-	for (unsigned i = 0; i < o->event_cnt; i++)
+	for (unsigned i = 0; i < o->event_cnt; i++) {
 		if (event_is_probe(&o->events[i]))
 			arguments_refuse(state, OWN_WORD
 					 " takes no tracepoints and probes, which are root's");
+		if (o->events[i].is_read)
+			arguments_refuse(
+				state, OWN_WORD
+				" takes no groups with :S, which count what others do between two samples");
+	}
 	if (o->inputs || o->ring.on)
 		arguments_refuse(state, OWN_WORD " takes neither --log-inputs nor rings");
 }

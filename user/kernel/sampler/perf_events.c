@@ -13,6 +13,7 @@
 #include <sys/capability.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "kernel/sampler/sampler.h"
 #include "base/data/cleanup.h"
@@ -29,7 +30,7 @@ struct cpu_event {
 	unsigned index; /* of the event in the configuration */
 	unsigned grid, grids; /* number of the timer, and of all that divide the event */
 	struct bpf_link *link;
-	int fd; /* owned by the link */
+	int fd; /* owned by the link; of one that its leader reads: own */
 	struct grid timer; /* of a clock; times are CLOCK_MONOTONIC */
 };
 
@@ -73,9 +74,8 @@ static int explain_open(struct error *err, const struct event_spec *event, int e
 		if (event->type >= PERF_TYPE_MAX)
 			return error_set(
 				err, errnum, EXIT_CODE_KERNEL,
-				"%s can be counted (perf stat -e %s), but its PMU does not "
-				"sample (%s)",
-				event->name, event->name, strerror(errnum));
+				"%s can be counted, but its PMU does not sample (%s): -e '{cpu-clock,%s}:S' reads it at the samples of a clock",
+				event->name, strerror(errnum), event->name);
 		break;
 	case ENOENT:
 	case EOPNOTSUPP:
@@ -116,6 +116,8 @@ static int set_rate(struct perf_event_attr *attr, const struct event_spec *event
 
 	if (limit && event->frequency > (__u64)limit)
 		return -EINVAL;
+	if (event->is_read)
+		return 0;
 	attr->freq = grids == 1 && event->frequency;
 	if (grids > 1)
 		attr->sample_period = grids_period_ns(NS_PER_SEC / event->frequency, grids, grid);
@@ -126,7 +128,9 @@ static int set_rate(struct perf_event_attr *attr, const struct event_spec *event
 	return 0;
 }
 
-static int open_one(const struct sampler_config *config, unsigned index, unsigned grid, int cpu)
+/* leader: of its group, there; -1: it has none. */
+static int open_one(const struct sampler_config *config, unsigned index, unsigned grid, int cpu,
+		    int leader)
 {
 	const struct event_spec *event = &config->events[index];
 	struct perf_event_attr attr = {
@@ -149,8 +153,24 @@ static int open_one(const struct sampler_config *config, unsigned index, unsigne
 
 	if (fd)
 		return fd;
-	fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = syscall(SYS_perf_event_open, &attr, -1, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * A software event is always on its CPU, and whatever else is there needs no group to be there with it. In one, Linux
+ * 6.18 sometimes never began to count page faults beside cpu-clock.
+ */
+static int leader_fd(const struct perf_events *events, unsigned index, int cpu)
+{
+	const unsigned leader = events->config.events[index].leader;
+
+	if (!leader || events->config.events[leader - 1].type == PERF_TYPE_SOFTWARE)
+		return -1;
+	for (int i = 0; i < events->cnt; i++)
+		if (events->list[i].cpu == cpu && events->list[i].index == leader - 1)
+			return events->list[i].fd;
+	return -1;
 }
 
 static __u64 mean_period_ns(const struct cpu_event *e, __u64 frequency)
@@ -158,11 +178,27 @@ static __u64 mean_period_ns(const struct cpu_event *e, __u64 frequency)
 	return grids_period_ns(NS_PER_SEC / frequency, e->grids, e->grid);
 }
 
+/* The program of the group's leader reads it. */
+static int hand_over(struct perf_events *events, struct cpu_event *e, int fd, struct error *err)
+{
+	const __u32 key = (__u32)e->cpu * KRAIT_MAX_EVENTS + e->index;
+
+	e->link = NULL;
+	e->fd = fd;
+	events->cnt++;
+	return bpf_map_update_elem(events->programs.group_fd, &key, &fd, BPF_ANY) ?
+		       error_set(err, errno, EXIT_CODE_KERNEL,
+				 "the BPF program cannot read %s at another event's samples: %s",
+				 events->config.events[e->index].name, strerror(errno)) :
+		       0;
+}
+
 static int attach_one(struct perf_events *events, unsigned index, unsigned grid, int cpu,
 		      struct error *err)
 {
 	const struct event_spec *event = &events->config.events[index];
-	cleanup_close int fd = open_one(&events->config, index, grid, cpu);
+	cleanup_close int fd =
+		open_one(&events->config, index, grid, cpu, leader_fd(events, index, cpu));
 	struct cpu_event *new;
 
 	if (fd == -ENODEV && event->type == PERF_TYPE_SOFTWARE)
@@ -178,6 +214,9 @@ static int attach_one(struct perf_events *events, unsigned index, unsigned grid,
 	new->index = index;
 	new->grid = grid;
 	new->grids = grids_of(event);
+	new->timer = (struct grid){ 0 };
+	if (event->is_read)
+		return hand_over(events, new, take_fd(&fd), err);
 	new->link = bpf_program__attach_perf_event(
 		event_is_touched(event) ? events->programs.fault : events->programs.event, fd);
 	if (!new->link)
@@ -368,6 +407,13 @@ __u64 perf_events__ticks(const struct perf_events *events, unsigned index, __u64
 	return ticks;
 }
 
+static void detach(const struct perf_events *events, const struct cpu_event *e)
+{
+	bpf_link__destroy(e->link);
+	if (events->config.events[e->index].is_read)
+		close(e->fd);
+}
+
 /* Events are not restored when a CPU comes back online. */
 static void drop_gone(struct perf_events *events, const int *cpus, int cnt)
 {
@@ -376,7 +422,7 @@ static void drop_gone(struct perf_events *events, const int *cpus, int cnt)
 			continue;
 		events->gone_ticks[events->list[i].index] +=
 			grid_ticks(&events->list[i].timer, clock_monotonic_ns());
-		bpf_link__destroy(events->list[i].link);
+		detach(events, &events->list[i]);
 		events->list[i] = events->list[--events->cnt];
 	}
 }
@@ -519,7 +565,7 @@ void perf_events__free(struct perf_events *events)
 	if (!events)
 		return;
 	for (int i = 0; i < events->cnt; i++)
-		bpf_link__destroy(events->list[i].link);
+		detach(events, &events->list[i]);
 	free(events->list);
 	free(events);
 }

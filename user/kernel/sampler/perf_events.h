@@ -29,6 +29,7 @@ struct sampler_config;
 struct perf_event_programs {
 	const struct bpf_program *event, *fault, *tracepoint, *code;
 	int filters_fd; /* the map of tracepoints' filters */
+	int group_fd; /* the map of events that the leaders of their groups read */
 };
 
 /* Opens and enables them. NULL with *err filled. */

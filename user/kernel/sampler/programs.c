@@ -214,6 +214,9 @@ static void configure_events(struct krait_bpf *skel, const struct sampler_config
 
 		skel->rodata->grids_period_ns[i] = grids_of(e) > 1 ? NS_PER_SEC / e->frequency : 0;
 		skel->rodata->probe_periods[i] = event_is_probe(e) ? e->period : 0;
+		skel->rodata->has_groups |= e->is_read;
+		if (e->is_read)
+			skel->rodata->group_members[e->leader - 1] |= 1U << i;
 		if (!event_is_touched(e))
 			continue;
 		skel->rodata->fault_event = i;
@@ -263,6 +266,7 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 										   CONTEXT_TRACE));
 	err |= bpf_map__set_max_entries(skel->maps.unwind_cache, cpus * UNWIND_CACHE_SIZE);
 	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
+	err |= bpf_map__set_max_entries(skel->maps.group_events, cpus * KRAIT_MAX_EVENTS);
 	err |= bpf_map__set_max_entries(skel->maps.task_layouts,
 					config->tasks ? KRAIT_MAX_PROCS : 1);
 	err |= bpf_map__set_max_entries(skel->maps.greenlet_places,

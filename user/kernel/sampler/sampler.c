@@ -289,6 +289,7 @@ int sampler__start(struct sampler *s, struct error *err)
 					     .tracepoint = s->skel->progs.probe_tracepoint,
 					     .code = s->skel->progs.probe_code,
 					     .filters_fd = bpf_map__fd(s->skel->maps.probe_filters),
+					     .group_fd = bpf_map__fd(s->skel->maps.group_events),
 				     },
 				     err);
 	if (!s->events)
