@@ -19,10 +19,11 @@ struct totals {
 static char *text_of(const struct merge_notes *n, struct totals *ret)
 {
 	char *text = merge_notes__text(n);
+	const char *why;
 
 	if (!text)
 		abort();
-	merge_notes__totals(n, &ret->interrupts, &ret->lost);
+	merge_notes__totals(n, &ret->interrupts, &ret->lost, &why);
 	return text;
 }
 

@@ -87,6 +87,7 @@ static void numbers_are_added_and_names_are_said_once(void **state)
 {
 	struct merge_notes *n = merge_notes__new();
 	__u64 interrupts, lost;
+	const char *why;
 	char *text;
 
 	assert_int_equal(
@@ -112,7 +113,8 @@ static void numbers_are_added_and_names_are_said_once(void **state)
 		"kernel ffffffff81000001 [ext4] one\nkernel ffffffff81000002 [ext4] two\n"
 		"native /a\n 10 f\n = 5 a.c\n 20 g\n 30 h\nnative /b\n 10 f\nnative /a\n 40 i\n"
 		"ids 7 0 0\nids 8 0 0\n");
-	merge_notes__totals(n, &interrupts, &lost);
+	merge_notes__totals(n, &interrupts, &lost, &why);
+	assert_string_equal(why, "ring full");
 	assert_int_equal(interrupts, 22);
 	assert_int_equal(lost, 3);
 	free(text);

@@ -530,7 +530,7 @@ int merge__finish(struct merge *m)
 	if (!m->writer || !m->stats.samples)
 		return -ENODATA;
 	fill_recording(m);
-	merge_notes__totals(m->notes, &m->stats.interrupts, &m->stats.lost);
+	merge_notes__totals(m->notes, &m->stats.interrupts, &m->stats.lost, &m->stats.why_lost);
 	if (!err)
 		err = dso_files__finish(m->files, m->dict, notes);
 	if (!err)

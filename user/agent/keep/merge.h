@@ -27,6 +27,7 @@ struct merge_stats {
 	unsigned other_events; /* left out: they count something else */
 	__u64 samples, skipped; /* skipped: malformed records */
 	__u64 interrupts, lost; /* from the captures' accounts, over all events */
+	const char *why_lost; /* the reason for most of these; NULL: none was */
 	__u64 unnamed; /* addresses of Python without a name */
 	__u64 first_ns, last_ns; /* of the samples, CLOCK_MONOTONIC */
 	__s64 wall_offset_ns; /* add it to get ns since 1970; 0 unknown */

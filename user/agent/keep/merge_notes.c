@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/accounts.h"
 #include "profile/strtab.h"
 #include "base/data/vec.h"
 
@@ -141,16 +142,34 @@ static const char *plain_name(const char *name)
 	return sscanf(name, "event%u.%n", &event, &len) == 1 && len ? name + len : name;
 }
 
-void merge_notes__totals(const struct merge_notes *n, __u64 *ret_interrupts, __u64 *ret_lost)
+/* Notes are untrusted: one of krait's own words. */
+static const char *reason_of(const char *name)
 {
+	for_each_reason(r)
+		if (!strcmp(name, reason_name(r)))
+			return reason_name(r);
+	return "unknown";
+}
+
+void merge_notes__totals(const struct merge_notes *n, __u64 *ret_interrupts, __u64 *ret_lost,
+			 const char **ret_why)
+{
+	__u64 most = 0;
+
 	*ret_interrupts = *ret_lost = 0;
+	*ret_why = NULL;
 	for (__u32 i = 0; i < n->number_cnt; i++) {
 		const char *name = plain_name(strtab_text(&n->seen, n->numbers[i].name));
 
 		if (!strcmp(name, "interrupts"))
 			*ret_interrupts += n->numbers[i].value;
-		else if (!strncmp(name, LOST, strlen(LOST)))
-			*ret_lost += n->numbers[i].value;
+		if (strncmp(name, LOST, strlen(LOST)))
+			continue;
+		*ret_lost += n->numbers[i].value;
+		if (n->numbers[i].value > most) {
+			most = n->numbers[i].value;
+			*ret_why = reason_of(name + strlen(LOST));
+		}
 	}
 }
 

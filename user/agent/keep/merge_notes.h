@@ -23,8 +23,9 @@ int merge_notes__add_names(struct merge_notes *n, const char *notes)
 /* Adds to one of the numbers. Returns 0 or -ENOMEM. */
 int merge_notes__count(struct merge_notes *n, const char *name, __u64 value)
 	__attribute__((warn_unused_result));
-/* Over all events. */
-void merge_notes__totals(const struct merge_notes *n, __u64 *ret_interrupts, __u64 *ret_lost);
+/* Over all events. *ret_why: the reason for most of what was lost; NULL: nothing was. */
+void merge_notes__totals(const struct merge_notes *n, __u64 *ret_interrupts, __u64 *ret_lost,
+			 const char **ret_why);
 /* malloc'ed; NULL: out of memory. */
 char *merge_notes__text(const struct merge_notes *n) __attribute__((warn_unused_result));
 

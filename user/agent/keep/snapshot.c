@@ -95,9 +95,10 @@ static void say_done(const struct snapshot *s, const struct merge *m)
 		log_warn(NULL, "%llu records are malformed and were left out", st.skipped);
 	log_info(
 		NULL,
-		"wrote %s: %u slice%s, %s to %s; %llu samples, %llu of %llu interrupts lost: krait report %s",
+		"wrote %s: %u slice%s, %s to %s; %llu samples, %llu of %llu interrupts lost%s%s%s: krait report %s",
 		s->output, st.captures, st.captures == 1 ? "" : "s", from, to, st.samples, st.lost,
-		st.interrupts, s->output);
+		st.interrupts, st.lost ? " (most by reason \"" : "", st.lost ? st.why_lost : "",
+		st.lost ? "\")" : "", s->output);
 }
 
 static int publish(void *ctx)

@@ -25,6 +25,7 @@
 #include "capture/dso/dso_clean.h"
 #include "capture/perfdata/compressed.h"
 #include "cmd/common/arguments.h"
+#include "profile/losses.h"
 
 /* ---- options ---------------------------------------------------------------------------------- */
 
@@ -490,6 +491,8 @@ int record_ring_run(const struct record_options *o, const struct session_config 
 	result = agent ? agent__run(agent, err) : -1;
 	if (!result)
 		session__stats(agent__session(agent), &stats);
+	if (!result && o->stats)
+		losses_print(session__losses(agent__session(agent)), stderr);
 	close_ring(&r, !result && wants_end(&r, &stats));
 	*ret_code = stats.child_ended && stats.child_exit_code ? stats.child_exit_code :
 		    r.code				       ? r.code :
