@@ -104,7 +104,10 @@ static void stacks_are_found_by_thread_and_time(void **state)
 	assert_int_equal(taken_stacks__find(t, PID + 3, 3000, &s), TAKEN_SEVERAL);
 	assert_true(taken_stacks__has(t, PID));
 	assert_false(taken_stacks__has(t, OTHER));
-	assert_int_equal(taken_stacks__first_ns(t), 1000);
+	assert_true(taken_stacks__are_after(t, PID, 999));
+	assert_false(taken_stacks__are_after(t, PID, 1000) ||
+		     taken_stacks__are_before(t, PID, 1000));
+	assert_false(taken_stacks__are_before(t, OTHER, 1ULL << 60));
 	assert_false(taken_stacks__are_near(t));
 	taken_stacks__free(t);
 }
@@ -343,7 +346,7 @@ static void a_sample_gets_the_stack_of_its_time(void **state)
 	for (int pipe = 0; pipe < 2; pipe++) {
 		cleanup_bytes struct bytes before = { 0 }, after = { 0 };
 		struct sample kernel = in_python, native = in_python, early = in_python,
-			      other = in_python, unclear = in_python;
+			      other = in_python, unclear = in_python, late = in_python;
 		struct inject_stats s;
 
 		kernel.in_kernel = true;
@@ -353,6 +356,7 @@ static void a_sample_gets_the_stack_of_its_time(void **state)
 		other.tid = OTHER;
 		unclear.tid = PID + 3;
 		unclear.time_ns = 3000;
+		late.time_ns = 900000000;
 		put_fork(&before, PID, 1, 50);
 		raw_record_unknown(&before, 0x123);
 		put_fork(&before, OTHER, 1, 60);
@@ -362,6 +366,7 @@ static void a_sample_gets_the_stack_of_its_time(void **state)
 		put_sample(&before, &native);
 		put_sample(&before, &other);
 		put_sample(&before, &unclear);
+		put_sample(&before, &late);
 
 		put_fork(&after, PID, 1, 50);
 		put_library(&after, PID, 50, false);
@@ -373,12 +378,14 @@ static void a_sample_gets_the_stack_of_its_time(void **state)
 		put_sample(&after, &native);
 		put_sample(&after, &other);
 		put_sample(&after, &unclear);
+		put_sample(&after, &late);
 		s = check(&before, &after, TYPE, pipe);
-		assert_int_equal(s.samples, 5);
+		assert_int_equal(s.samples, 6);
 		assert_int_equal(s.others, 1);
 		assert_int_equal(s.matched, 3);
 		assert_int_equal(s.python, 2);
 		assert_int_equal(s.before, 1);
+		assert_int_equal(s.after, 1);
 		assert_int_equal(s.unclear, 1);
 	}
 }

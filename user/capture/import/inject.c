@@ -267,12 +267,12 @@ static bool put_sample(struct bytes *to, const struct perf_read_event *e, const 
 /* The sample stays as it is: says why. */
 static int leave(struct inject *i, const struct perf_read *r, enum taken_found found)
 {
-	const __u64 first_ns = taken_stacks__first_ns(i->stacks);
-
 	if (found == TAKEN_SEVERAL)
 		i->stats.unclear++;
-	else if (r->time_ns < first_ns)
+	else if (taken_stacks__are_after(i->stacks, r->pid, r->time_ns))
 		i->stats.before++;
+	else if (taken_stacks__are_before(i->stacks, r->pid, r->time_ns))
+		i->stats.after++;
 	return 0;
 }
 

@@ -25,8 +25,11 @@ struct inject_stats {
 	__u64 samples, others; /* of processes in Python; of all others */
 	__u64 matched; /* of the samples, those whose stack krait has taken, too */
 	__u64 python; /* of these, those that were in Python, and got it */
-	/* Of the others: before krait came; without a chain to put it into; with several stacks to choose from. */
-	__u64 before, chainless, unclear;
+	/*
+	 * Of the others: before krait's first stack of the process, after its last one; without a chain to put it into;
+	 * with several stacks to choose from.
+	 */
+	__u64 before, after, chainless, unclear;
 	__u64 too_large; /* of those in Python, with more frames than a record has room for */
 };
 

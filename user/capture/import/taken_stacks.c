@@ -32,18 +32,23 @@ struct chain_at {
 	bool has_python;
 };
 
+/* When a process had its first stack and its last one. */
+struct span {
+	int pid;
+	__u64 first_ns, last_ns;
+};
+
 struct taken_stacks {
 	struct taken *list; /* by thread and time */
 	size_t cnt, cap;
-	__u64 first_ns;
 	bool near;
 	__u64 *pool;
 	size_t pool_cnt, pool_cap;
 	struct chain_at *chains; /* chains[0] is not used */
 	__u32 chain_cnt, chain_cap;
 	struct idindex index; /* of chains, by content */
-	int *pids; /* in order */
-	unsigned pid_cnt, pid_cap;
+	struct span *spans; /* in order of pids */
+	unsigned span_cnt, span_cap;
 	struct taken_library *libraries;
 	unsigned library_cnt, library_cap;
 };
@@ -56,7 +61,7 @@ void taken_stacks__free(struct taken_stacks *t)
 		free(t->libraries[i].path);
 	free(t->libraries);
 	idindex_free(&t->index);
-	free(t->pids);
+	free(t->spans);
 	free(t->chains);
 	free(t->pool);
 	free(t->list);
@@ -129,6 +134,29 @@ static __u32 add_chain(struct taken_stacks *t, const struct perf_read *r, unsign
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
+static void widen(struct span *s, const struct span *by)
+{
+	if (by->first_ns < s->first_ns)
+		s->first_ns = by->first_ns;
+	if (by->last_ns > s->last_ns)
+		s->last_ns = by->last_ns;
+}
+
+/* Those of one process become one in settle(). */
+static int add_span(struct taken_stacks *t, int pid, __u64 time_ns)
+{
+	const struct span new = { pid, time_ns, time_ns };
+
+	if (t->span_cnt && t->spans[t->span_cnt - 1].pid == pid) {
+		widen(&t->spans[t->span_cnt - 1], &new);
+		return 0;
+	}
+	if (vec_reserve(t->spans, t->span_cap, t->span_cnt + 1))
+		return -ENOMEM;
+	t->spans[t->span_cnt++] = new;
+	return 0;
+}
+
 static int take_sample(struct taken_stacks *t, const struct perf_read *r)
 {
 	unsigned from;
@@ -141,15 +169,7 @@ static int take_sample(struct taken_stacks *t, const struct perf_read *r)
 		return -ENOMEM;
 	t->near |= !r->period;
 	t->list[t->cnt] = (struct taken){ r->period ? r->period : r->time_ns, r->tid, chain };
-	if (!t->cnt || t->list[t->cnt].time_ns < t->first_ns)
-		t->first_ns = t->list[t->cnt].time_ns;
-	t->cnt++;
-	if (t->pid_cnt && t->pids[t->pid_cnt - 1] == r->pid)
-		return 0;
-	if (vec_reserve(t->pids, t->pid_cap, t->pid_cnt + 1))
-		return -ENOMEM;
-	t->pids[t->pid_cnt++] = r->pid;
-	return 0;
+	return add_span(t, r->pid, t->list[t->cnt++].time_ns);
 }
 
 static int take_mapping(struct taken_stacks *t, const struct perf_read *r)
@@ -185,9 +205,9 @@ static int compare(const void *left, const void *right)
 
 static int compare_pids(const void *left, const void *right)
 {
-	const int *x = left, *y = right;
+	const struct span *x = left, *y = right;
 
-	return (*x > *y) - (*x < *y);
+	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
 static void settle(struct taken_stacks *t)
@@ -196,13 +216,15 @@ static void settle(struct taken_stacks *t)
 
 	if (t->cnt)
 		qsort(t->list, t->cnt, sizeof(*t->list), compare);
-	if (t->pid_cnt)
-		qsort(t->pids, t->pid_cnt, sizeof(*t->pids), compare_pids);
-	for (unsigned i = 0; i < t->pid_cnt; i++) {
-		if (!cnt || t->pids[cnt - 1] != t->pids[i])
-			t->pids[cnt++] = t->pids[i];
+	if (t->span_cnt)
+		qsort(t->spans, t->span_cnt, sizeof(*t->spans), compare_pids);
+	for (unsigned i = 0; i < t->span_cnt; i++) {
+		if (!cnt || t->spans[cnt - 1].pid != t->spans[i].pid)
+			t->spans[cnt++] = t->spans[i];
+		else
+			widen(&t->spans[cnt - 1], &t->spans[i]);
 	}
-	t->pid_cnt = cnt;
+	t->span_cnt = cnt;
 }
 
 static int read_records(struct taken_stacks *t, struct perf_reader *reader)
@@ -294,15 +316,31 @@ enum taken_found taken_stacks__find(const struct taken_stacks *t, int tid, __u64
 	return TAKEN_FOUND;
 }
 
-bool taken_stacks__has(const struct taken_stacks *t, int pid)
+static const struct span *find_span(const struct taken_stacks *t, int pid)
 {
-	return t->pid_cnt &&
-	       bsearch(&pid, t->pids, t->pid_cnt, sizeof(*t->pids), compare_pids) != NULL;
+	const struct span key = { .pid = pid };
+
+	return t->span_cnt ? bsearch(&key, t->spans, t->span_cnt, sizeof(*t->spans), compare_pids) :
+			     NULL;
 }
 
-__u64 taken_stacks__first_ns(const struct taken_stacks *t)
+bool taken_stacks__has(const struct taken_stacks *t, int pid)
 {
-	return t->first_ns;
+	return find_span(t, pid) != NULL;
+}
+
+bool taken_stacks__are_before(const struct taken_stacks *t, int pid, __u64 time_ns)
+{
+	const struct span *s = find_span(t, pid);
+
+	return s && time_ns > s->last_ns;
+}
+
+bool taken_stacks__are_after(const struct taken_stacks *t, int pid, __u64 time_ns)
+{
+	const struct span *s = find_span(t, pid);
+
+	return s && time_ns < s->first_ns;
 }
 
 bool taken_stacks__are_near(const struct taken_stacks *t)

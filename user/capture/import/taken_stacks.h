@@ -47,8 +47,9 @@ enum taken_found taken_stacks__find(const struct taken_stacks *t, int tid, __u64
 				    struct taken_stack *ret);
 /* Does one of them belong to that process? */
 bool taken_stacks__has(const struct taken_stacks *t, int pid);
-/* By perf's clock, the first one's time. 0: there is none. */
-__u64 taken_stacks__first_ns(const struct taken_stacks *t);
+/* Are all of that process before that time, or all after it? */
+bool taken_stacks__are_before(const struct taken_stacks *t, int pid, __u64 time_ns);
+bool taken_stacks__are_after(const struct taken_stacks *t, int pid, __u64 time_ns);
 /* Are the times krait's own, taken a little earlier than perf's? */
 bool taken_stacks__are_near(const struct taken_stacks *t);
 const struct taken_library *taken_stacks__libraries(const struct taken_stacks *t,

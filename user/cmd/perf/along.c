@@ -379,10 +379,13 @@ static void put_rest(FILE *out, const struct inject_stats *s)
 
 	if (s->before)
 		fprintf(out, "; %llu came before krait's first of their processes", s->before);
+	if (s->after)
+		fprintf(out, "; %llu after its last one", s->after);
 	if (s->unclear)
 		fprintf(out, "; %llu have several stacks to choose from", s->unclear);
-	if (rest > s->before + s->unclear)
-		fprintf(out, "; of %llu krait has no stack", rest - s->before - s->unclear);
+	if (rest > s->before + s->after + s->unclear)
+		fprintf(out, "; of %llu krait has no stack",
+			rest - s->before - s->after - s->unclear);
 	if (s->too_large)
 		fprintf(out, "; %llu are too deep for a record", s->too_large);
 	if (s->samples > s->matched - s->too_large)
