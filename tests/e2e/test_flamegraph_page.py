@@ -555,6 +555,12 @@ def trunks(browser, folder):
     equal(page.state()[0], "items", "a link leads to what is below a trunk")
     page.choose("view", "bottom-up")
     check(not [f for f in boxes() if "frames:" in f[0]], "bottom-up has none")
+    page.choose("view", "stacks")
+    browser.run("krait.state.base.frames.find(f => f.name === '<module>').path = '/srv/venv/bin/uvicorn'")
+    page.press("reset")
+    page.choose("trunks", "shown")
+    page.choose("trunks", "folded")
+    equal(boxes()[1][0], "24 frames: <module> \u2026 layer_22 \u25b8", "a script that pip made is no code of one's own")
     page.clean("service")
 
 

@@ -27,7 +27,9 @@ const KraitTree = (() => {
 	 */
 	function findTrunks(draft, frames) {
 		const heir = heirsOf(draft), kindOf = box => frames[draft.frame[box]].kind, found = [], below = new Uint8Array(draft.cnt);
-		const isOwn = box => ['own', 'unknown'].includes(frames[draft.frame[box]].category);
+		/* A script that pip or a distribution put into a bin folder only starts others' code. */
+		const starts = f => f.name === '<module>' && /\/bin\/[^/.]+$/.test(f.path);
+		const isOwn = box => ['own', 'unknown'].includes(frames[draft.frame[box]].category) && !starts(frames[draft.frame[box]]);
 		const isTask = box => kindOf(box) === PROCESS || kindOf(box) === THREAD;
 
 		for (let i = draft.cnt - 1; i > 0; i--)
