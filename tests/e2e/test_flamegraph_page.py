@@ -556,7 +556,7 @@ def trunks(browser, folder):
     page.choose("view", "bottom-up")
     check(not [f for f in boxes() if "frames:" in f[0]], "bottom-up has none")
     page.choose("view", "stacks")
-    browser.run("krait.state.base.frames.find(f => f.name === '<module>').path = '/srv/venv/bin/uvicorn'")
+    browser.run("krait.state.base.frames.find(f => f.name === '<module>').file = '/srv/venv/bin/uvicorn'")
     page.press("reset")
     page.choose("trunks", "shown")
     page.choose("trunks", "folded")

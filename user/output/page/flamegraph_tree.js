@@ -28,7 +28,7 @@ const KraitTree = (() => {
 	function findTrunks(draft, frames) {
 		const heir = heirsOf(draft), kindOf = box => frames[draft.frame[box]].kind, found = [], below = new Uint8Array(draft.cnt);
 		/* A script that pip or a distribution put into a bin folder only starts others' code. */
-		const starts = f => f.name === '<module>' && /\/bin\/[^/.]+$/.test(f.path);
+		const starts = f => f.name === '<module>' && /\/bin\/[^/.]+$/.test(f.file);
 		const isOwn = box => ['own', 'unknown'].includes(frames[draft.frame[box]].category) && !starts(frames[draft.frame[box]]);
 		const isTask = box => kindOf(box) === PROCESS || kindOf(box) === THREAD;
 
