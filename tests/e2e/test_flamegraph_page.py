@@ -115,8 +115,10 @@ def small_page(browser, folder):
                       "[...r.cells].slice(0, 3).map(c => c.title || c.textContent).join() + ' ' + "
                       "r.querySelector('.name').textContent)"),
           ["270 samples · 270\u2009ms,413 samples · 413\u2009ms,270\u2009ms Cart.total",
-           "167 samples · 167\u2009ms,167 samples · 167\u2009ms,167\u2009ms JSONEncoder.iterencode"],
-          "the table has self and total of the hottest functions")
+           "145 samples · 145\u2009ms,145 samples · 145\u2009ms,145\u2009ms walk"],
+          "the table has self and total of the hottest functions, one's own code first")
+    equal(browser.run("[...document.querySelectorAll('#functions tr')].slice(2, 5).map(r => [r.className, r.querySelector('.name').textContent])"),
+          [["last-own", "Cart.total.<locals>.<genexpr>"], ["", "JSONEncoder.iterencode"], ["", "worker"]], "then all others by self")
     browser.run("document.querySelector('#functions .name').click()")
     browser.settle()
     check(page.text("matched").startswith("41.3"), "a click in the table highlights the function",
