@@ -549,6 +549,36 @@ static void mappings_are_those_of_the_process(void **state)
 	prober__free(p);
 }
 
+/* As of a library that the loader is mapping: numpy's libstdc++ on arm64. Its name says nothing, as in a chroot. */
+static void a_mapping_has_become_smaller(void **state)
+{
+	char name[] = "/tmp/krait-mapped-XXXXXX";
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct prober *p = new_prober();
+	struct probed *probed = open_process(p, getpid());
+	int fd = mkstemp(name), opened;
+	struct probe_file file;
+	struct stat st;
+	char *at;
+
+	assert_int_equal(ftruncate(fd, (off_t)(2 * page)), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	at = mmap(NULL, 2 * page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	assert_true(at != MAP_FAILED);
+	unlink(name);
+	assert_int_equal(mprotect(at + page, page, PROT_NONE), 0);
+	opened = probed__open_mapped(
+		probed, &(struct probe_mapping){ .start = (__u64)at, .end = (__u64)at + 2 * page },
+		st.st_ino, name, &file);
+	assert_true(opened >= 0);
+	assert_int_equal(file.id.ino, st.st_ino);
+	close(opened);
+	munmap(at, 2 * page);
+	close(fd);
+	probed__free(probed);
+	prober__free(p);
+}
+
 static void a_fifo_under_the_name_of_a_file_is_not_opened(void **state)
 {
 	char name[] = "/tmp/krait-fifo-XXXXXX";
@@ -584,6 +614,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_file_that_hangs_is_no_fault_of_its_owners_processes),
 		cmocka_unit_test(after_a_few_the_owner_is_left_alone_but_not_root),
 		cmocka_unit_test(mappings_are_those_of_the_process),
+		cmocka_unit_test(a_mapping_has_become_smaller),
 		cmocka_unit_test(a_fifo_under_the_name_of_a_file_is_not_opened),
 	};
 

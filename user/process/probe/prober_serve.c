@@ -19,6 +19,7 @@
 #include "process/identify/greenlet_place.h"
 #include "process/memory/mapped_image.h"
 #include "process/proc/mapping_at.h"
+#include "process/proc/maps.h"
 #include "process/proc/open_file.h"
 #include "process/probe/probe.h"
 #include "process/probe/probe_greenlets.h"
@@ -299,6 +300,31 @@ static int answer_trail(struct server *s, const struct probe_request *r, int mem
 	return 0;
 }
 
+static int open_link(int dir, __u64 start, __u64 end, struct stat *st)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "map_files/%llx-%llx", start, end);
+	return open_file_at(dir, name, st);
+}
+
+/*
+ * The mapping has become smaller since it was listed: where a library's parts are 64 KiB apart, as on arm64, the loader
+ * maps all of it as code, and then takes away what is between them.
+ */
+static int open_smaller(const struct probe_request *r, int dir, struct stat *st)
+{
+	cleanup_maps struct maps maps = { .fd = -1 };
+	struct maps_line m;
+
+	if (!r->file.inode || maps_open_at(&maps, dir))
+		return -ENOENT;
+	while (maps_next_code(&maps, &m) > 0)
+		if (m.inode == r->file.inode && m.start <= r->file.start && m.end > r->file.start)
+			return open_link(dir, m.link_start, m.link_end, st);
+	return -ENOENT;
+}
+
 /*
  * Opens the file itself, even if deleted or in another namespace; else by its name in the process's
  * root, or in ours if the process has gone. The requester must check that it is the right file.
@@ -306,11 +332,10 @@ static int answer_trail(struct server *s, const struct probe_request *r, int mem
 static int open_mapped(const struct probe_request *r, int dir, struct stat *st)
 {
 	cleanup_close int root = -1;
-	char name[64];
-	int fd;
+	int fd = open_link(dir, r->file.start, r->file.end, st);
 
-	snprintf(name, sizeof(name), "map_files/%llx-%llx", r->file.start, r->file.end);
-	fd = open_file_at(dir, name, st);
+	if (fd == -ENOENT)
+		fd = open_smaller(r, dir, st);
 	if (fd >= 0 || fd == -ENOEXEC)
 		return fd;
 	root = openat(dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
