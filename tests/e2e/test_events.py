@@ -323,7 +323,8 @@ def check_filters(tap, python):
                               (fork, 'child_comm ~ "*tered-*" && parent_comm == "filtered-one"', 8),
                               (fork, 'comm != "filtered-one"', 0), (fork, 'child_comm ~ "*two*"', 0), (fork, "common_pid == 1 || CPU > 4095", 0)):
         r = h.record("-e", event, "--filter", text, lines=False, command=command)
-        tap.equal(r.samples(), want, "--filter %s" % text, r.err)
+        # libffi writes, too, when ctypes loads it where there is no /proc.
+        tap.equal(sum(count for frames, count in r.stacks if "ctypes" not in str(frames)), want, "--filter %s" % text, r.err)
     for args, says in (((fork, "nosuch == 1"), "its fields: parent_comm"), ((fork, "child_pid"), "compares with"),
                        ((fork, "(child_pid == 1"), "not closed"), ((fork, "child_pid ~ 3"), "is a number"),
                        ((fork, "child_pid == 1 child_pid"), "ends before"), ((fork, 'child_comm < "a"'), "not with <"),
@@ -442,6 +443,7 @@ def check_probes(tap):
     # On one CPU, since each counts for itself.
     with subprocess.Popen([python, "-c", PROBED, "wait"], stdin=subprocess.PIPE,
                           preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})) as target:
+        h.wait_until(lambda: "/libc.so.6" in open("/proc/%d/maps" % target.pid, encoding="utf-8").read(), None)
         with subprocess.Popen([h.KRAIT, "record", "-q", "-e", "usdt:python:gc__start", "--probe", "uprobe:libc.so.6:getppid",
                                "-c", "10", "-p", str(target.pid), "-o", data]) as krait:
             h.wait_until(lambda: sum("bpf_link" in f or "bpf-link" in f for f in h.descriptors(krait.pid).values()) >= 5, krait)
