@@ -17,10 +17,13 @@ const volatile bool several_events = false;
 const volatile __u32 clock_events = 0;
 
 /*
- * The mean time between two ticks of an event that has several timers, as it begins; 0: it has one,
- * or is no clock.
+ * A bit for each event that has several timers; and for each of those whose samples can take longer than the time
+ * between two of their ticks.
  */
-const volatile __u64 grids_period_ns[KRAIT_MAX_EVENTS] = {};
+const volatile __u32 grid_events = 0, crowded_events = 0;
+
+/* The mean time between two ticks of an event with several timers, as it begins. User space sets it before the start. */
+volatile __u64 grids_period_ns[KRAIT_MAX_EVENTS] = {};
 
 /* Indexed by event. */
 struct {
@@ -30,17 +33,14 @@ struct {
 	__type(value, struct ticks);
 } ticks SEC(".maps");
 
-static __always_inline __u64 grids_period(__u32 index)
+static __always_inline bool has_grids(__u32 index)
 {
-	return grids_period_ns[masked(index, KRAIT_MAX_EVENTS - 1)];
+	return grid_events >> masked(index, KRAIT_MAX_EVENTS - 1) & 1;
 }
 
-/* Can samples take longer than the time between two ticks of several timers? */
 static __always_inline bool may_crowd(__u32 index)
 {
-	__u64 mean_ns = grids_period(index);
-
-	return mean_ns && mean_ns < 500000;
+	return crowded_events >> masked(index, KRAIT_MAX_EVENTS - 1) & 1;
 }
 
 /* NULL if the event has no ticks, or not all of them come here. */
@@ -178,11 +178,12 @@ volatile __u64 clock_period_ns = AS_BEGUN;
 
 static __always_inline __u64 period_of(const struct bpf_perf_event_data *ctx, __u32 index)
 {
-	__u64 changed = clock_period_ns, mean_ns = grids_period(index);
+	__u64 changed = clock_period_ns;
 
 	if (changed != AS_BEGUN && clock_events >> masked(index, KRAIT_MAX_EVENTS - 1) & 1)
 		return changed;
-	return mean_ns ? mean_ns : ctx->sample_period;
+	return has_grids(index) ? grids_period_ns[masked(index, KRAIT_MAX_EVENTS - 1)] :
+				  ctx->sample_period;
 }
 
 /* The period of the timer itself, which is longer if there are several, and which user space changes. */
@@ -191,7 +192,7 @@ static __always_inline __u64 timer_period(const struct bpf_perf_event_data *ctx,
 {
 	const struct bpf_perf_event_data_kern *kern = (const void *)ctx;
 
-	if (!jitter_period_ns && !grids_period(index))
+	if (!jitter_period_ns && !has_grids(index))
 		return period_ns;
 	return BPF_CORE_READ(kern, event, hw.sample_period);
 }
@@ -341,9 +342,9 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, __u64 bega
 	period = period_of(ctx, index);
 	ticks = ticks_of(index);
 	if (ticks && proc) {
-		tick = &ticks->grids[grids_period(index) ? ctx->sample_period & KRAIT_GRID_MASK : 0];
+		tick = &ticks->grids[has_grids(index) ? ctx->sample_period & KRAIT_GRID_MASK : 0];
 		missed = take_tick(tick, ctx, proc, now_ns, timer_period(ctx, index, period),
-				   grids_period(index));
+				   has_grids(index));
 		if (may_crowd(index) && tick_crowds(ticks, tick, now_ns, period)) {
 			miss_ticks(index, missed + 1);
 			tick_skip(ticks, tid, missed + 1);

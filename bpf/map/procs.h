@@ -72,10 +72,10 @@ const volatile __u32 user_cnt __weak = 0;
 
 /*
  * Only threads that are wholly this user's are sampled (task_is_own()), at the moments at which they
- * are; COUNTER_NOT_OWN counts the others.
+ * are; COUNTER_NOT_OWN counts the others. User space sets whose before it attaches anything.
  */
 const volatile bool own_only __weak = false;
-const volatile __u32 own_uid __weak = 0, own_gid __weak = 0;
+volatile __u32 own_uid __weak = 0, own_gid __weak = 0;
 
 static __always_inline bool is_wanted_user(__u32 uid)
 {

@@ -182,7 +182,7 @@ static void configure(struct krait_bpf **ret, bool bpf_loop, bool tail_calls)
 	assert_non_null(*ret);
 	if (types_fd >= 0)
 		close(types_fd);
-	assert_non_null(programs_configure(*ret, &config, false, &features));
+	assert_int_equal(programs_configure(*ret, &config, false, &features), 0);
 }
 
 /*
@@ -232,12 +232,80 @@ static void chains_are_loaded_once_there_is_memory(void **state)
 	sampler__free(s);
 }
 
+/* The id of the newest BPF program that this process has open; the kernel counts them. */
+static unsigned newest_program(void)
+{
+	unsigned newest = 0, id;
+	char path[64], line[128];
+
+	for (int fd = 0; fd < 256; fd++) {
+		cleanup_fclose FILE *f = NULL;
+
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+		f = fopen(path, "re");
+		while (f && fgets(line, sizeof(line), f))
+			if (sscanf(line, "prog_id: %u", &id) == 1 && id > newest)
+				newest = id;
+	}
+	return newest;
+}
+
+static bool is_attached(void)
+{
+	bool attached = false;
+	char path[64], line[128];
+
+	for (int fd = 0; fd < 256; fd++) {
+		cleanup_fclose FILE *f = NULL;
+
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+		f = fopen(path, "re");
+		while (f && fgets(line, sizeof(line), f))
+			attached = attached || !strncmp(line, "link_id:", strlen("link_id:"));
+	}
+	return attached;
+}
+
+/* Rates may differ, and nothing else that the programs know. Nothing is attached before there is a sampler. */
+static void what_was_loaded_ahead_is_taken_if_it_suits(void **state)
+{
+	const struct sampler_handler nobody = { 0 };
+	struct event_spec clock;
+	struct sampler_config config = { .events = &clock, .event_cnt = 1, .native = true };
+	struct error err = { .text = "" };
+	struct sampler *s;
+	unsigned ahead;
+
+	assert_int_equal(event_parse(&clock, "cpu-clock", strlen("cpu-clock"), (char[8]){ 0 }, 8),
+			 0);
+	for (int other = 0; other < 2; other++) {
+		clock.frequency = 997;
+		config.opcodes = false;
+		assert_int_equal(sampler_load_ahead(&config, &err), 0);
+		assert_false(is_attached());
+		ahead = newest_program();
+		assert_int_not_equal(ahead, 0);
+		clock.frequency = 499;
+		config.opcodes = other;
+		s = sampler__new(&config, &nobody, &err);
+		assert_non_null(s);
+		assert_true(is_attached());
+		if (other)
+			assert_true(newest_program() > ahead);
+		else
+			assert_int_equal(newest_program(), ahead);
+		sampler__free(s);
+		assert_int_equal(newest_program(), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_load_has_its_own_reason),
 		cmocka_unit_test(probes_need_only_bpf_loop),
 		cmocka_unit_test(only_python_is_tracked),
+		cmocka_unit_test(what_was_loaded_ahead_is_taken_if_it_suits),
 		cmocka_unit_test(chains_are_loaded_once_there_is_memory),
 	};
 

@@ -14,11 +14,6 @@
 #include "base/system/error.h"
 #include "base/text/log.h"
 
-int looks_prepare(struct krait_bpf *skel)
-{
-	return bpf_program__set_autoload(skel->progs.look_at_threads, true);
-}
-
 struct bpf_link *looks_attach(struct krait_bpf *skel, struct error *err)
 {
 	struct bpf_link *link = bpf_program__attach_iter(skel->progs.look_at_threads, NULL);
@@ -44,11 +39,6 @@ long looks_take(const struct bpf_link *link, struct thread_look **ret)
 		return n < 0 ? -errno : -ENOMEM;
 	*ret = (void *)take_ptr(&data.data);
 	return (long)(data.len / sizeof(**ret));
-}
-
-int looks_prepare_clocks(struct krait_bpf *skel)
-{
-	return bpf_program__set_autoload(skel->progs.read_clocks, true);
 }
 
 struct bpf_link *looks_attach_clocks(struct krait_bpf *skel)

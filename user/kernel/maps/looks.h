@@ -11,12 +11,9 @@ struct error;
 struct krait_bpf;
 struct thread_look;
 
-/* Call before the programs are loaded. Returns 0 or -errno. */
-int looks_prepare(struct krait_bpf *skel) __attribute__((warn_unused_result));
-/* Call afterwards; the caller owns the link. NULL with *err filled. */
+/* The caller owns the link. NULL with *err filled. */
 struct bpf_link *looks_attach(struct krait_bpf *skel, struct error *err);
 /* The same for clocks. NULL: this kernel cannot. */
-int looks_prepare_clocks(struct krait_bpf *skel) __attribute__((warn_unused_result));
 struct bpf_link *looks_attach_clocks(struct krait_bpf *skel);
 /* Has them sent through the ring buffer. */
 void looks_take_clocks(const struct bpf_link *link);

@@ -206,24 +206,31 @@ static bool has_huge_pages(void)
 	return f && fgets(text, sizeof(text), f) && !strstr(text, "[never]");
 }
 
-static void configure_events(struct krait_bpf *skel, const struct sampler_config *config,
-			     bool has_switches)
+/* Samples take less than that. */
+#define CROWDED_NS 500000
+
+static void settle_events(struct krait_bpf__rodata *r, const struct sampler_config *config,
+			  bool has_switches)
 {
 	for (unsigned i = 0; i < config->event_cnt; i++) {
 		const struct event_spec *e = &config->events[i];
 
-		skel->rodata->grids_period_ns[i] = grids_of(e) > 1 ? NS_PER_SEC / e->frequency : 0;
-		skel->rodata->probe_periods[i] = event_is_probe(e) ? e->period : 0;
-		skel->rodata->has_groups |= e->is_read;
-		if (e->is_read)
-			skel->rodata->group_members[e->leader - 1] |= 1U << i;
+		if (grids_of(e) > 1) {
+			r->grid_events |= 1U << i;
+			r->crowded_events |= (NS_PER_SEC / e->frequency < CROWDED_NS) << i;
+		}
+		r->probe_periods[i] = event_is_probe(e) ? e->period : 0;
+		if (e->is_read) {
+			r->has_groups = true;
+			r->group_members[e->leader - 1] |= 1U << i;
+		}
 		if (!event_is_touched(e))
 			continue;
-		skel->rodata->fault_event = i;
-		skel->rodata->fault_page_shift = page_shift();
-		skel->rodata->fault_region_shift = has_huge_pages() ? page_shift() - 3 : 0;
+		r->fault_event = i;
+		r->fault_page_shift = page_shift();
+		r->fault_region_shift = has_huge_pages() ? page_shift() - 3 : 0;
 	}
-	skel->rodata->several_events = config->event_cnt - has_switches > 1;
+	r->several_events = config->event_cnt - has_switches > 1;
 }
 
 const struct bpf_program *programs_fault(const struct krait_bpf *skel)
@@ -232,78 +239,142 @@ const struct bpf_program *programs_fault(const struct krait_bpf *skel)
 							       skel->progs.fault_bounded;
 }
 
+struct bpf_program *programs_sampling(const struct krait_bpf *skel)
+{
+	return bpf_program__autoload(skel->progs.sample_loop) ? skel->progs.sample_loop :
+								skel->progs.sample_bounded;
+}
+
 bool programs_want_clocks(const struct sampler_config *config)
 {
 	return clock_events(config) && !config->only_looks;
 }
 
-struct bpf_program *programs_configure(struct krait_bpf *skel, const struct sampler_config *config,
-				       bool has_switches, const struct features *features)
+static void settle(struct krait_bpf__rodata *r, const struct sampler_config *config,
+		   bool has_switches, const struct features *features)
 {
-	struct bpf_program *program = features_loops(features) ? skel->progs.sample_loop :
-								 skel->progs.sample_bounded;
-	int cpus = libbpf_num_possible_cpus(), err = 0;
-	size_t bytes = sampler_ring_bytes(config->ring_bytes);
-	const bool code = probe_cnt(config, true) && features->bpf_loop;
+	const size_t bytes = sampler_ring_bytes(config->ring_bytes);
 
-	err |= bpf_program__set_autoload(skel->progs.sample_loop,
-					 features_loops(features) && !config->only_looks);
-	err |= bpf_program__set_autoload(skel->progs.sample_bounded,
-					 !features_loops(features) && !config->only_looks);
-	err |= bpf_program__set_autoload(skel->progs.fault_loop,
-					 features_loops(features) && has_faults(config));
-	err |= bpf_program__set_autoload(skel->progs.fault_bounded,
-					 !features_loops(features) && has_faults(config));
-	/* A probe in a library is in all processes that map it, other users' too. */
-	err |= bpf_program__set_autoload(skel->progs.runtime_begin, features->cookies && !own_is());
-	err |= bpf_program__set_autoload(skel->progs.process_mmap,
-					 config->native || config->tasks || config->greenlets);
-	err |= bpf_program__set_autoload(skel->progs.probe_tracepoint,
-					 probe_cnt(config, false) && features->bpf_loop);
-	err |= bpf_program__set_autoload(skel->progs.probe_code, code);
-	err |= bpf_map__set_max_entries(skel->maps.scratch, cpus * (code	 ? CONTEXT_CNT :
-								    has_switches ? CONTEXT_PROBE :
-										   CONTEXT_TRACE));
-	err |= bpf_map__set_max_entries(skel->maps.unwind_cache, cpus * UNWIND_CACHE_SIZE);
-	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
-	err |= bpf_map__set_max_entries(skel->maps.group_events, cpus * KRAIT_MAX_EVENTS);
-	err |= bpf_map__set_max_entries(skel->maps.task_layouts,
-					config->tasks ? KRAIT_MAX_PROCS : 1);
-	err |= bpf_map__set_max_entries(skel->maps.greenlet_places,
-					config->greenlets ? KRAIT_MAX_PROCS : 1);
-	skel->rodata->cpu_cnt = cpus;
-	skel->rodata->wakeup_bytes = bytes / 4;
-	skel->rodata->ring_bytes_max = bytes;
-	skel->rodata->sample_bytes_max = bytes - bytes / 16;
-	skel->rodata->clock_events = clock_events(config);
-	configure_events(skel, config, has_switches);
-	skel->rodata->want_clocks = programs_want_clocks(config);
-	skel->rodata->make_up_ticks = config->whole_time;
-	skel->rodata->whole_period_ns = clock_period_ns(config);
-	skel->rodata->note_ticks = has_switches;
-	skel->rodata->want_states = config->states || has_switches;
-	skel->rodata->jitter_period_ns = config->jitter ? NS_PER_SEC / config->events[0].frequency :
-							  0;
-	skel->rodata->budget_permille = config->budget_permille;
-	skel->rodata->audit_every = config->audit_every;
-	skel->rodata->follow_all = config->follow_all;
-	skel->rodata->page_shift = page_shift();
-	skel->rodata->rides_along = config->ride.cnt > 0;
-	skel->rodata->want_native = config->native;
-	skel->rodata->want_kernel = config->kernel;
-	skel->rodata->want_tasks = config->tasks;
-	skel->rodata->want_task_names = config->task_names;
-	skel->rodata->want_greenlets = config->greenlets;
-	skel->rodata->want_opcodes = config->opcodes;
-	skel->rodata->measure_time = config->measure;
-	skel->rodata->has_task_regs = features->task_regs;
-	skel->rodata->user_cnt = (__u32)config->user_cnt;
+	r->cpu_cnt = libbpf_num_possible_cpus();
+	r->wakeup_bytes = bytes / 4;
+	r->ring_bytes_max = bytes;
+	r->sample_bytes_max = bytes - bytes / 16;
+	r->clock_events = clock_events(config);
+	r->grid_events = r->crowded_events = 0;
+	r->has_groups = false;
+	memset(r->group_members, 0, sizeof(r->group_members));
+	settle_events(r, config, has_switches);
+	r->want_clocks = programs_want_clocks(config);
+	r->make_up_ticks = config->whole_time;
+	r->whole_period_ns = has_switches || config->budget_permille ? clock_period_ns(config) : 0;
+	r->note_ticks = has_switches;
+	r->want_states = config->states || has_switches;
+	r->jitter_period_ns = config->jitter ? NS_PER_SEC / config->events[0].frequency : 0;
+	r->budget_permille = config->budget_permille;
+	r->audit_every = config->audit_every;
+	r->follow_all = config->follow_all;
+	r->page_shift = page_shift();
+	r->rides_along = config->ride.cnt > 0;
+	r->want_native = config->native;
+	r->want_kernel = config->kernel;
+	r->want_tasks = config->tasks;
+	r->want_task_names = config->task_names;
+	r->want_greenlets = config->greenlets;
+	r->want_opcodes = config->opcodes;
+	r->measure_time = config->measure;
+	r->has_task_regs = features->task_regs;
+	r->user_cnt = (__u32)config->user_cnt;
 	for (size_t i = 0; i < config->user_cnt && i < KRAIT_MAX_USERS; i++)
-		skel->rodata->users[i] = config->users[i];
-	skel->rodata->own_only = own_is();
-	skel->rodata->own_uid = getuid();
-	skel->rodata->own_gid = getgid();
-	return err ? NULL : program;
+		r->users[i] = config->users[i];
+	r->own_only = own_is();
+}
+
+/* Which programs are loaded, and how large the maps are; the rest is the same for all. */
+#define CHOSEN_PROGRAMS 10
+#define CHOSEN_MAPS 6
+struct choice {
+	struct {
+		struct bpf_program *program;
+		bool wanted;
+	} programs[CHOSEN_PROGRAMS];
+	struct {
+		struct bpf_map *map;
+		__u32 entries;
+	} maps[CHOSEN_MAPS];
+};
+
+static struct choice choose(const struct krait_bpf *skel, const struct sampler_config *config,
+			    bool has_switches, const struct features *features)
+{
+	const bool loops = features_loops(features), samples = !config->only_looks;
+	const bool code = probe_cnt(config, true) && features->bpf_loop;
+	const __u32 cpus = (__u32)libbpf_num_possible_cpus();
+	const __u32 contexts = code ? CONTEXT_CNT : has_switches ? CONTEXT_PROBE : CONTEXT_TRACE;
+
+	return (struct choice){
+		.programs = {
+			{ skel->progs.sample_loop, loops && samples },
+			{ skel->progs.sample_bounded, !loops && samples },
+			{ skel->progs.fault_loop, loops && has_faults(config) },
+			{ skel->progs.fault_bounded, !loops && has_faults(config) },
+			/* A probe in a library is in all processes that map it, other users' too. */
+			{ skel->progs.runtime_begin, features->cookies && !own_is() },
+			{ skel->progs.process_mmap,
+			  config->native || config->tasks || config->greenlets },
+			{ skel->progs.probe_tracepoint,
+			  probe_cnt(config, false) && features->bpf_loop },
+			{ skel->progs.probe_code, code },
+			{ skel->progs.look_at_threads, has_switches || config->looks },
+			{ skel->progs.read_clocks, programs_want_clocks(config) },
+		},
+		.maps = {
+			{ skel->maps.scratch, cpus * contexts },
+			{ skel->maps.unwind_cache, cpus * UNWIND_CACHE_SIZE },
+			{ skel->maps.ring, (__u32)sampler_ring_bytes(config->ring_bytes) },
+			{ skel->maps.group_events, cpus * KRAIT_MAX_EVENTS },
+			{ skel->maps.task_layouts, config->tasks ? KRAIT_MAX_PROCS : 1 },
+			{ skel->maps.greenlet_places, config->greenlets ? KRAIT_MAX_PROCS : 1 },
+		},
+	};
+}
+
+int programs_configure(struct krait_bpf *skel, const struct sampler_config *config,
+		       bool has_switches, const struct features *features)
+{
+	const struct choice c = choose(skel, config, has_switches, features);
+	int err = 0;
+
+	for (unsigned i = 0; i < CHOSEN_PROGRAMS; i++)
+		err |= bpf_program__set_autoload(c.programs[i].program, c.programs[i].wanted);
+	for (unsigned i = 0; i < CHOSEN_MAPS; i++)
+		err |= bpf_map__set_max_entries(c.maps[i].map, c.maps[i].entries);
+	settle(skel->rodata, config, has_switches, features);
+	return err ? -1 : 0;
+}
+
+bool programs_suit(const struct krait_bpf *skel, const struct sampler_config *config,
+		   const struct features *features)
+{
+	const struct choice c = choose(skel, config, false, features);
+	struct krait_bpf__rodata wanted = *skel->rodata;
+	bool suits = true;
+
+	for (unsigned i = 0; i < CHOSEN_PROGRAMS; i++)
+		suits = suits &&
+			bpf_program__autoload(c.programs[i].program) == c.programs[i].wanted;
+	for (unsigned i = 0; i < CHOSEN_MAPS; i++)
+		suits = suits && bpf_map__max_entries(c.maps[i].map) == c.maps[i].entries;
+	settle(&wanted, config, false, features);
+	return suits && !memcmp(&wanted, skel->rodata, sizeof(wanted));
+}
+
+void programs_settle(struct krait_bpf *skel, const struct sampler_config *config)
+{
+	skel->bss->own_uid = getuid();
+	skel->bss->own_gid = getgid();
+	for (unsigned i = 0; i < config->event_cnt; i++)
+		if (skel->rodata->grid_events >> i & 1)
+			skel->bss->grids_period_ns[i] = NS_PER_SEC / config->events[i].frequency;
 }
 
 /* ---- loading and attaching -------------------------------------------------------------------- */

@@ -21,15 +21,24 @@ struct sampler_config;
  */
 struct krait_bpf *programs_open(int *ret_types_fd) __attribute__((warn_unused_result, nonnull));
 
-/*
- * Chooses which programs are loaded, sets their constants and the sizes of their maps. Returns the
- * program for perf events, or NULL and errno.
- */
-struct bpf_program *programs_configure(struct krait_bpf *skel, const struct sampler_config *config,
-				       bool has_switches, const struct features *features)
+/* Chooses which programs are loaded, sets their constants and the sizes of their maps. Returns 0, or -1 and errno. */
+int programs_configure(struct krait_bpf *skel, const struct sampler_config *config,
+		       bool has_switches, const struct features *features)
 	__attribute__((warn_unused_result, nonnull));
 
-/* After that: the program of the event touched-memory, if there is one. */
+/*
+ * Are programs that were configured without switches and loaded the same as for this configuration, which has no switches
+ * either? Whose threads they sample, and the rates of clocks, may differ: programs_settle() sets these.
+ */
+bool programs_suit(const struct krait_bpf *skel, const struct sampler_config *config,
+		   const struct features *features) __attribute__((nonnull));
+
+/* After loading, before anything is attached: what is no constant. */
+void programs_settle(struct krait_bpf *skel, const struct sampler_config *config)
+	__attribute__((nonnull));
+
+/* After programs_configure(): the program of perf events; of the event touched-memory, if there is one. */
+struct bpf_program *programs_sampling(const struct krait_bpf *skel) __attribute__((nonnull));
 const struct bpf_program *programs_fault(const struct krait_bpf *skel) __attribute__((nonnull));
 
 /* Can the clocks of threads be compared with samples: does each tick of some event become one? */

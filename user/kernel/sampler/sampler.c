@@ -137,32 +137,71 @@ struct sampler {
 	void *code_ctx;
 };
 
-static int load(struct sampler *s, struct error *err)
+/* What sampler_load_ahead() has loaded, for the first sampler that it suits. */
+static struct krait_bpf *ahead;
+static struct features ahead_features;
+
+static int cannot_prepare(struct error *err)
+{
+	return error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s",
+			 strerror(errno));
+}
+
+/* *ret_switches: NULL: without. */
+static int open_and_load(struct krait_bpf **ret, const struct sampler_config *config,
+			 struct switches **ret_switches, struct features *features,
+			 struct error *err)
 {
 	cleanup_close int types_fd = -1;
-	struct features features;
-	int result = probe_features(&features, err);
+	int result = probe_features(features, err);
 
 	if (result)
 		return result;
-	s->skel = programs_open(&types_fd);
-	if (s->skel && switches_wanted(&s->config)) {
-		s->switches = switches__new(s->skel, &s->config, features_loops(&features), err);
-		if (!s->switches)
+	*ret = programs_open(&types_fd);
+	if (!*ret)
+		return cannot_prepare(err);
+	if (ret_switches && switches_wanted(config)) {
+		*ret_switches = switches__new(*ret, config, features_loops(features), err);
+		if (!*ret_switches)
 			return -1;
 	}
-	if (s->skel && (s->switches || s->config.looks) && looks_prepare(s->skel))
-		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s",
-				 strerror(errno));
-	if (s->skel && programs_want_clocks(&s->config) && looks_prepare_clocks(s->skel))
-		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s",
-				 strerror(errno));
-	if (s->skel)
-		s->program = programs_configure(s->skel, &s->config, s->switches, &features);
-	if (!s->program)
-		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s",
-				 strerror(errno));
-	return programs_load(s->skel, err);
+	if (programs_configure(*ret, config, ret_switches && *ret_switches, features))
+		return cannot_prepare(err);
+	return programs_load(*ret, err);
+}
+
+int sampler_load_ahead(const struct sampler_config *config, struct error *err)
+{
+	int result = open_and_load(&ahead, config, NULL, &ahead_features, err);
+
+	if (result) {
+		krait_bpf__destroy(ahead);
+		ahead = NULL;
+	}
+	return result;
+}
+
+static bool take_ahead(struct sampler *s)
+{
+	struct krait_bpf *skel = take_ptr(&ahead);
+
+	if (skel && !switches_wanted(&s->config) &&
+	    programs_suit(skel, &s->config, &ahead_features))
+		s->skel = skel;
+	else
+		krait_bpf__destroy(skel);
+	return s->skel;
+}
+
+static int load(struct sampler *s, struct error *err)
+{
+	struct features features;
+
+	if (!take_ahead(s) && open_and_load(&s->skel, &s->config, &s->switches, &features, err))
+		return -1;
+	programs_settle(s->skel, &s->config);
+	s->program = programs_sampling(s->skel);
+	return 0;
 }
 
 /* The second cursor is for the placer of anchors: see reader.h. */

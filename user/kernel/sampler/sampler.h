@@ -92,6 +92,14 @@ struct sampler_handler {
 	void *ctx;
 };
 
+/*
+ * Loads programs and maps for the next sampler__new() of this process, and attaches nothing. That takes them if its settings
+ * are the same but for rates and whose threads it samples; else it loads its own. Returns 0, or a negative result with *err
+ * filled.
+ */
+int sampler_load_ahead(const struct sampler_config *config, struct error *err)
+	__attribute__((warn_unused_result, nonnull));
+
 /* Loads the programs and follows process events from then on. NULL with *err filled. */
 struct sampler *sampler__new(const struct sampler_config *config,
 			     const struct sampler_handler *handler, struct error *err);

@@ -387,10 +387,8 @@ static int make_profile(struct session *s)
 	return make_census(s);
 }
 
-static int make_sampler(struct session *s, struct error *err)
+static struct sampler_config sampler_of(const struct session_config *config)
 {
-	const struct session_config *config = s->config;
-	const struct sampler_handler handler = session_handler(s);
 	struct sampler_config sampler = config->sampler;
 
 	sampler.follow_all = config->all;
@@ -404,6 +402,22 @@ static int make_sampler(struct session *s, struct error *err)
 	sampler.greenlets = config->greenlets;
 	sampler.task_names = config->task_names;
 	sampler.opcodes = config->opcodes;
+	return sampler;
+}
+
+int session_load_ahead(const struct session_config *config, struct error *err)
+{
+	const struct sampler_config sampler = sampler_of(config);
+
+	return sampler_load_ahead(&sampler, err);
+}
+
+static int make_sampler(struct session *s, struct error *err)
+{
+	const struct session_config *config = s->config;
+	const struct sampler_handler handler = session_handler(s);
+	const struct sampler_config sampler = sampler_of(config);
+
 	s->sampler = sampler__new(&sampler, &handler, err);
 	if (!s->sampler)
 		return -1;

@@ -118,6 +118,12 @@ struct session_stats {
 	int child_exit_code; /* valid if child_ended */
 };
 
+/*
+ * For a recording that krait broker may ask of this process: loads its programs (sampler_load_ahead()). Returns 0, or a
+ * negative result with *err filled.
+ */
+int session_load_ahead(const struct session_config *config, struct error *err)
+	__attribute__((warn_unused_result, nonnull));
 /* NULL with *err filled. *config and what it points to stay valid until free. */
 struct session *session__new(const struct session_config *config, struct error *err);
 /* Starts sampling, then lets the command go. Returns 0, or a negative result with *err filled. */
