@@ -246,6 +246,43 @@ def check_later(tap, b, python):
     tap.ok(cnt > 20, "--name: an interpreter that a shell executes later is in it", cnt, said)
 
 
+def check_kernel(tap, b, python):
+    """Frames of the kernel: only where it shows its symbols to everybody, and even there without its addresses."""
+    knob = "/proc/sys/kernel/perf_event_paranoid"
+    with open(knob, encoding="ascii") as f:
+        before = f.read()
+    work = subprocess.Popen([*service.as_user(service.CLIENT), *python.command("-c", "f = open('/dev/urandom', 'rb', 0)\n"
+                                                                                "while True: f.read(1 << 18)")])
+    try:
+        for level, allowed in ("2", False), ("1", True):
+            with open(knob, "w", encoding="ascii") as f:
+                f.write(level)
+            done = b.run("record", "-q", "--kernel", "-p", str(work.pid), "-F", "997", "-d", h.moment(0.4), "-o", "k.data", "-o", "k.folded")
+            tap.equal(done.returncode, 0 if allowed else 4, "--kernel at perf_event_paranoid %s" % level, done.stderr)
+    except OSError as e:
+        tap.skip("the kernel's frames", str(e))
+        return
+    finally:
+        with open(knob, "w", encoding="ascii") as f:
+            f.write(before)
+        work.kill()
+        work.wait()
+    found = [frame for stack, _ in b.stacks("k.folded") for frame in stack if "vfs_read" in frame]
+    tap.ok(found, "the kernel's functions have names", b.stacks("k.folded")[:5])
+    again = b.run("convert", "-q", "-i", "k.data", "-f", "folded", "-o", "-")
+    tap.equal(sorted(again.stdout.splitlines()), sorted(open(b.path("k.folded"), encoding="utf-8").read().splitlines()),
+              "and in the capture", again.stderr)
+    raw = []
+    for folder, _, names in os.walk(b.path("")):
+        for name in names:
+            data = service.read(os.path.join(folder, name)) if name.startswith("k.data") or "k.data" in folder else b""
+            # Stand-ins, perf's markers and small negative numbers are above.
+            raw += ["%s %x" % (name, w) for w, in struct.iter_unpack("=Q", data[:len(data) // 8 * 8])
+                    if 0xffff800000000000 <= w < 0xffffffffffe00000]
+            raw += re.findall(r"\bffff[0-9a-f]{12}\b", re.sub(r"\bffffffffff[ef]", "", data.decode("latin-1")))
+    tap.ok(not raw, "without an address of the kernel's", raw[:10])
+
+
 def check_limits(tap, python):
     """What the service limits for all together."""
     with service.Broker("--duration-limit", "300ms") as b:
@@ -366,6 +403,7 @@ def main():
         check_together(tap, b, pythons[0])
         check_notebook(tap, b, pythons[0])
         check_later(tap, b, pythons[0])
+        check_kernel(tap, b, pythons[0])
         check_codes(tap, b)
         check_without(tap, b)
         kib = b.pss_kib()

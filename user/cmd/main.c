@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/broker/spare.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/complete.h"
 #include "cmd/common/printed.h"
@@ -219,6 +220,13 @@ int main(int argc, char **argv)
 	if (argc > 3 && !strcmp(name, PERF_GATE))
 		return perf_gate(argv + 2);
 	printed_at_exit();
+	if (argc > 2 && !strcmp(name, OWN_SPARE_WORD)) {
+		if (spare_serve(&argc, &argv)) {
+			log_error(NULL, OWN_SPARE_WORD " is for krait broker alone");
+			return EXIT_CODE_USAGE;
+		}
+		name = argv[1];
+	}
 	if (argc > 2 && !strcmp(name, OWN_WORD)) {
 		if (!own_begin()) {
 			log_error(NULL, OWN_WORD " is for an ordinary user with one id");

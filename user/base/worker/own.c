@@ -53,6 +53,11 @@ bool own_begin(void)
 	return true;
 }
 
+void own_expect(void)
+{
+	is_own = true;
+}
+
 bool own_is(void)
 {
 	return is_own;

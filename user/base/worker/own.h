@@ -13,6 +13,8 @@
 #include <sys/types.h>
 
 #define OWN_WORD "--own"
+/* The same, of the broker's: it becomes that when there is somebody to record for (cmd/broker/spare.h). */
+#define OWN_SPARE_WORD "--spare"
 /* Gets a byte when samples are taken. */
 #define OWN_BEGAN_FD 3
 /* The opener (process/memory/opener.h), if there is one: then its probers get it, too. */
@@ -20,6 +22,8 @@
 
 /* False: this process has several ids, or is root's. */
 bool own_begin(void) __attribute__((warn_unused_result));
+/* This process has no user's ids yet, but will. */
+void own_expect(void);
 bool own_is(void);
 /* If it is one: is that uid another user's, of whom nothing is told? */
 bool own_is_foreign(uid_t uid);

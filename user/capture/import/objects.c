@@ -175,7 +175,7 @@ static __u32 resolve_kernel(struct objects *o, __u64 address)
 
 	if (frame)
 		return frame;
-	s = running_kernel_find(&o->kernel, address);
+	s = address < KERNEL_HIDDEN ? running_kernel_find(&o->kernel, address) : NULL;
 	if (!s)
 		return frame_kernel(o->dict, NULL, "", 0);
 	if (!s->tag)

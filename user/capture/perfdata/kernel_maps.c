@@ -62,7 +62,7 @@ static int write_text(struct kernel_maps *k, const struct emit_options *o, struc
 	struct mapping text = { 0 };
 	__u64 size;
 
-	if (k->text || !o->find_kernel || o->find_kernel(o->find_kernel_ctx, &text.start, &size))
+	if (k->text || o->find_kernel(o->find_kernel_ctx, &text.start, &size))
 		return 0;
 	k->text = true;
 	text.end = text.start + size;
@@ -82,7 +82,13 @@ static bool is_written(const struct kernel_maps *k, const struct kernel_module *
 int kernel_maps_write(struct kernel_maps *k, const struct emit_options *o, struct perf_writer *w)
 {
 	struct kernel_module *list = NULL;
-	int err = write_text(k, o, w), cnt = kernel_modules_read(&list, MODULES);
+	int err, cnt;
+
+	/* Nobody may know. */
+	if (!o->find_kernel)
+		return 0;
+	err = write_text(k, o, w);
+	cnt = kernel_modules_read(&list, MODULES);
 
 	for (int i = 0; i < cnt && !err; i++) {
 		const struct mapping at = {

@@ -28,6 +28,7 @@
 #include "cmd/broker/recorder.h"
 #include "cmd/broker/served.h"
 #include "cmd/broker/settings.h"
+#include "cmd/broker/spare.h"
 #include "cmd/common/commands.h"
 #include "base/data/cleanup.h"
 #include "base/system/clock.h"
@@ -47,6 +48,8 @@
 #define ENDING_NS (20 * NS_PER_SEC)
 #define READING_NS (600 * NS_PER_SEC)
 #define CLEANING_NS (10 * NS_PER_SEC)
+/* For so long after the last recording the next one begins at once. */
+#define WARM_NS (60 * NS_PER_SEC)
 /* Without clients, if systemd will start it again. */
 #define IDLE_NS (60 * NS_PER_SEC)
 /* systemd's first descriptor: SD_LISTEN_FDS_START, sd-daemon.h. */
@@ -83,6 +86,9 @@ struct broker {
 	bool metrics_due; /* they have changed */
 	__u64 metrics_ns; /* when they were last written */
 	struct tally tallies[BROKER_COMMANDS];
+	struct spare spare;
+	__u64 warm_ns; /* when somebody last recorded; 0: never */
+	__u64 failed_ns; /* when a spare ended by itself; likewise */
 	struct client clients[CLIENTS_MAX];
 };
 
@@ -388,7 +394,7 @@ static void start(struct broker *b, struct client *c)
 		c->served.duration_ns = b->settings.duration_ns;
 		c->served.limited = true;
 	}
-	err = recorder_start(&c->recorder, &job);
+	err = recorder_start(&c->recorder, &job, &b->spare);
 	if (err) {
 		refuse(b, c, EXIT_CODE_KERNEL, strerror(-err));
 		return;
@@ -518,7 +524,24 @@ static void on_client(struct broker *b, struct client *c, short events)
 		clean(c);
 }
 
-enum { POLL_LISTEN, POLL_SIGNAL, POLL_CLIENTS, POLL_EACH = 3 };
+/* Not before a recording has begun: it would take the CPU from it. Returns when to come back. */
+static __u64 keep_spare(struct broker *b, __u64 now_ns)
+{
+	for (int i = 0; i < CLIENTS_MAX; i++) {
+		const struct client *c = &b->clients[i];
+
+		if (c->state == CLIENT_RECORDS && c->told && c->request.command == BROKER_RECORD)
+			b->warm_ns = now_ns;
+	}
+	if (!b->warm_ns || now_ns - b->warm_ns >= WARM_NS || b->ending)
+		spare_end(&b->spare);
+	else if (!b->spare.pid && (!b->failed_ns || now_ns - b->failed_ns >= WARM_NS) &&
+		 spare_start(&b->spare, kernel_is_shown()))
+		b->failed_ns = now_ns;
+	return b->spare.pid ? b->warm_ns + WARM_NS : ~0ULL;
+}
+
+enum { POLL_LISTEN, POLL_SIGNAL, POLL_SPARE, POLL_CLIENTS, POLL_EACH = 3 };
 
 /* Per client: its connection, its recorder, and what that says. Returns when the next limit is reached. */
 static __u64 fill(struct broker *b, struct pollfd *fds)
@@ -528,6 +551,7 @@ static __u64 fill(struct broker *b, struct pollfd *fds)
 	fds[POLL_LISTEN] =
 		(struct pollfd){ .fd = !b->ending && free_place(b) ? b->fd : -1, .events = POLLIN };
 	fds[POLL_SIGNAL] = (struct pollfd){ .fd = b->signal_fd, .events = POLLIN };
+	fds[POLL_SPARE] = (struct pollfd){ .fd = spare_fd(&b->spare), .events = POLLIN };
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		struct client *c = &b->clients[i];
 		struct pollfd *f = fds + POLL_CLIENTS + POLL_EACH * i;
@@ -597,14 +621,15 @@ static void serve(struct broker *b)
 	struct pollfd fds[POLL_CLIENTS + POLL_EACH * CLIENTS_MAX];
 
 	for (;;) {
-		__u64 now_ns = clock_monotonic_ns(), until_ns = fill(b, fds);
-
-		__u64 metrics_ns = write_due_metrics(b, now_ns);
+		__u64 now_ns = clock_monotonic_ns(), spare_ns = keep_spare(b, now_ns);
+		__u64 until_ns = fill(b, fds), metrics_ns = write_due_metrics(b, now_ns);
 
 		if (is_idle(b, now_ns))
 			return;
 		if (metrics_ns < until_ns)
 			until_ns = metrics_ns;
+		if (spare_ns < until_ns && spare_ns > now_ns)
+			until_ns = spare_ns;
 		if (b->activated && b->idle_ns)
 			until_ns = b->idle_ns + IDLE_NS < until_ns ? b->idle_ns + IDLE_NS :
 								     until_ns;
@@ -614,6 +639,8 @@ static void serve(struct broker *b)
 		if (fds[POLL_SIGNAL].revents && !begin_end(b))
 			return;
 		now_ns = clock_monotonic_ns();
+		if (fds[POLL_SPARE].revents && !spare_hear(&b->spare))
+			b->failed_ns = now_ns;
 		for (int i = 0; i < CLIENTS_MAX; i++) {
 			struct client *c = &b->clients[i];
 			const struct pollfd *f = fds + POLL_CLIENTS + POLL_EACH * i;
@@ -721,6 +748,7 @@ int cmd_broker(int argc, char **argv)
 	if (!b)
 		return EXIT_CODE_KERNEL;
 	b->fd = b->signal_fd = -1;
+	b->spare = SPARE_NONE;
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		b->clients[i] = no_client;
 	if (settings_parse(&b->settings, argc, argv))

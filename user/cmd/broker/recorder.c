@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cmd/broker/spare.h"
 #include "process/memory/opener.h"
 #include "base/data/cleanup.h"
 #include "base/system/clock.h"
@@ -184,6 +185,7 @@ static int raise_fd(int *fd)
 	return *fd;
 }
 
+/* Takes the stream and the opener. */
 static int set_descriptors(int stream, int began_fd, int opener)
 {
 	int null = open("/dev/null", O_RDWR), messages;
@@ -197,25 +199,23 @@ static int set_descriptors(int stream, int began_fd, int opener)
 	    dup2(messages, 2) < 0 || dup2(began_fd, OWN_BEGAN_FD) < 0 ||
 	    (has_opener && dup2(opener, OWN_OPENER_FD) < 0))
 		return -errno;
-	return close_range((has_opener ? OWN_OPENER_FD : OWN_BEGAN_FD) + 1, ~0U, 0) ? -errno : 0;
+	close(null);
+	close(messages);
+	close(stream);
+	if (has_opener)
+		close(opener);
+	return 0;
 }
 
-/* krait's arguments: fixed words, and those of the request that served.h allows. */
-struct line {
-	char *argv[BROKER_WORDS_MAX + SERVED_PIDS_MAX + 16];
-	size_t cnt;
-	char duration[48], pids[SERVED_PIDS_MAX][12];
-};
-
 /* The last place stays NULL. */
-static void add(struct line *l, const char *word)
+static void add(struct recorder_line *l, const char *word)
 {
 	if (l->cnt + 1 >= sizeof(l->argv) / sizeof(l->argv[0]))
 		_exit(126);
 	l->argv[l->cnt++] = (char *)word;
 }
 
-static void make_line(struct line *l, const struct recorder_job *job)
+void recorder_line(struct recorder_line *l, const struct recorder_job *job)
 {
 	const struct broker_request *r = job->request;
 	/* As arguments: these have no such option. */
@@ -279,34 +279,42 @@ static int start_opener(const struct recorder_job *job, int *ret_fd)
 	return pid < 0 ? -EAGAIN : 0;
 }
 
+/* No home, where defaults and caches would be the client's, and none of its defaults. */
+char *const recorder_environment[] = { (char *)"HOME=/nonexistent",   (char *)"KRAIT_CONFIG=",
+				       (char *)"PATH=/usr/bin:/bin",  (char *)"LANG=C.UTF-8",
+				       (char *)"TERM=xterm-256color", NULL };
+
+int recorder_become(const char *folder, const struct recorder_job *job, int began_fd, pid_t broker)
+{
+	int opener, stream;
+
+	if (setsid() < 0 || set_limits(job->bytes))
+		return -errno;
+	give_way();
+	if (start_opener(job, &opener) || become(job->peer, handed_down()))
+		return -EPERM;
+	/* Only now: a change of ids forgets it. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() != broker)
+		return -EPERM;
+	if (enter_folder(folder, job->client_fd))
+		return -EPIPE;
+	stream = open_stream(job->request, job->client_fd);
+	return stream < 0 ? stream : set_descriptors(stream, began_fd, opener);
+}
+
 static _Noreturn void be_recorder(const struct recorder *r, const struct recorder_job *job,
 				  int began_fd, pid_t broker)
 {
-	/* No home, where defaults and caches would be the client's, and none of its defaults. */
-	char *env[] = { (char *)"HOME=/nonexistent",   (char *)"KRAIT_CONFIG=",
-			(char *)"PATH=/usr/bin:/bin",  (char *)"LANG=C.UTF-8",
-			(char *)"TERM=xterm-256color", NULL };
-	struct line line = { 0 };
-	int opener, stream;
+	struct recorder_line line = { 0 };
 	sigset_t none;
 
 	sigemptyset(&none);
-	if (setsid() < 0 || set_limits(job->bytes))
-		_exit(126);
-	give_way();
-	if (start_opener(job, &opener) || become(job->peer, handed_down()))
-		_exit(126);
-	/* Only now: a change of ids forgets it. */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() != broker)
-		_exit(126);
-	if (enter_folder(r->folder, job->client_fd))
-		_exit(126);
-	stream = open_stream(job->request, job->client_fd);
-	if (stream < 0 || set_descriptors(stream, began_fd, opener) ||
+	if (recorder_become(r->folder, job, began_fd, broker) ||
+	    close_range((job->opener ? OWN_OPENER_FD : OWN_BEGAN_FD) + 1, ~0U, 0) ||
 	    sigprocmask(SIG_SETMASK, &none, NULL))
 		_exit(126);
-	make_line(&line, job);
-	execve("/proc/self/exe", line.argv, env);
+	recorder_line(&line, job);
+	execve("/proc/self/exe", line.argv, recorder_environment);
 	_exit(126);
 }
 
@@ -322,7 +330,7 @@ static int name_folder(struct recorder *r)
 	return 0;
 }
 
-int recorder_start(struct recorder *ret, const struct recorder_job *job)
+int recorder_start(struct recorder *ret, const struct recorder_job *job, struct spare *spare)
 {
 	cleanup_close int began = -1;
 	pid_t broker = getpid();
@@ -338,6 +346,8 @@ int recorder_start(struct recorder *ret, const struct recorder_job *job)
 	/* Above the number that the child gives it. */
 	began = fcntl(fds[1], F_DUPFD_CLOEXEC, OWN_OPENER_FD + 1);
 	close(fds[1]);
+	if (began >= 0 && spare_give(spare, job, began, ret))
+		return 0;
 	ret->pid = began < 0 ? -1 : fork();
 	if (!ret->pid)
 		be_recorder(ret, job, began, broker);

@@ -19,11 +19,16 @@
 #include "cmd/broker/protocol.h"
 #include "cmd/broker/served.h"
 
+struct spare;
+
+/* With a number, in /var/tmp. */
+#define RECORDER_FOLDER_SIZE 40
+
 struct recorder {
 	pid_t pid; /* 0: it has been reaped */
 	int pidfd;
 	int began_fd; /* readable when it samples, or never will */
-	char folder[40]; /* "": there is none */
+	char folder[RECORDER_FOLDER_SIZE]; /* "": there is none */
 };
 
 /* What it does, and for whom. */
@@ -40,8 +45,8 @@ struct recorder_job {
 /* Capabilities that the broker must have to hand down, and for itself. */
 __u64 recorder_capabilities(void);
 
-/* Starts it. Returns 0, or -errno with nothing to be freed. */
-int recorder_start(struct recorder *ret, const struct recorder_job *job)
+/* Starts it, or makes it of the spare, which is then none. Returns 0, or -errno with nothing to be freed. */
+int recorder_start(struct recorder *ret, const struct recorder_job *job, struct spare *spare)
 	__attribute__((warn_unused_result));
 /* 1 and its exit code, or 128 and the signal that ended it; 0: it still runs. */
 int recorder_ended(struct recorder *r, int *ret_code);
@@ -49,5 +54,23 @@ void recorder_signal(const struct recorder *r, int signal);
 /* After its end: starts a process that removes the folder, with the client's rights, in its place. */
 int recorder_clean(struct recorder *r, const struct peer *peer) __attribute__((warn_unused_result));
 void recorder_free(struct recorder *r);
+
+/* ---- in the process that becomes it ---- */
+
+/* krait's arguments: fixed words, and those of the request that served.h allows. They are the job's. */
+struct recorder_line {
+	char *argv[BROKER_WORDS_MAX + SERVED_PIDS_MAX + 16];
+	size_t cnt;
+	char duration[48], pids[SERVED_PIDS_MAX][12];
+};
+
+void recorder_line(struct recorder_line *ret, const struct recorder_job *job);
+extern char *const recorder_environment[];
+/*
+ * Takes the client's ids, gives all rights up but a recorder's, makes the folder and goes there, and sets the first descriptors.
+ * began_fd: above OWN_OPENER_FD, the caller's. Returns 0, or -errno: the process must end.
+ */
+int recorder_become(const char *folder, const struct recorder_job *job, int began_fd, pid_t broker)
+	__attribute__((warn_unused_result));
 
 #endif /* KRAIT_CMD_BROKER_RECORDER_H */

@@ -28,6 +28,13 @@ int cmd_inject(int argc, char **argv);
 int cmd_clean(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
+/*
+ * For krait broker's spare (cmd/broker/spare.h): loads the programs of such a recording, which this process may get to
+ * make. Returns 0, or a negative result with *err filled; what is wrong with the words ends the program.
+ */
+struct error;
+int record_load_ahead(int argc, char **argv, struct error *err);
+
 /* What report --by takes, in order; NULL: there are no more. */
 const char *report_by_name(unsigned i);
 /* What krait convert does, for a command that has a capture and is to write outputs. */

@@ -137,7 +137,7 @@ static int open_outputs(struct record_command *r, struct error *err)
 		.open_map = o->perf_map ? open_map : NULL,
 		.map_failed = map_failed,
 		.open_map_ctx = r,
-		.find_kernel = find_kernel,
+		.find_kernel = own_is() ? NULL : find_kernel,
 		.find_kernel_ctx = r,
 	};
 	r->sources.apart = true;
@@ -252,6 +252,7 @@ static struct session_config config_of(struct record_command *r)
 				.interpreter = o->interpreter_frames,
 				.addresses = outputs__use_addresses(r->outputs) ||
 					     wants_sources(r) || fetches(r),
+				.hides_kernel = own_is(),
 				.late_names = may_name_late(r),
 				.fetches = fetches(r),
 				.sources = wants_sources(r),
@@ -427,6 +428,22 @@ static int record(struct record_command *r)
 			"without sudo: an administrator can start krait's service for everybody's own "
 			"processes (krait setup)");
 	return err.code;
+}
+
+int record_load_ahead(int argc, char **argv, struct error *err)
+{
+	struct record_command r = { 0 };
+	int result;
+
+	record_options_parse(&r.options, argc, argv);
+	r.outputs = outputs__new(true);
+	if (!r.outputs)
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	r.config = config_of(&r);
+	result = session_load_ahead(&r.config, err);
+	outputs__free(r.outputs);
+	record_probes_free(&r.options);
+	return result;
 }
 
 int cmd_record(int argc, char **argv)

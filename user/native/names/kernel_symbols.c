@@ -301,7 +301,7 @@ static struct kernel_symbol *found(struct kernel_symbols *s, struct symbol *symb
 	ret->name = s->text + symbol->name;
 	ret->module = ret->name + strlen(ret->name) + 1;
 	s->found[s->found_cnt++] = ret;
-	symbol->found = (__u32)s->found_cnt;
+	symbol->found = ret->number = (__u32)s->found_cnt;
 	return ret;
 }
 

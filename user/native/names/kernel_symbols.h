@@ -16,12 +16,22 @@
 /* The module of krait's own BPF programs; those of others have "bpf". */
 #define KERNEL_MODULE_OWN "krait"
 
+/*
+ * Captures of who may not know where the kernel's code is have stand-ins for its addresses: that, and 16 for each symbol
+ * in the order in which they were met. Nothing is there on x86-64 and arm64 (Documentation/arch/x86/x86_64/mm.rst,
+ * Documentation/arch/arm64/memory.rst), and perf's markers are beyond.
+ */
+#define KERNEL_HIDDEN 0xffffffffffe00000ULL
+#define KERNEL_HIDDEN_STEP 16
+#define KERNEL_HIDDEN_MAX ((~0ULL - KERNEL_HIDDEN) / KERNEL_HIDDEN_STEP - 4096)
+
 struct kernel_symbols;
 
 struct kernel_symbol {
 	__u64 start;
 	const char *name;
 	const char *module; /* "" for the kernel itself */
+	__u32 number; /* from 1 on, in the order in which they were found */
 	__u64 tag; /* the consumer's; initially 0 */
 };
 

@@ -444,6 +444,19 @@ static __u32 native_node(struct native_part *m, const struct item *item, bool *r
 	return frame;
 }
 
+/* What outputs get for it: nothing, where it is, or a stand-in. */
+static __u64 kernel_address(const struct native_part *m, const struct item *item,
+			    const struct kernel_symbol *s)
+{
+	if (!m->options.addresses)
+		return 0;
+	if (!m->options.hides_kernel)
+		return item->frame.code_addr;
+	return s && s->number <= KERNEL_HIDDEN_MAX ?
+		       KERNEL_HIDDEN + s->number * (__u64)KERNEL_HIDDEN_STEP :
+		       0;
+}
+
 static __u32 kernel_node(struct native_part *m, const struct item *item)
 {
 	/* The leaf is at its own address; the others have return addresses. */
@@ -453,7 +466,7 @@ static __u32 kernel_node(struct native_part *m, const struct item *item)
 
 	if (!s || m->options.addresses)
 		return frame_kernel(m->dict, s ? s->name : NULL, s ? s->module : "",
-				    m->options.addresses ? item->frame.code_addr : 0);
+				    kernel_address(m, item, s));
 	frame = dict__tagged(m->dict, s->tag);
 	if (!frame) {
 		frame = frame_kernel(m->dict, s->name, s->module, 0);

@@ -28,6 +28,7 @@ struct native_part_options {
 	bool interpreter; /* show the interpreter's own frames */
 	/* outputs want addresses: one frame for each place, not for each function */
 	bool addresses;
+	bool hides_kernel; /* no addresses of the kernel, but stand-ins (KERNEL_HIDDEN) */
 	/* valid with addresses: no output wants names before the end (late_names.h) */
 	bool late_names;
 	/* valid with late_names: ask servers for the symbols of files that have none */
