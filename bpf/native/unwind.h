@@ -65,7 +65,7 @@ static __always_inline int unwind_reg(struct native_walk *w, __u32 reg, __u64 *r
 static __always_inline int unwind_cfa(struct native_walk *w, __u64 *ret)
 {
 	const struct unwind_rule *r = &w->rule;
-	__u64 cfa, least = 8;
+	__u64 cfa = 0, least = 8;
 
 	/* For clone, reg tells the two threads apart: see unwind_is_outermost(). */
 	if (r->cfa == UNWIND_CFA_CLONE ? !(w->flags & UNWIND_LEAF) : unwind_reg(w, r->reg, &cfa))
@@ -235,6 +235,16 @@ static __always_inline __u32 unwind_by_fp(struct native_walk *w, struct native_f
 /* ---- steps ------------------------------------------------------------------------------------ */
 
 /*
+ * Is the rule of no use after a frame pointer? Where it points into the middle of its frame, it does not tell the caller's
+ * stack pointer; but compilers for such machines keep frame pointers everywhere.
+ */
+static __always_inline bool unwind_lacks_sp(const struct native_walk *w)
+{
+	return UNWIND_RA_IN_REGISTER && w->flags & UNWIND_BY_FP && w->rule.reg == UNWIND_REG_SP &&
+	       !unwind_is_outermost(w);
+}
+
+/*
  * Stores one frame in *out and goes to its caller. Returns 0 to go on, 1 when the walk is over and
  * w->reason is set. A frame whose frame_addr is 0 could not be followed.
  */
@@ -251,7 +261,8 @@ static __always_inline int unwind_step(struct native_walk *w, struct native_fram
 		unwind_note_state(w);
 	w->cnt++;
 	w->apart++;
-	reason = unwind_find_rule(w, at) ? unwind_by_fp(w, out) : unwind_by_rule(w, out);
+	reason = unwind_find_rule(w, at) || unwind_lacks_sp(w) ? unwind_by_fp(w, out) :
+								 unwind_by_rule(w, out);
 	UNWIND_SETTLE_STEP(w);
 	if (reason != NATIVE_NONE) {
 		w->reason = reason;

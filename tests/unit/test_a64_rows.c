@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_a64_rows.c - unwind rows from reading arm64's code.
+ * test_a64_rows.c - unwind rows from reading arm64's code, and walks with rows as only arm64 has them.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,10 +13,13 @@
 #include <cmocka.h>
 
 #include "native/rows/code_rows.h"
+#include "bpf/share.h"
 #include "native/rows/row_table.h"
+#include "native/rows/stack_unwind.h"
 #include "support_row_table.h"
 
 #ifdef __aarch64__
+#include "support_unwind_memory.h"
 
 #define CODE_OFFSET 0x1000
 
@@ -308,9 +312,79 @@ static void a_function_ends_with_a_call(void **state)
 	ASSERT_ROWS(code, rows);
 }
 
+/* ---- walks ------------------------------------------------------------------------------------------ */
+
+#define CODE 0x10000000ULL
+#define STACK 0x20000000000ULL
+static __u64 stack[128];
+
+static int read_stack(void *ctx, __u64 addr, void *buf, size_t len)
+{
+	if (addr < STACK || addr - STACK > sizeof(stack) || len > sizeof(stack) - (addr - STACK))
+		return -EFAULT;
+	memcpy(buf, (const char *)stack + (addr - STACK), len);
+	return 0;
+}
+
+/* At the frame's address: where the caller's is, and the return address. */
+static void put_frame(unsigned at, unsigned caller, __u64 ra)
+{
+	stack[at] = caller ? STACK + 8ULL * caller : 0;
+	stack[at + 1] = ra;
+}
+
+/*
+ * Generated code without rows called what finds its frame by sp, which called what finds it by x29. A frame pointer says
+ * nothing of the caller's sp.
+ */
+static void after_a_frame_pointer_sp_is_unknown(void **state)
+{
+	const struct memory memory = { read_stack, NULL };
+	const struct unwind_rule rules[] = {
+		{ 0 },
+		{ UNWIND_CFA_REG, UNWIND_REG_SP, UNWIND_FP_CFA, UNWIND_RA_CFA, 64, -64, 0, -56, 0 },
+		{ UNWIND_CFA_REG, UNWIND_REG_FP, UNWIND_FP_CFA, UNWIND_RA_CFA, 96, -96, 0, -88, 0 },
+		{ .ra = UNWIND_RA_UNDEFINED },
+	};
+	const __u32 rows[] = { UNWIND_ROW(0, 1), UNWIND_ROW(16, 2), UNWIND_ROW(32, 1),
+			       UNWIND_ROW(48, 3) };
+	const __u32 page_rows = 4;
+	const struct unwind_rows r = { .page_cnt = 1,
+				       .rule_cnt = 4,
+				       .row_cnt = 4,
+				       .rules = rules,
+				       .page_rows = &page_rows,
+				       .rows = rows };
+	const struct unwind_mapping m = { CODE, CODE + 64, CODE, 1, 0 };
+	const struct unwind_memory kept = { files, spaces, &control, unwind_new_slab, NULL };
+	struct unwind_tables *t = unwind_tables__new(&kept, 64 << 20);
+	struct stack_unwind *u = stack_unwind__new(t);
+	struct stack_unwind_of of = { .memory = &memory };
+	static struct stack_unwind_result got;
+
+	assert_int_equal(unwind_tables__set_rows(t, 1, &r, 0), 0);
+	of.space = unwind_tables__set_space(t, 0, &m, 1, OWNER_ROOT);
+	of.regs[UNWIND_WORD_IP] = 0x30000000;
+	of.regs[UNWIND_WORD_SP] = STACK;
+	of.regs[UNWIND_WORD_FP] = STACK + 8 * 4ULL;
+	put_frame(4, 20, CODE + 4);
+	put_frame(20, 40, CODE + 20);
+	put_frame(40, 60, CODE + 36);
+	/* From here on sp is known: 40 + 96 / 8. */
+	put_frame(52, 0, CODE + 52);
+	stack_unwind__walk(u, &of, &got);
+	assert_int_equal(got.cnt, 5);
+	assert_int_equal(got.reason, NATIVE_COMPLETE);
+	for (unsigned i = 1; i < got.cnt; i++)
+		assert_int_equal(got.frames[i].ip, CODE + 16 * i - 12);
+	stack_unwind__free(u);
+	unwind_tables__free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(after_a_frame_pointer_sp_is_unknown),
 		cmocka_unit_test(paths_with_and_without_a_frame_meet),
 		cmocka_unit_test(a_return_address_is_loaded_in_a_loop),
 		cmocka_unit_test(an_inner_function_uses_its_callers_frame),
