@@ -54,8 +54,8 @@ class Script:
 def said(err):
     """(samples that have frames, those of processes while they were Python) by krait's last line."""
     match = re.search(r": (\d+) of perf's (\d+) samples of Python processes have their Python frames", err)
-    before = re.search(r"; (\d+) came before krait's first", err)
-    return (int(match.group(1)), int(match.group(2)) - (int(before.group(1)) if before else 0)) if match else (0, 0)
+    outside = sum(int(n) for n in re.findall(r"; (\d+) (?:came before krait's first|after its last)", err))
+    return (int(match.group(1)), int(match.group(2)) - outside) if match else (0, 0)
 
 
 def captured(err):
@@ -77,6 +77,37 @@ def check_stacks(tap, name, script, done, share=0.98):
     tap.ok(sum(tails[key] for key in want) > 0.2 * HZ * share / 2, "%s: from the root" % name, tails.most_common(6))
     deep = [frames for frames in script.python() if sum(":deep:" in ":" + f.split("::")[-1] for f in frames) == 201]
     tap.ok(len(deep) > 0, "%s: each frame of a recursion" % name)
+
+
+def user_counts(report):
+    """Of perf report's -F sample,symbol: ({function in user mode: samples}, all samples); without versions of symbols."""
+    rows = re.findall(r"^\s*(\d+)\s+\[(.)\] (.*?)\s*$", report, re.M)
+    counts = collections.Counter()
+    for count, mode, symbol in rows:
+        counts[consumers.function_of(symbol).split("@")[0]] += int(count) if mode == "." else 0
+    return +counts, sum(int(count) for count, _, _ in rows)
+
+
+def test_sums(tap, data):
+    """Of perf's file krait's own reader and all others say the same of each function."""
+    args = ("report", "--stdio", "-g", "none", "--no-children", "-F", "sample,symbol", "-i", data)
+    want, total = user_counts(krait(*args, "-n", "0").stdout)
+    functions = {name for name in want if name in ("leaf", "mid", "deep", "worker", "<module>")}
+    tap.ok(total > 100 and len(functions) > 2, "krait reads perf's file", want)
+    for label, perf in consumers.perfs():
+        if perf:
+            tap.equal(user_counts(run(*perf, *args).stdout), (want, total), "perf%s: each function as krait's reader has it" % label)
+    readers = []
+    for label, parser in consumers.hotspots():
+        if parser:
+            done = run(*parser, "--input", data, "--output", data + ".out")
+            readers.append(("hotspot" + label, consumers.Hotspot(data + ".out").counts() if done.returncode == 0 else {}, done.stderr))
+    if consumers.samply():
+        done = run(*consumers.samply(), "import", "-s", "-o", data + ".json", data)
+        readers.append(("samply", consumers.samply_counts(consumers.samply(), data + ".json")[0], done.stderr))
+    for name, counts, err in readers:
+        tap.equal(({f: counts.get(f) for f in functions}, sum(counts.values())), ({f: want[f] for f in functions}, total),
+                  name + ": each Python function, and all samples", err)
 
 
 def command(python, seconds):
@@ -129,6 +160,10 @@ def test_machine(tap, folder, python, perf):
     script = Script(perf, data)
     # perf -a also samples processes that tear down their memory, and other tests may start many.
     check_stacks(tap, "-a", script, done, share=0.8)
+    # A process that begins or ends has no Python to read.
+    rest = re.search(r"; of (\d+) krait has no stack", done.stderr)
+    tap.ok(int(rest.group(1) if rest else 0) <= 0.01 * said(done.stderr)[1] + 2, "-a: misses are before the first or after the last stack of a process",
+           done.stderr)
     tap.equal(script.text.count(" cpu-clock: "), captured(done.stderr), "-a: and all other samples are there")
 
 
@@ -280,8 +315,13 @@ def main():
         temporary = os.path.join(folder, "tmp")
         os.mkdir(temporary)
         os.environ["TMPDIR"] = temporary
+        summed = False
         for python in pythons:
             test_command(tap, folder, python, "perf", own, [])
+            # perf finds native code only below /.
+            if python.root == "/" and not summed:
+                test_sums(tap, os.path.join(folder, "x.data"))
+                summed = True
         test_command(tap, folder, pythons[0], "perf", own, ["--call-graph", "dwarf"])
         test_delay(tap, folder, pythons[0], own)
         test_process(tap, folder, pythons[0], own)
