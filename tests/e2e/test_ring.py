@@ -19,7 +19,7 @@ import harness  # noqa: E402
 from tap import Tap  # noqa: E402
 
 SOURCE = """
-import sys, time
+import subprocess, sys, time
 def work(seconds):
     end = time.thread_time() + seconds
     while time.thread_time() < end:
@@ -32,6 +32,11 @@ for part in sys.argv[1:]:
     name, value = part.split("=")
     if name == "sleep":
         time.sleep(float(value))
+    elif name == "children":
+        # Each is another program, with functions of its own.
+        for n in range(int(value)):
+            code = "def f%d_%%d(n):\\n  return sum(range(n))\\nfor _ in range(60): f%d_%%d(3000)\\n" % (n, n)
+            subprocess.run([sys.executable, "-S", "-c", "".join(code % (k, k) for k in range(20))])
     elif name == "exit":
         sys.exit(int(value))
     else:
@@ -153,6 +158,32 @@ def test_killed(tap, folder):
            run.others())
 
 
+def held(pid):
+    """Bytes of a process's memory that no other has, and that are in no file."""
+    with open("/proc/%d/smaps_rollup" % pid, encoding="ascii") as f:
+        return sum(int(n) << 10 for n in re.findall(r"^Private_Dirty: +(\d+)", f.read(), re.M))
+
+
+def test_memory(tap, folder):
+    """An hour, in seconds: captures follow each other, and what they were made of is forgotten."""
+    sizes = []
+
+    def watch(krait, data):
+        while krait.poll() is None and len(sizes) < 200:
+            captures = len([path for path in glob.glob(data + ".*") if re.search(r"\.\d{16}$", path)])
+            try:
+                sizes.append((captures, held(krait.pid)))
+            except OSError:
+                break
+            time.sleep(0.1)
+
+    run = Run(folder, ["--switch-output=1s", "--switch-max-files=20", "--unwind-memory=8M"], ["children=120"], watch)
+    first = max([size for captures, size in sizes if captures <= 1], default=0)
+    last = max([size for captures, size in sizes if captures >= 3], default=0)
+    tap.ok(run.code == 0 and len(said(run)) >= 4 and 0 < last < first + (6 << 20), "krait's own memory does not grow from capture to capture",
+           first, last, sizes[::10], run.err)
+
+
 def run_in(folder, *args):
     return subprocess.run([os.path.abspath(harness.KRAIT), *args], capture_output=True, encoding="utf-8", cwd=folder,
                           timeout=harness.PATIENCE_SECS)
@@ -178,6 +209,7 @@ def main():
         test_signal(tap, folder)
         test_triggers(tap, folder)
         test_killed(tap, folder)
+        test_memory(tap, folder)
         test_refused(tap, folder)
     tap.done()
 
