@@ -83,6 +83,10 @@ def after_end(tap, python, folder):
     tap.ok(near(found.get("leak", 0), 30 * MIB) and done.returncode == 0, python.name + ": the last look at a command that has ended",
            found, done.stderr)
     tap.ok("before the end" in done.stderr, python.name + ": and says that it was before", done.stderr)
+    done = h.run_krait("record", "--memory", "-o", folder + "/y.data", "--", *python.command("-c", "kept = bytearray(30 << 20)"), env=ENV)
+    # It may have been looked at once, or never.
+    tap.ok("0 bytes resident" not in done.stdout and ("there is no resident-memory" in done.stderr) == ("# event resident" not in done.stdout),
+           python.name + ": a command that ends before a look has none, not 0 bytes", done.stdout[:200], done.stderr)
 
 
 def each_for_itself(tap, python, folder):

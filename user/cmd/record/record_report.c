@@ -130,10 +130,15 @@ static int print_tables(struct record_report *r, FILE *out, const struct summary
 			say_idle(out, r->options, c);
 		return err;
 	}
-	for (unsigned i = 0; i < r->options->event_cnt && !err; i++) {
+	for (unsigned i = 0, shown = 0; i < r->options->event_cnt && !err; i++) {
+		const struct counts *c = profile__counts(p, i);
+
+		/* Nothing was looked at: that is no memory of 0 bytes (say_memory()). */
+		if (event_is_resident(&c->event) && !c->samples)
+			continue;
 		if (r->options->event_cnt > 1)
-			fprintf(out, "%s# event %s\n", i ? "\n" : "", r->options->events[i].name);
-		err = print_table(out, profile__counts(p, i), summary);
+			fprintf(out, "%s# event %s\n", shown++ ? "\n" : "", c->event.name);
+		err = print_table(out, c, summary);
 	}
 	return err;
 }
@@ -353,7 +358,11 @@ static void say_memory(const struct record_report *r)
 
 	if (!r->options->memory)
 		return;
-	if (m->time_ns && m->time_ns + NS_PER_SEC / 10 < end_ns)
+	if (!profile__counts(p, 0)->samples)
+		log_info(
+			NULL,
+			"there is no resident-memory: all processes had ended before krait looked at their pages, which it does each second");
+	else if (m->time_ns && m->time_ns + NS_PER_SEC / 10 < end_ns)
 		log_info(NULL, "resident-memory is that of %.1f s before the end: later %s",
 			 (double)(end_ns - m->time_ns) / 1e9,
 			 m->failed ? "no process could be read" : "there was no process");
