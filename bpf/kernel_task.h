@@ -32,26 +32,22 @@ struct mm_struct___bitmap {
  * asked not to be traced. /proc shows this by the owner of its files, but for root's processes they
  * look the same in both cases.
  */
-static __always_inline bool mm_is_dumpable(const void *mm, bool in_place)
+static __always_inline bool mm_is_dumpable(const void *mm)
 {
 	const struct mm_struct___bitmap *bitmap = mm;
 	const struct mm_struct___word *word = mm;
 	unsigned long flags = 0;
 
 	if (bpf_core_field_exists(bitmap->flags))
-		flags = in_place ? bitmap->flags.__mm_flags[0] :
-				   BPF_CORE_READ(bitmap, flags.__mm_flags[0]);
+		flags = BPF_CORE_READ(bitmap, flags.__mm_flags[0]);
 	else if (bpf_core_field_exists(word->flags))
-		flags = in_place ? word->flags : BPF_CORE_READ(word, flags);
+		flags = BPF_CORE_READ(word, flags);
 	return (flags & MM_DUMPABLE_MASK) == MM_DUMPABLE_USER;
 }
 
-static __always_inline bool current_is_dumpable(bool in_place)
+static __always_inline bool task_is_dumpable(struct task_struct *task)
 {
-	if (in_place)
-		return mm_is_dumpable(bpf_get_current_task_btf()->mm, true);
-	return mm_is_dumpable(BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm),
-			      false);
+	return mm_is_dumpable(BPF_CORE_READ(task, mm));
 }
 
 /* Is it between two images? The kernel's bit is optional, so CO-RE looks it up. */
@@ -76,8 +72,7 @@ static __always_inline bool task_has_rights_of(struct task_struct *task, __u32 u
 	return BPF_CORE_READ(cred, uid.val) == uid && BPF_CORE_READ(cred, euid.val) == uid &&
 	       BPF_CORE_READ(cred, suid.val) == uid && BPF_CORE_READ(cred, gid.val) == gid &&
 	       BPF_CORE_READ(cred, egid.val) == gid && BPF_CORE_READ(cred, sgid.val) == gid &&
-	       !BPF_CORE_READ(cred, user_ns, level) &&
-	       mm_is_dumpable(BPF_CORE_READ(task, mm), false);
+	       !BPF_CORE_READ(cred, user_ns, level) && task_is_dumpable(task);
 }
 
 /*
@@ -295,10 +290,13 @@ static __always_inline void current_task(struct current_task *ret, bool in_place
 			  BPF_CORE_READ_BITFIELD(task, in_execve);
 }
 
+/* The leader of other threads is not followed in place: see current_ids(). */
 static __always_inline __u64 current_process_start_ns(bool in_place)
 {
-	if (in_place)
-		return bpf_get_current_task_btf()->group_leader->start_boottime;
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	if (in_place && pid_tgid >> 32 == (__u32)pid_tgid)
+		return bpf_get_current_task_btf()->start_boottime;
 	return process_start_ns((struct task_struct *)bpf_get_current_task());
 }
 /*

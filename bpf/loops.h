@@ -105,7 +105,7 @@ static long walk_loop(__u32 index, void *data)
 }
 
 /* Frames equal to those of the previous walk that are taken over at once: the verifier follows each. */
-#define NATIVE_RUN 4
+#define NATIVE_RUN 2
 
 /* Room for a native frame behind the Python frames and the earlier native frames; or NULL. */
 static __always_inline struct native_frame *native_room(struct scratch *s)
@@ -113,20 +113,23 @@ static __always_inline struct native_frame *native_room(struct scratch *s)
 	return (struct native_frame *)section_room(s, NATIVE_WORDS * s->native.cnt, NATIVE_WORDS);
 }
 
-/* Appends one native frame, or a run of them. Returns 1 when the walk is over. */
-static __always_inline int native_next(struct scratch *s)
+/*
+ * Appends a run of native frames. Returns 1 when the walk is over, -1 if the next frame is another than the previous
+ * walk's. A global function, apart from the step: the verifier would follow that from each of the ways out of here.
+ */
+__weak __noinline int native_follow(__u32 memory)
 {
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
 	struct native_frame *room;
 	int ret = 0;
 
+	if (!s)
+		return 1;
 	for (int i = 0; i < NATIVE_RUN && !ret; i++) {
 		room = native_room(s);
 		ret = room ? unwind_follow(&s->native, room) : 1;
 	}
-	if (ret >= 0)
-		return ret;
-	room = native_room(s);
-	return room ? unwind_step(&s->native, room) : 1;
+	return ret;
 }
 
 /*
@@ -301,6 +304,13 @@ __weak __noinline int unwind_settle_apart(__u32 memory)
 	return s ? unwind_settle_step(&s->native) : -1;
 }
 
+__weak __noinline int unwind_note_rule_apart(__u32 memory, __u64 cfa)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+
+	return s ? unwind_note_rule(&s->native, cfa) : -1;
+}
+
 __weak __noinline int unwind_turn_apart(__u32 memory, __u32 bit)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
@@ -315,20 +325,31 @@ __weak __noinline int unwind_read_apart(__u32 memory, __u64 addr)
 	return s ? unwind_read_word(&s->native, addr) : -1;
 }
 
-__weak __noinline int bounded_native_step(__u32 memory)
+/* The same of one native frame. */
+__weak __noinline int native_step(__u32 memory)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	struct native_frame *room = s ? native_room(s) : NULL;
 
-	return s ? native_next(s) : 1;
+	return room ? unwind_step(&s->native, room) : 1;
 }
 
-/*
- * A step has many paths: as a global function it is verified once, not again on each path that
- * leads here.
- */
+static __always_inline int native_next(__u32 memory)
+{
+	int ret = native_follow(memory);
+
+	return ret < 0 ? native_step(memory) : ret;
+}
+
+/* Without bpf_loop() the verifier follows every iteration: so there is one way through each. */
+__weak __noinline int bounded_native_step(__u32 memory)
+{
+	return native_next(memory);
+}
+
 static long native_loop(__u32 index, void *data)
 {
-	return bounded_native_step(*(__u32 *)data) ? 1 : 0;
+	return native_next(*(__u32 *)data) ? 1 : 0;
 }
 
 /* Begins a walk with the registers in s->native: looks up the tables of its process. */

@@ -233,7 +233,7 @@ int probe_code(struct pt_regs *ctx)
 			.regs = { context_reg(ctx, UNWIND_WORD_IP),
 				  context_reg(ctx, UNWIND_WORD_SP),
 				  context_reg(ctx, UNWIND_WORD_FP) },
-			.pt_regs = ctx,
+			.ctx_is_regs = true,
 		},
 		bpf_get_attach_cookie(ctx));
 	own_end(began_ns);

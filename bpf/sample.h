@@ -402,9 +402,9 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	pages_begin(&s->native.stack);
 	reason = take_python(s, proc, &now, t->has_loop);
 	if (worth_another_walk(s, reason))
-		reason = take_python_again(t, s, proc, task, reason);
+		reason = take_python_again(t, s, proc, reason);
 	settle_python(s, reason);
-	take_native_and_kernel(t, s, task);
+	take_native_and_kernel(t, s);
 	if (want_states) {
 		s->interp = (struct interp_facts){};
 		s->waits = 0;

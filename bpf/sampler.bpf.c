@@ -284,7 +284,7 @@ static __always_inline void take_of_event(struct bpf_perf_event_data *ctx, struc
 			.regs = { context_reg(ctx, UNWIND_WORD_IP),
 				  context_reg(ctx, UNWIND_WORD_SP),
 				  context_reg(ctx, UNWIND_WORD_FP) },
-			.pt_regs = context_regs(ctx),
+			.regs_addr = (__u64)context_regs(ctx),
 			.has_loop = has_loop,
 			.has_kernel_stack = true,
 			.began_ns = began_ns,

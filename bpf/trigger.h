@@ -21,7 +21,7 @@ struct trigger {
 	enum sample_context context; /* context that the program runs in: scratch.h */
 	bool in_kernel; /* kernel code was interrupted: regs are invalid */
 	struct native_regs regs; /* of the interrupted code */
-	const void *pt_regs; /* all registers, in the kernel's memory; NULL: not available */
+	__u64 regs_addr; /* of all registers, in the kernel's memory; 0: not available, or ctx */
 	/*
 	 * The wait that is over, valid if has_wait. A separate flag, because the 6.1 verifier does
 	 * not believe a NULL check on a pointer that may be NULL.
@@ -31,6 +31,7 @@ struct trigger {
 	__u64 wait_ns; /* the wait time, and CPU time with it, that the sample stands for */
 	/* Constants of each program: */
 	bool has_loop; /* bpf_loop() is available (5.17+) */
+	bool ctx_is_regs; /* ctx is all registers of the interrupted code */
 	bool has_kernel_stack; /* bpf_get_stack() takes ctx */
 	__u64 kernel_skip; /* kernel frames at the top that belong to the program itself */
 	__u64 began_ns; /* own_begin() */

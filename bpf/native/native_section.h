@@ -15,34 +15,49 @@
 #include "bpf/trigger.h"
 #include "bpf/arch.h"
 
-/* Copies the registers that a rule may use at the leaf. A global function: it is verified once. */
-__weak __noinline int take_leaf_regs(__u32 memory)
+/* In place of an address: the registers are in s->regs already. */
+#define REGS_TAKEN 1ULL
+
+/*
+ * Finds the user registers and begins the walk with them: those of the interrupt, at that address in the kernel's
+ * memory or else ip, sp and fp, or those that the kernel saved on entry. Returns 0, or -1 if they were not found. A
+ * global function: it is verified once.
+ */
+__weak __noinline int native_begin(__u32 memory, __u64 regs_addr, __u64 ip, __u64 sp, __u64 fp)
 {
 	static const __u8 words[UNWIND_REGS] = UNWIND_REG_WORDS;
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	struct native_regs regs = { ip, sp, fp };
+	const void *from = (const void *)regs_addr;
 
 	if (!s)
 		return -1;
+	if (s->record.flags & SAMPLE_KERNEL)
+		from = task_saved_regs((struct task_struct *)bpf_get_current_task(), has_task_regs);
+	if (regs_addr != REGS_TAKEN &&
+	    (!from || bpf_probe_read_kernel(s->regs, sizeof(s->regs), from))) {
+		if (s->record.flags & SAMPLE_KERNEL)
+			return -1;
+		unwind_begin(&s->native, &regs);
+		return 0;
+	}
+	regs = (struct native_regs){ s->regs[UNWIND_WORD_IP], s->regs[UNWIND_WORD_SP],
+				     s->regs[UNWIND_WORD_FP] };
+	unwind_begin(&s->native, &regs);
 #pragma unroll
 	for (int i = 0; i < UNWIND_REGS; i++)
 		s->native.regs[i] = s->regs[words[i]];
-	return 0;
+	return MODE_IS_USER(s->regs[UNWIND_WORD_MODE]) ? 0 : -1;
 }
 
-/* Finds the user registers: those of the interrupt, or those that the kernel saved on entry. */
-static __always_inline int find_regs(const struct trigger *t, struct scratch *s,
-				     struct task_struct *task, struct native_regs *ret)
+static __always_inline int find_regs(const struct trigger *t, struct scratch *s)
 {
-	bool in_kernel = s->record.flags & SAMPLE_KERNEL;
-	const void *from = in_kernel ? task_saved_regs(task, has_task_regs) : t->pt_regs;
+	__u64 addr = t->regs_addr;
 
-	*ret = t->regs;
-	if (!from || bpf_probe_read_kernel(s->regs, sizeof(s->regs), from))
-		return in_kernel ? -1 : 0;
-	*ret = (struct native_regs){ s->regs[UNWIND_WORD_IP], s->regs[UNWIND_WORD_SP],
-				     s->regs[UNWIND_WORD_FP] };
-	take_leaf_regs(s->index);
-	return MODE_IS_USER(s->regs[UNWIND_WORD_MODE]) ? 0 : -1;
+	/* A global function takes no pointers. */
+	if (t->ctx_is_regs && !bpf_probe_read_kernel(s->regs, sizeof(s->regs), t->ctx))
+		addr = REGS_TAKEN;
+	return native_begin(s->index, addr, t->regs.ip, t->regs.sp, t->regs.fp);
 }
 
 /*
@@ -50,24 +65,27 @@ static __always_inline int find_regs(const struct trigger *t, struct scratch *s,
  * 3.15: the arguments of each stencil, by "preserve_none", Tools/jit/template.c), and has no frame
  * pointer on 3.14. These registers tell it from other JITs' code, which is in unnamed memory, too.
  *
- * A global function: the verifier follows each comparison once, not for each way that leads here.
+ * A global function: it is verified once.
  */
 __weak __noinline int note_frame_in_regs(__u32 memory)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
-	__u64 others = ~0ULL, other_frames = ~0ULL, tstate_addr, frame_addr;
+	__u64 others = ~0ULL, other_frames = ~0ULL, tstate_addr, frame_addr, differs;
 
 	if (!s)
 		return -1;
 	tstate_addr = s->record.tstate_addr;
 	frame_addr = s->frames[0].frame_addr;
 
+	/* Without branches: of x | -x the sign is 0 only if x is. */
 #pragma unroll
 	for (int i = 0; i < REGS_GENERAL; i++) {
-		others = others && s->regs[i] != tstate_addr;
-		other_frames = other_frames && s->regs[i] != frame_addr;
+		differs = s->regs[i] ^ tstate_addr;
+		others &= differs | -differs;
+		differs = s->regs[i] ^ frame_addr;
+		other_frames &= differs | -differs;
 	}
-	if (!others && !other_frames && tstate_addr && frame_addr)
+	if ((__s64)(others | other_frames) >= 0 && tstate_addr && frame_addr)
 		s->record.flags |= SAMPLE_IN_FRAME;
 	return 0;
 }
@@ -76,22 +94,18 @@ __weak __noinline int note_frame_in_regs(__u32 memory)
  * Walks the native stack into s->native, behind the record's sections. Returns 0, or -1 if the user
  * registers were not found.
  */
-static __always_inline int walk_native(const struct trigger *t, struct scratch *s,
-				       struct task_struct *task)
+static __always_inline int walk_native(const struct trigger *t, struct scratch *s)
 {
 	struct loop_ctx c = { .s = s };
-	struct native_walk *w = &s->native;
-	struct native_regs regs;
 
-	if (find_regs(t, s, task, &regs))
+	if (find_regs(t, s))
 		return -1;
-	unwind_begin(w, &regs);
 	/*
 	 * The thread continues behind the call, which may be the last instruction of its function
 	 * (as in __restore_rt).
 	 */
 	if (s->record.flags & SAMPLE_KERNEL && REGS_BEHIND_SYSCALL(s->regs))
-		w->flags &= ~UNWIND_EXACT;
+		s->native.flags &= ~UNWIND_EXACT;
 	if (s->record.cnt[SECTION_FRAMES])
 		note_frame_in_regs(s->index);
 	native_enter(s->index);
@@ -100,10 +114,9 @@ static __always_inline int walk_native(const struct trigger *t, struct scratch *
 	return 0;
 }
 
-static __always_inline void take_native(const struct trigger *t, struct scratch *s,
-					struct task_struct *task)
+static __always_inline void take_native(const struct trigger *t, struct scratch *s)
 {
-	if (walk_native(t, s, task))
+	if (walk_native(t, s))
 		s->record.native_reason = NATIVE_NO_REGS;
 	else
 		section_append(&s->record, SECTION_NATIVE, s->native.cnt);
@@ -122,15 +135,14 @@ static __always_inline void take_kernel(const struct trigger *t, struct scratch 
 }
 
 /* Called once the Python frames are settled: appends the native frames that are wanted. */
-static __always_inline void take_native_and_kernel(const struct trigger *t, struct scratch *s,
-						   struct task_struct *task)
+static __always_inline void take_native_and_kernel(const struct trigger *t, struct scratch *s)
 {
 	__u32 reason = s->record.reason;
 
 	if (reason_outcome(reason) == OUTCOME_LOST || !natives_on)
 		return;
 	if (want_native && reason != REASON_EXITING && reason != REASON_EXECING)
-		take_native(t, s, task);
+		take_native(t, s);
 	if (want_kernel && s->record.flags & SAMPLE_KERNEL && t->has_kernel_stack)
 		take_kernel(t, s);
 }

@@ -36,10 +36,11 @@ struct pages {
 	__u64 words[(PAGES_CNT << PAGES_WORDS_SHIFT) + PAGES_WINDOW];
 };
 
+/* What an earlier walk asked for may stay: it decides only how much is read at once. */
 static __always_inline void pages_begin(struct pages *p)
 {
 	for (__u32 i = 0; i < PAGES_CNT; i++)
-		p->tags[i] = p->asked[i] = 0;
+		p->tags[i] = 0;
 }
 
 /* Loads the page that contains addr. Returns 0, or nonzero if it cannot be read. */

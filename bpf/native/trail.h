@@ -114,7 +114,7 @@ static __always_inline bool unwind_is_word(struct native_walk *w, __u64 addr, __
 {
 	__u64 word;
 
-	return !unwind_read(w, &word, addr) && word == want;
+	return !unwind_read_fast(w, &word, addr) && word == want;
 }
 
 /* As unwind_step(), if the trail has the result. -1: it does not, and nothing was changed. */
@@ -129,7 +129,7 @@ static __always_inline int unwind_follow(struct native_walk *w, struct native_fr
 	if (!w->follows)
 		return -1;
 	next = UNWIND_TRAIL_STEP(w, at);
-	if (!s->again || at >= w->trail.cnt || unwind_read(w, &ra, next->sp - below) ||
+	if (!s->again || at >= w->trail.cnt || unwind_read_fast(w, &ra, next->sp - below) ||
 	    UNWIND_CODE_ADDR(ra) != next->ip ||
 	    (s->fp_addr && !unwind_is_word(w, s->fp_addr, next->fp))) {
 		w->follows = 0;

@@ -145,6 +145,21 @@ static __always_inline __u32 unwind_again(const struct native_walk *w)
 	return r->ra_off == -8 ? 8 : 0;
 }
 
+static __always_inline int unwind_note_rule(struct native_walk *w, __u64 cfa)
+{
+	unwind_base(w, cfa);
+	w->again = unwind_again(w);
+	return 0;
+}
+
+/* In the kernel it is a global function (loops.h), as many paths lead here. */
+#ifdef __bpf__
+int unwind_note_rule_apart(__u32 memory, __u64 cfa);
+#define UNWIND_NOTE_RULE(w, cfa) unwind_note_rule_apart((w)->context, cfa)
+#else
+#define UNWIND_NOTE_RULE(w, cfa) unwind_note_rule(w, cfa)
+#endif
+
 /* Is there no caller? */
 static __always_inline bool unwind_is_outermost(const struct native_walk *w)
 {
@@ -190,8 +205,7 @@ static __always_inline __u32 unwind_by_rule(struct native_walk *w, struct native
 	reason = unwind_fp(w, cfa);
 	if (reason != NATIVE_NONE)
 		return reason;
-	unwind_base(w, cfa);
-	w->again = unwind_again(w);
+	UNWIND_NOTE_RULE(w, cfa);
 	out->frame_addr = cfa;
 	if (r->ra & UNWIND_RA_SIGNAL)
 		kept = UNWIND_EXACT;

@@ -114,9 +114,13 @@ static __always_inline __u64 unwind_tag(const struct native_walk *w)
 	return (__u64)w->space << 32 | (w->epoch & 0xffffff) << 8 | (w->now >> 3 & 0xff);
 }
 
-/* Reads a word of the stack that no page has, by itself if its page cannot be read, into w->word. */
+/* Reads a word of the stack into w->word, by itself if its page cannot be read. */
 static __always_inline int unwind_read_word(struct native_walk *w, __u64 addr)
 {
+	if (!(addr & 7) && pages_has(&w->stack, addr)) {
+		w->word = pages_word(&w->stack, addr);
+		return 0;
+	}
 	if (addr & 7 || pages_fill(&w->stack, addr))
 		return read_from_u64(w, &w->word, addr);
 	w->word = pages_word(&w->stack, addr);
@@ -134,13 +138,18 @@ int unwind_read_apart(__u32 memory, __u64 addr);
 /* Reads a word of the stack. Returns 0, or an error. */
 static __always_inline int unwind_read(struct native_walk *w, __u64 *ret, __u64 addr)
 {
-	if (!(addr & 7) && pages_has(&w->stack, addr)) {
-		*ret = pages_word(&w->stack, addr);
-		return 0;
-	}
 	if (UNWIND_READ(w, addr))
 		return -1;
 	*ret = w->word;
+	return 0;
+}
+
+/* The same where most frames come by. */
+static __always_inline int unwind_read_fast(struct native_walk *w, __u64 *ret, __u64 addr)
+{
+	if (addr & 7 || !pages_has(&w->stack, addr))
+		return unwind_read(w, ret, addr);
+	*ret = pages_word(&w->stack, addr);
 	return 0;
 }
 

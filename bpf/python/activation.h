@@ -268,11 +268,10 @@ static __always_inline bool worth_another_walk(const struct scratch *s, __u32 re
 
 /* Walks from the activation before. Returns the walk's reason, or REASON_BAD_FRAME. */
 static __always_inline __u32 walk_activation(const struct trigger *t, struct scratch *s,
-					     __u32 layout, struct task_struct *task)
+					     __u32 layout)
 {
 	/* The native frames lie where the Python frames were. */
-	if (walk_native(t, s, task) ||
-	    CALL_FLAVOUR(t->has_loop, begin_activation, s->index, layout))
+	if (walk_native(t, s) || CALL_FLAVOUR(t->has_loop, begin_activation, s->index, layout))
 		return REASON_BAD_FRAME;
 	CALL_FLAVOUR(t->has_loop, walk_frames, s->index, layout);
 	return s->walker.reason;
@@ -283,20 +282,18 @@ static __always_inline __u32 walk_activation(const struct trigger *t, struct scr
  * returns the outcome's reason: the first one if the stack remains unknown.
  */
 static __always_inline __u32 take_python_again(const struct trigger *t, struct scratch *s,
-					       const struct proc_info *proc,
-					       struct task_struct *task, __u32 reason)
+					       const struct proc_info *proc, __u32 reason)
 {
 	const bool natives = want_native && natives_on;
 	__u32 layout = proc->layout, again;
 	const struct py_offsets *off = layout_at(layout);
-	struct native_regs regs;
 
-	if (!(off->flags & PYOFF_CFRAME) || find_regs(t, s, task, &regs))
+	if (!(off->flags & PYOFF_CFRAME) || find_regs(t, s))
 		return reason;
 	again = CALL_FLAVOUR(t->has_loop, walk_callers, s->index, layout);
 	/* A generator in a register is not what an earlier activation left: it just has no caller. */
 	if (again != REASON_PYTHON && natives && (reason != REASON_NO_BASE || !s->caller.has_leaf))
-		again = walk_activation(t, s, layout, task);
+		again = walk_activation(t, s, layout);
 	if (again == REASON_PYTHON) {
 		CALL_FLAVOUR(t->has_loop, describe_frames, s->index, layout);
 		return REASON_PYTHON;

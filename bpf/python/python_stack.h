@@ -221,7 +221,7 @@ __weak __noinline int end_python(__u32 memory, __u32 layout)
 	    walk_is_finalizing(&s->walker, c.off, s->search.runtime_addr, s->frames))
 		reason = REASON_FINALIZING;
 	if (!s->record.no_anchors && s->walker.frame_cnt >= KRAIT_ANCHOR_WORTH &&
-	    current_is_dumpable(has_task_regs))
+	    task_is_dumpable((struct task_struct *)bpf_get_current_task()))
 		s->record.flags |= SAMPLE_DUMPABLE;
 	return reason;
 }

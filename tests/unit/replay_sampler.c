@@ -61,7 +61,7 @@ static struct anchors *make_anchors(void)
 
 	if (ftruncate(fd, KRAIT_MAX_ANCHORS * sizeof(struct anchor)))
 		abort();
-	a = anchors__new(fd);
+	a = anchors__new(fd, KRAIT_MAX_ANCHORS);
 	close(fd);
 	return a;
 }

@@ -113,7 +113,7 @@ static int set_up(void **state)
 	assert_true(f->fd >= 0 && !ftruncate(f->fd, (off_t)bytes));
 	f->map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
 	assert_ptr_not_equal(f->map, MAP_FAILED);
-	f->anchors = anchors__new(f->fd);
+	f->anchors = anchors__new(f->fd, KRAIT_MAX_ANCHORS);
 	f->anchoring = anchoring__new(ANCHOR_MODE_ON, f->anchors, &access);
 	assert_true(f->anchors && f->anchoring);
 	*state = f;

@@ -25,6 +25,7 @@
 struct anchors {
 	struct anchor *map; /* shared with the kernel where is_mapped, otherwise only reserved */
 	int fd; /* the map's; borrowed */
+	__u32 cnt; /* of the map */
 	__u64 last_epoch;
 	struct quota *quota;
 	int free_cnt;
@@ -36,7 +37,8 @@ struct anchors {
 static int map_part(struct anchors *a, size_t part)
 {
 	size_t at = part * PART_BYTES;
-	size_t bytes = at + PART_BYTES < MAP_BYTES ? PART_BYTES : MAP_BYTES - at;
+	size_t all = a->cnt * sizeof(struct anchor);
+	size_t bytes = at + PART_BYTES < all ? PART_BYTES : all - at;
 
 	if (a->is_mapped[part])
 		return 0;
@@ -56,7 +58,7 @@ static int map_anchor(struct anchors *a, int index)
 	return err ? err : map_part(a, (at + sizeof(struct anchor) - 1) / PART_BYTES);
 }
 
-struct anchors *anchors__new(int fd)
+struct anchors *anchors__new(int fd, __u32 cnt)
 {
 	struct anchors *a = calloc(1, sizeof(*a));
 	void *map;
@@ -70,18 +72,19 @@ struct anchors *anchors__new(int fd)
 	}
 	a->map = map;
 	a->fd = fd;
+	a->cnt = cnt;
 	/* If this is impossible, nothing should begin. */
 	if (map_anchor(a, 0)) {
 		anchors__free(a);
 		return NULL;
 	}
-	a->quota = quota__new(KRAIT_MAX_ANCHORS, KRAIT_MAX_ANCHORS / ROOT_RESERVE);
+	a->quota = quota__new(cnt, cnt / ROOT_RESERVE);
 	if (!a->quota) {
 		anchors__free(a);
 		return NULL;
 	}
-	for (int i = 0; i < KRAIT_MAX_ANCHORS; i++)
-		a->free[a->free_cnt++] = KRAIT_MAX_ANCHORS - 1 - i;
+	for (int i = (int)cnt; i;)
+		a->free[a->free_cnt++] = --i;
 	return a;
 }
 
@@ -92,6 +95,11 @@ void anchors__free(struct anchors *a)
 	munmap(a->map, MAP_BYTES);
 	quota__free(a->quota);
 	free(a);
+}
+
+__u32 anchors__cnt(const struct anchors *a)
+{
+	return a->cnt;
 }
 
 int anchors__take(struct anchors *a, unsigned owner)

@@ -21,9 +21,11 @@
 
 struct anchors;
 
-/* fd: of the map anchors, borrowed as long as this lives; maps what is used of it. NULL and errno on failure. */
-struct anchors *anchors__new(int fd);
+/* fd: of the map anchors, borrowed as long as this lives; maps what is used of it. cnt: its entries. NULL and errno on failure. */
+struct anchors *anchors__new(int fd, __u32 cnt);
 void anchors__free(struct anchors *a);
+/* How many there are. */
+__u32 anchors__cnt(const struct anchors *a) __attribute__((nonnull));
 
 /* An unused index; -ENOSPC when the owner (bpf/share.h) has its share, or what mmap() says. */
 int anchors__take(struct anchors *a, unsigned owner);
