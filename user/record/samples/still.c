@@ -386,7 +386,10 @@ int still__begin(struct still_process *p, const struct memory *memory)
 {
 	symbolizer__free(p->process.symbolizer);
 	p->process.symbolizer = symbolizer__new(&p->process.info.offsets, memory);
-	return p->process.symbolizer ? dict__forget(p->still->profile->dict) : -ENOMEM;
+	if (!p->process.symbolizer)
+		return -ENOMEM;
+	/* The names of the one before. */
+	return dict__node_cnt(p->still->profile->dict) ? dict__forget(p->still->profile->dict) : 0;
 }
 
 /* What all lists hang on; 0: no room. */
