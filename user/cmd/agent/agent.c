@@ -17,8 +17,8 @@
 #include "cmd/agent/agent_snapshot.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/complete.h"
+#include "cmd/record/live_options.h"
 #include "agent/keep/keep.h"
-#include "record/samples/label.h"
 #include "native/names/kernel_symbols.h"
 #include "base/system/clock.h"
 #include "base/system/error.h"
@@ -69,33 +69,10 @@ static void bound_names(const struct agent_options *o, struct payers_config *ret
 static void configure(struct agent_command *c)
 {
 	const struct record_options *o = &c->options.record;
+	struct session_config *session;
 
 	c->config = (struct agent_config){
-		.session = {
-			.all = o->all,
-			.filter = o->filter,
-			.sampler = { .events = o->events,
-				     .event_cnt = o->event_cnt,
-				     .ring_bytes = o->ring_bytes,
-				     .states = o->off_cpu,
-				     .native = o->native,
-				     .kernel = o->kernel,
-				     .audit_every = o->audit_every },
-			.collector = { .events = o->events,
-				       .event_cnt = o->event_cnt,
-				       .label = LABEL_SCRIPT,
-				       .async = o->async,
-				       .natives = { .native = o->native,
-						    .kernel = o->kernel,
-						    .addresses = c->keep,
-						    .kernel_symbols = c->kernel_symbols } },
-			.duration_ns = o->duration_ns,
-			.anchors = o->anchors,
-			.task_names = o->task_names,
-			.greenlets = o->greenlets,
-			.tables = o->async != ASYNC_OFF,
-			.priority = &c->priority,
-		},
+		.session = live_options_session(o),
 		.interval_ns = c->options.interval_ns,
 		.cpu_budget = c->options.cpu_budget,
 		.memory_bytes = c->options.memory_bytes,
@@ -103,6 +80,11 @@ static void configure(struct agent_command *c)
 		.reload = reload,
 		.reload_ctx = c,
 	};
+	session = &c->config.session;
+	session->sampler.states = o->off_cpu;
+	session->collector.natives.addresses = c->keep;
+	session->collector.natives.kernel_symbols = c->kernel_symbols;
+	session->priority = &c->priority;
 	bound_names(&c->options, &c->config.payers);
 }
 

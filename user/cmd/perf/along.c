@@ -29,7 +29,7 @@
 #include "capture/perfdata/format.h"
 #include "cmd/common/input.h"
 #include "cmd/common/outputs.h"
-#include "cmd/record/record_options.h"
+#include "cmd/record/live_options.h"
 #include "kernel/sampler/ride.h"
 #include "process/proc/open_file.h"
 #include "profile/profile.h"
@@ -117,30 +117,24 @@ static int open_stacks(struct along *a, struct error *err)
 /* perf says what it measures; krait takes the same stacks as krait record does. */
 static void configure(struct along *a)
 {
-	const struct record_options *o = &a->defaults;
+	struct session_config *c = &a->session_config;
 
+	*c = live_options_session(&a->defaults);
 	snprintf(a->event.name, sizeof(a->event.name), "%s", TAKEN_EVENT);
 	a->event.type = PERF_TYPE_SOFTWARE;
 	a->event.config = PERF_COUNT_SW_DUMMY;
 	a->event.period = 1;
-	a->session_config = (struct session_config){
-		.all = true,
-		.sampler = { .events = &a->event, .event_cnt = 1, .audit_every = o->audit_every },
-		.collector = {
-			.events = &a->event,
-			.event_cnt = 1,
-			.label = o->label,
-			.async = o->async,
-			.on_sample = on_sample,
-			.on_sample_ctx = a,
-			.natives = { .native = true, .addresses = true, .late_names = true },
-		},
-		.anchors = o->anchors,
-		.greenlets = o->greenlets,
-		.tables = true,
-		.on_signal = a->config.on_signal,
-		.on_signal_ctx = a->config.ctx,
-	};
+	c->all = true;
+	c->sampler.events = c->collector.events = &a->event;
+	c->sampler.event_cnt = c->collector.event_cnt = 1;
+	c->collector.on_sample = on_sample;
+	c->collector.on_sample_ctx = a;
+	c->collector.natives = (struct native_part_options){ .native = true,
+							     .addresses = true,
+							     .late_names = true };
+	c->tables = true;
+	c->on_signal = a->config.on_signal;
+	c->on_signal_ctx = a->config.ctx;
 }
 
 /* ---- the process that writes perf's data ------------------------------------------------------ */

@@ -69,3 +69,28 @@ error_t live_option(struct record_options *o, int key, const char *arg, struct a
 		return record_targets_option(o, key, arg, state);
 	}
 }
+
+struct session_config live_options_session(const struct record_options *o)
+{
+	return (struct session_config){
+		.all = o->all,
+		.filter = o->filter,
+		.pids = o->pids,
+		.pid_cnt = o->pid_cnt,
+		.sampler = { .events = o->events,
+			     .event_cnt = o->event_cnt,
+			     .ring_bytes = o->ring_bytes,
+			     .audit_every = o->audit_every,
+			     .task_names = o->task_names,
+			     .greenlets = o->greenlets },
+		.collector = { .events = o->events,
+			       .event_cnt = o->event_cnt,
+			       .label = o->label,
+			       .async = o->async,
+			       .thread = o->thread,
+			       .natives = { .native = o->native, .kernel = o->kernel } },
+		.duration_ns = o->duration_ns,
+		.anchors = o->anchors,
+		.tables = o->async != ASYNC_OFF,
+	};
+}

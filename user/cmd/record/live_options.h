@@ -9,6 +9,7 @@
 #include <argp.h>
 
 #include "cmd/record/record_options.h"
+#include "record/run/session.h"
 
 /* In addition to 'd', 'r' and 'F'. */
 enum live_key {
@@ -56,5 +57,7 @@ void live_options_defaults(struct record_options *ret);
  * others.
  */
 error_t live_option(struct record_options *o, int key, const char *arg, struct argp_state *state);
+/* The session that they and the targets ask for; samples go nowhere yet. Borrows from *o. */
+struct session_config live_options_session(const struct record_options *o);
 
 #endif /* KRAIT_CMD_RECORD_LIVE_OPTIONS_H */

@@ -15,6 +15,7 @@
 #include "cmd/common/outputs.h"
 #include "cmd/common/page_sources.h"
 #include "cmd/record/by_broker.h"
+#include "cmd/record/live_options.h"
 #include "cmd/record/progress.h"
 #include "cmd/record/record_options.h"
 #include "cmd/record/record_probes.h"
@@ -218,62 +219,39 @@ static struct session_config config_of(struct record_command *r)
 {
 	const struct record_options *o = &r->options;
 
-	return (struct session_config){
-		.all = o->all,
-		.becoming = o->becoming,
-		.filter = o->filter,
-		.pids = o->pids,
-		.pid_cnt = o->pid_cnt,
-		.command = o->command,
-		.sampler = {
-			.events = o->events,
-			.event_cnt = o->event_cnt,
-			.ring_bytes = o->ring_bytes,
-			.unwind_bytes = o->unwind_bytes,
-			.audit_every = o->audit_every,
-			.whole_time = o->wall,
-			.jitter = o->jitter,
-			.budget_permille = o->budget_permille,
-			.states = o->states || o->holds_gil,
-		},
-		.collector = {
-			.events = o->events,
-			.event_cnt = o->event_cnt,
-			.label = o->label,
-			.states = o->states,
-			.holds_gil = o->holds_gil,
-			.thread = o->thread,
-			.async = o->async,
-			.on_sample = on_sample,
-			.on_sample_ctx = r,
-			.natives = {
-				.native = o->native,
-				.kernel = o->kernel,
-				.interpreter = o->interpreter_frames,
-				.addresses = outputs__use_addresses(r->outputs) ||
-					     wants_sources(r) || fetches(r),
-				.hides_kernel = own_is(),
-				.late_names = may_name_late(r),
-				.fetches = fetches(r),
-				.sources = wants_sources(r),
-				.inlined = o->inlined,
-				.kernel_symbols = r->kernel_symbols,
-			},
-		},
-		.duration_ns = o->duration_ns,
-		.anchors = o->anchors,
-		.task_names = o->task_names,
-		.opcodes = o->opcodes,
-		.greenlets = o->greenlets,
-		.knows_starts = o->perf_map,
-		.sources = !o->no_source && (outputs__has(r->outputs, "perf") || outputs__has(r->outputs, "html")),
-		.tables = o->async != ASYNC_OFF || o->tasks_ns,
-		.census_ns = o->tasks_ns,
-		.says_costs = true,
-		.say_starting = r->progress,
-		.inputs = r->inputs ? output_file__stream(r->inputs) : NULL,
-		.priority = &r->priority,
-	};
+	struct session_config c = live_options_session(o);
+	struct native_part_options *natives = &c.collector.natives;
+
+	c.becoming = o->becoming;
+	c.command = o->command;
+	c.sampler.unwind_bytes = o->unwind_bytes;
+	c.sampler.whole_time = o->wall;
+	c.sampler.jitter = o->jitter;
+	c.sampler.budget_permille = o->budget_permille;
+	c.sampler.states = o->states || o->holds_gil;
+	c.sampler.opcodes = o->opcodes;
+	c.collector.states = o->states;
+	c.collector.holds_gil = o->holds_gil;
+	c.collector.on_sample = on_sample;
+	c.collector.on_sample_ctx = r;
+	natives->interpreter = o->interpreter_frames;
+	natives->addresses = outputs__use_addresses(r->outputs) || wants_sources(r) || fetches(r);
+	natives->hides_kernel = own_is();
+	natives->late_names = may_name_late(r);
+	natives->fetches = fetches(r);
+	natives->sources = wants_sources(r);
+	natives->inlined = o->inlined;
+	natives->kernel_symbols = r->kernel_symbols;
+	c.knows_starts = o->perf_map;
+	c.sources = !o->no_source &&
+		    (outputs__has(r->outputs, "perf") || outputs__has(r->outputs, "html"));
+	c.tables |= o->tasks_ns > 0;
+	c.census_ns = o->tasks_ns;
+	c.says_costs = true;
+	c.say_starting = r->progress;
+	c.inputs = r->inputs ? output_file__stream(r->inputs) : NULL;
+	c.priority = &r->priority;
+	return c;
 }
 
 static int start(struct record_command *r, struct error *err)

@@ -23,6 +23,7 @@
 #include "cmd/common/commands.h"
 #include "cmd/common/outputs.h"
 #include "cmd/common/printed.h"
+#include "cmd/record/live_options.h"
 #include "cmd/record/record_targets.h"
 #include "cmd/top/draw.h"
 #include "cmd/top/lasting.h"
@@ -36,7 +37,6 @@
 #include "output/emitter.h"
 #include "record/follow/refusals.h"
 #include "record/run/session.h"
-#include "record/samples/label.h"
 
 /* ---- top write -------------------------------------------------------------------------------- */
 
@@ -312,32 +312,12 @@ static void configure(struct top_command *t)
 {
 	const struct record_options *o = &t->options.record;
 
-	t->config = (struct session_config){
-		.all = o->all,
-		.filter = o->filter,
-		.pids = o->pids,
-		.pid_cnt = o->pid_cnt,
-		.sampler = { .events = o->events,
-			     .event_cnt = o->event_cnt,
-			     .ring_bytes = o->ring_bytes,
-			     .states = true,
-			     .audit_every = o->audit_every },
-		.collector = { .events = o->events,
-			       .event_cnt = o->event_cnt,
-			       .label = LABEL_SCRIPT,
-			       .async = o->async,
-			       .thread = o->thread,
-			       .on_sample = on_sample,
-			       .on_sample_ctx = t,
-			       .natives = { .native = o->native,
-					    .kernel = o->kernel,
-					    .kernel_symbols = t->kernel_symbols } },
-		.duration_ns = o->duration_ns,
-		.anchors = o->anchors,
-		.greenlets = o->greenlets,
-		.tables = o->async != ASYNC_OFF,
-		.priority = &t->priority,
-	};
+	t->config = live_options_session(o);
+	t->config.sampler.states = true;
+	t->config.collector.on_sample = on_sample;
+	t->config.collector.on_sample_ctx = t;
+	t->config.collector.natives.kernel_symbols = t->kernel_symbols;
+	t->config.priority = &t->priority;
 	t->emit = (struct emit_options){
 		.title = "krait top",
 		.recording = { .host = t->host.nodename,

@@ -243,7 +243,7 @@ static void log_the_rest(struct session *s)
 		.anchors = config->anchors,
 		.tables = config->tables,
 		.async = config->collector.async,
-		.greenlets = config->greenlets,
+		.greenlets = config->sampler.greenlets,
 		.perf_heard = s->mappings != NULL,
 	};
 
@@ -284,7 +284,7 @@ static int make_census(struct session *s)
 		if (!event_is_tasks(&config->events[i]))
 			continue;
 		s->census = census__new(s->collector, s->processes, i, s->config->census_ns,
-					s->config->task_names);
+					s->config->sampler.task_names);
 		return s->census ? 0 : -ENOMEM;
 	}
 	return 0;
@@ -364,7 +364,7 @@ static int make_profile(struct session *s)
 	const struct processes_config processes = {
 		.all = s->config->all,
 		.tables = s->config->tables,
-		.greenlets = s->config->greenlets,
+		.greenlets = s->config->sampler.greenlets,
 		.prober = s->prober,
 		.inputs = s->inputs,
 		.native_files = s->native_files,
@@ -399,9 +399,6 @@ static struct sampler_config sampler_of(const struct session_config *config)
 	sampler.native = config->collector.natives.native;
 	sampler.kernel = config->collector.natives.kernel;
 	sampler.tasks = config->tables && config->collector.async != ASYNC_OFF;
-	sampler.greenlets = config->greenlets;
-	sampler.task_names = config->task_names;
-	sampler.opcodes = config->opcodes;
 	return sampler;
 }
 
@@ -444,7 +441,7 @@ static int make_unwinding(struct session *s)
 static void make_mappings(struct session *s)
 {
 	if (sampler__reports_mappings(s->sampler) ||
-	    !(s->unwinding || s->config->tables || s->config->greenlets))
+	    !(s->unwinding || s->config->tables || s->config->sampler.greenlets))
 		return;
 	s->mappings = perf_mappings__new(s->processes, s->unwinding);
 }

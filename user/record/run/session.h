@@ -50,10 +50,7 @@ struct session_config {
 	bool says_costs; /* warn of processes of whose time samples take much (record/run/walk_costs.h) */
 	bool say_starting; /* say on stderr that krait is starting, if it takes long */
 	enum anchor_mode anchors;
-	bool task_names; /* put names of asyncio tasks in their stacks */
-	bool opcodes; /* record the instruction of each Python frame */
 	__u64 census_ns; /* between two counts of suspended tasks, if that is an event; 0: none */
-	bool greenlets; /* show the parents of running greenlets (record/stack/edits.h) */
 	bool sources; /* keep lines that cannot be read later (record/samples/kept_sources.h) */
 	bool tables; /* read what processes publish besides their runtimes (record/follow/tables.h) */
 	FILE *inputs; /* borrowed: the log of everything that comes from outside; NULL: none */
