@@ -283,3 +283,8 @@ int sampler__event_counts(const struct sampler *s, unsigned event, struct event_
 {
 	abort();
 }
+
+int sampler_load_ahead(const struct sampler_config *config, struct error *err)
+{
+	abort();
+}
