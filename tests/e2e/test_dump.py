@@ -220,6 +220,11 @@ def check_locals(tap, python):
         tap.ok(not wrong, name + ": %d variables are what the program says" % len(expected), wrong)
         tap.ok("unset" not in shown, name + ": one without a value is not there", shown)
         tap.ok(not any("changed" in v for v in frame["locals"]), name + ": nothing moved", frame)
+    with h.start(python, "threads.py", "2") as target:
+        text = h.run_krait("dump", "--locals", str(target.pid)).stdout
+        listed = h.run_krait("list", "--pid", str(target.pid)).stdout
+    tap.ok("Thread.run (" in text and "self = <" not in text, name + ": a thread does not say three times what it is", text[:2000])
+    tap.ok(f" {target.pid} " in listed and len(listed.splitlines()) == 2, name + ": list takes --pid, too", listed)
 
 
 def check_moving(tap, python):

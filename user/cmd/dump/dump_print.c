@@ -92,9 +92,18 @@ static void print_frame(FILE *out, const struct look_frame *f)
 	fputc('\n', out);
 }
 
+/* What starts a thread says three times the same of it, at length. */
+static bool is_of_start(const struct look_frame *f, const struct look_local *l)
+{
+	return !strcmp(l->name, "self") && starts_with(f->name, "Thread.") &&
+	       !strcmp(base_name(f->file), "threading.py");
+}
+
 static void print_locals(FILE *out, const struct look_frame *f)
 {
 	for (__u32 i = 0; i < f->local_cnt; i++) {
+		if (is_of_start(f, &f->locals[i]))
+			continue;
 		fputs(f->locals[i].changed ? "      ~ " : "        ", out);
 		put_text(out, f->locals[i].name);
 		fputs(" = ", out);

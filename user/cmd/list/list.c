@@ -63,6 +63,8 @@ struct row {
 static const struct argp_option option_table[] = {
 	{ "json", 'j', NULL, 0, "one JSON array instead of a table", 0 },
 	{ "verbose", 'v', NULL, 0, "also how krait reads each process, and where it runs", 0 },
+	/* As for other commands. */
+	{ "pid", 'p', "PID", OPTION_HIDDEN, NULL, 0 },
 	{ 0 }
 };
 
@@ -77,6 +79,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'v':
 		l->verbose = true;
 		return 0;
+	case 'p':
 	case ARGP_KEY_ARG:
 		if (l->pid_cnt == PIDS_MAX)
 			arguments_refuse(state, "too many PIDs: at most %d", PIDS_MAX);

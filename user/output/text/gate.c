@@ -407,11 +407,16 @@ static void put_value(const struct gate *g, double value, char buf[24])
 		snprintf(buf, 24, "%.3g", value);
 }
 
+/* A larger one says only that no growth that anybody would miss is found. */
+#define CHANGE_MAX 1000.0
+
 /* infinite: what an infinite one means. */
 static void put_change(double change, char buf[24], const char *infinite)
 {
 	if (isinf(change))
 		snprintf(buf, 24, "%s", infinite);
+	else if (change > CHANGE_MAX)
+		snprintf(buf, 24, "> +%.0f%%", CHANGE_MAX);
 	else
 		snprintf(buf, 24, "%+.1f%%", change);
 }
