@@ -31,6 +31,15 @@ def may_run(python):
                                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
 
 
+def browser(b):
+    """Returns an environment in which pages are shown by a file that says so."""
+    tool = b.path("xdg-open")
+    with open(tool, "w", encoding="ascii") as f:
+        f.write("#!/bin/sh\n: >'%s'\n" % b.path("opened"))
+    os.chmod(tool, 0o755)
+    return {"PATH": b.home + ":" + b.env["PATH"]}
+
+
 def check_stacks(tap, b, python):
     """Exactly the stacks that the program can have, and about as many samples as its clock says."""
     command = [*service.as_user(service.CLIENT), *python.command(python.target("flow.py"))]
@@ -38,13 +47,14 @@ def check_stacks(tap, b, python):
         with h.working():
             before = h.cpu_seconds(target.pid)
             done = b.run("record", "-p", str(target.pid), "-F", "997", "-d", h.moment(0.5), "--lines", "--no-native",
-                         *h.OWN_STACKS, "-o", "x.folded", "-o", "x.data", "-o", "x.html")
+                         *h.OWN_STACKS, "-o", "x.folded", "-o", "x.data", "-o", "x.html", "--open", env=browser(b))
             used = h.cpu_seconds(target.pid) - before
         tap.equal(done.returncode, 0, "exit code", done.stderr)
         illegal, leaves = target.oracle.judge(b.stacks())
         cnt = sum(n for _, n in b.stacks())
         tap.ok(not illegal and leaves, "each stack is one of the program's", illegal[:5], sorted(leaves))
         tap.ok(100 < cnt <= used * 997 * 1.05 + 20, "as many samples as its clock allows", cnt, used)
+    tap.ok(service.wait_for(lambda: os.path.exists(b.path("opened"))), "--open shows the page", done.stderr)
     tap.ok("samples" in done.stdout and re.search(r"^ *[0-9.]+%", done.stdout, re.M), "a summary", done.stdout[:500])
     for name in "x.folded", "x.data", "x.html":
         st = os.stat(b.path(name))

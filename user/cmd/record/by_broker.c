@@ -191,6 +191,7 @@ static int write_outputs(const struct by_broker *b, const char *command_line)
 		.no_process = o->no_process,
 		.no_source = o->no_source,
 		.quiet = o->quiet,
+		.open = o->open,
 		.keep_old = o->default_output,
 	};
 	int code, printed;
