@@ -17,6 +17,7 @@ import shlex
 import shutil
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import chromium  # noqa: E402
@@ -310,6 +311,14 @@ def check_habits(tap, recording, want):
     done = harness.run_krait("record", "-q", "-g", "-k", "mono", "--call-graph", "dwarf", "-o", recording.path("g.data"), "--",
                              "true")
     tap.ok(done.returncode in (0, 3, 6) and "--help" not in done.stderr, "record -g -k mono --call-graph dwarf", done.stderr)
+    with harness.Target([sys.executable, "-c", "print('READY', flush=True)\nwhile True: sum(range(1000))"]) as target:
+        for args in ("-p", str(target.pid)), ("-a", "--name", "*sum(range*"):
+            began = time.monotonic()
+            done = harness.run_krait("record", "-q", "-g", "-F", "499", *args, "-o", recording.path("g.data"), "--", "sh", "-c", "sleep 0.6; exit 7")
+            shown = harness.run_krait("report", "-i", recording.path("g.data"), "-F", "sample,pid").stdout
+            cnt = [int(n) for n, pid in re.findall(r"^ *(\d+) +(\d+)", shown, re.M) if int(pid) == target.pid]
+            tap.ok(done.returncode == 7 and cnt and cnt[0] > 50 and time.monotonic() - began < 30 and target.alive(),
+                   "record %s -- COMMAND: as long as the command runs" % args[0], done.returncode, done.stderr, shown)
 
 
 def check_commands(tap, recording, scratch):

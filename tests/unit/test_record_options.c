@@ -199,7 +199,10 @@ static void bad_events_are_refused_by_name(void **state)
 	char line[1024] = "-p 1";
 
 	assert_refused("-p 1 -e page-fault", "no event \"page-fault\"");
-	assert_refused("-p 1 -e {cs,cpu-clock}:S", "a clock leads a group that is read");
+	assert_refused("-p 1 -e {cs,faults", "has no end");
+	assert_refused("-p 1 -e {cs,faults}:u", "\":u\" behind a group: :S is all");
+	assert_refused("-p 1 -e {cs,cpu-clock}:S", "a clock leads a group");
+	assert_refused("-p 1 -e {cs,uprobe:/bin/sh:main}", "not tracepoints and probes");
 	assert_refused("-p 1 -e cs,,faults", "no event \"\"");
 	assert_refused("-p 1 --probe libc", "a probe is uprobe:FILE:FUNCTION");
 	assert_refused("-p 1 -e usdt::x", "a probe is usdt:FILE:NAME");
@@ -270,14 +273,34 @@ static void the_other_options_arrive(void **state)
 	assert_true(o->max_loss_percent == 1.0);
 }
 
+static void groups_have_a_leader(void **state)
+{
+	const struct record_options *o =
+		good("-p 1 -e {cs,faults}:S,{cpu-clock,migrations},major-faults");
+
+	assert_int_equal(o->event_cnt, 5);
+	assert_int_equal(o->events[0].leader, 0);
+	assert_int_equal(o->events[1].leader, 1);
+	assert_true(o->events[1].is_read && !o->events[0].is_read);
+	assert_int_equal(o->events[3].leader, 3);
+	assert_false(o->events[3].is_read || o->events[4].is_read);
+	assert_int_equal(o->events[4].leader, 0);
+	assert_int_equal(o->anchors, ANCHOR_MODE_OFF);
+	o = good("-p 1 --memory -e {cs,faults}:S");
+	assert_int_equal(o->events[3].leader, 3);
+}
+
 static void exactly_one_kind_of_target_is_needed(void **state)
 {
 	assert_refused("", "nothing to record: use -a, -p PID or -- COMMAND");
 	assert_refused("-F 99", "nothing to record:");
 	assert_refused("--", "nothing to record:");
-	assert_refused("-a -p 1", "choose one of -a, -p and a command");
-	assert_refused("-a -- true", "choose one of -a, -p and a command");
-	assert_refused("-p 1 true", "choose one of -a, -p and a command");
+	assert_refused("-a -p 1", "choose one of -a and -p");
+	assert_refused("-a -p 1 -- true", "choose one of -a and -p");
+	/* As in perf. */
+	assert_string_equal(good("-a -g -- sleep 1")->command[0], "sleep");
+	assert_true(good("-a -g -- sleep 1")->all);
+	assert_int_equal(good("-p 1 sleep 1")->pid_cnt, 1);
 	assert_refused("4242", "4242 is not a command; to record a process, use -p 4242 (");
 	assert_refused("-p 1 4242", "several processes are one word: -p 1,4242 (");
 	assert_refused("-a --frequency-of 9", "--frequency-of");
@@ -434,6 +457,7 @@ int main(void)
 		T(a_command_keeps_its_own_options),
 		T(outputs_have_a_default_and_come_repeatedly),
 		T(the_other_options_arrive),
+		T(groups_have_a_leader),
 		T(exactly_one_kind_of_target_is_needed),
 		T(bad_process_ids_are_refused),
 		T(bad_numbers_are_refused_with_an_example),

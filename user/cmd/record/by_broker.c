@@ -48,7 +48,7 @@ static int make_request(const struct by_broker *b, struct broker_request *ret, s
 	int result = client_request(ret, BROKER_RECORD, err);
 	char pid[16];
 
-	if (result || !b->child)
+	if (result || !b->child || b->options->all || b->options->pid_cnt)
 		return result;
 	snprintf(pid, sizeof(pid), "%d", child__pid(b->child));
 	result = client_add(ret, "pid", pid, err);

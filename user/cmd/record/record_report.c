@@ -83,21 +83,21 @@ static int print_table(FILE *out, const struct counts *c, const struct summary_o
 /* Did the named processes hardly compute, while nothing of their waits was recorded? */
 static bool is_idle(const struct record_options *o, const struct counts *c)
 {
-	return o->event_cnt == 1 && (o->command || o->pid_cnt) && !o->states && !o->holds_gil &&
-	       c->samples && report_is_idle(c);
+	return o->event_cnt == 1 && !o->all && !o->states && !o->holds_gil && c->samples &&
+	       report_is_idle(c);
 }
 
 /* Says how to see what they wait for. */
 static void say_idle(FILE *out, const struct record_options *o, const struct counts *c)
 {
-	const bool one = o->command || o->pid_cnt == 1;
+	const bool one = o->pid_cnt <= 1;
 	char used[24], window[24];
 
 	report_time(used, (double)c->weight);
 	report_time(window, (double)(c->to_ns - c->from_ns));
 	fprintf(out, "%s computed for %s of %s. To see what %s for: krait record --wall ",
 		one ? "It" : "They", used, window, one ? "it waits" : "they wait");
-	if (o->command) {
+	if (!o->pid_cnt) {
 		fprintf(out, "-- COMMAND\n");
 		return;
 	}

@@ -107,8 +107,6 @@ error_t record_targets_option(struct record_options *o, int key, const char *arg
 
 void record_targets_settle(struct record_options *o, struct argp_state *state)
 {
-	int targets;
-
 	/* Filters choose among all processes. */
 	if (!o->pid_cnt && !o->command && !filter_is_empty(&o->filter))
 		o->all = true;
@@ -125,16 +123,15 @@ void record_targets_settle(struct record_options *o, struct argp_state *state)
 		o->filter.users[0] = getuid();
 		o->filter.user_cnt = 1;
 	}
-	targets = o->all + (o->pid_cnt > 0) + (o->command != NULL);
-
-	if (targets == 0)
+	if (!o->all && !o->pid_cnt && !o->command)
 		arguments_refuse(state, "nothing to record: use -a, -p PID or -- COMMAND");
 	if (!o->all && !filter_is_empty(&o->filter))
 		arguments_refuse(
 			state,
 			"--name, --cgroup and --user choose among all processes: use them without -p and without a command");
-	if (targets > 1)
-		arguments_refuse(state, "choose one of -a, -p and a command");
+	/* As in perf a command beside them is how long they are recorded. */
+	if (o->all && o->pid_cnt)
+		arguments_refuse(state, "choose one of -a and -p");
 }
 
 /* ---- where nothing fits ----------------------------------------------------------------------- */

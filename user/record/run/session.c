@@ -80,8 +80,8 @@ static int follow_targets(struct session *s, struct error *err)
 	/* A target's first sample should already know what its tasks await. */
 	if (s->config->pid_cnt)
 		processes__await_tables(s->processes, TABLES_WAIT_MS);
-	/* The child is still krait itself, so not Python; but it must be followed. */
-	if (s->child)
+	/* The child is still krait itself, so not Python; but it must be followed. Beside pids it is only awaited. */
+	if (s->child && !s->config->pid_cnt)
 		processes__follow(s->processes, child__pid(s->child), &why);
 	return 0;
 }
@@ -178,7 +178,7 @@ static bool is_over(struct session *s, __u64 now_ns)
 {
 	if (s->unwanted || s->signalled || (s->end_ns && now_ns >= s->end_ns))
 		return true;
-	if (s->child)
+	if (s->child && (child__ended(s->child, 0) || !s->config->pid_cnt))
 		return child__ended(s->child, 0);
 	return !s->config->all && !processes__followed_cnt(s->processes);
 }

@@ -43,7 +43,8 @@ struct session_config {
 	bool known;
 	/* somebody else's command: the pids are followed, Python or not, and will execute it */
 	bool becoming;
-	char *const *command; /* or this command, NULL-terminated; NULL: none */
+	char *const *
+		command; /* or this command, NULL-terminated; beside pids only until it ends; NULL: none */
 	struct sampler_config sampler;
 	struct collector_config collector;
 	__u64 duration_ns; /* 0: until a signal, or until everything followed has ended */
