@@ -46,7 +46,7 @@ struct convert_job {
 	const char *command_line; /* that of the recording; NULL: the capture says it */
 	const char *editor; /* as emit_options.editor */
 	int compression; /* of captures among the outputs */
-	bool lines, threads, no_process, no_source, quiet, open;
+	bool lines, threads, wait_kernel, no_process, no_source, quiet, open;
 	bool keep_old; /* a capture that is replaced becomes NAME.old */
 };
 /* Returns krait's exit code, after messages. */

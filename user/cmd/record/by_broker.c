@@ -188,6 +188,7 @@ static int write_outputs(const struct by_broker *b, const char *command_line)
 		.compression = o->compression,
 		.lines = o->lines,
 		.threads = o->threads,
+		.wait_kernel = o->wait_kernel,
 		.no_process = o->no_process,
 		.no_source = o->no_source,
 		.quiet = o->quiet,

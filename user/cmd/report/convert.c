@@ -399,6 +399,7 @@ int convert_capture(const struct convert_job *job)
 			     .emit = { .title = "krait",
 				       .lines = job->lines,
 				       .threads = job->threads,
+				       .wait_kernel = job->wait_kernel,
 				       .no_process = job->no_process,
 				       .editor = job->editor,
 				       .compression = job->compression },
