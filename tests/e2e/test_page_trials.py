@@ -157,6 +157,10 @@ def check_lines(browser, folder):
     every = browser.run("krait.source().heat().files.find(f => f.path === krait.source().shown()).lines.length")
     tap.ok(len(lines) == every and all(any(n.strip() for n in numbers[:2]) for numbers in lines), "lines without samples can be hidden", lines, every)
     page.choose("which-lines", "all")
+    page = Page(browser, folder, "small")
+    apart = browser.run("""(t => { const mark = t.frames.find(f => f.name === '[truncated: depth]'), sum = () => KraitHeat.open(t, false)().apart, before = sum();
+        mark.name = '[native thread]'; return [before, sum()]; })(krait.finest())""")
+    tap.ok(apart[0] == 0 and apart[1] > 0, "what native threads have is said, since no line has it", apart)
     page = Page(browser, folder, "waits")
     browser.run("(s => { s.value = 'o'; s.dispatchEvent(new Event('input')); })(document.getElementById('search'))")
     page.press("next")

@@ -82,6 +82,17 @@ const KraitHeat = (() => {
 		return sums;
 	}
 
+	/* What native threads have, and no line: krait --charge-waiters gives it to those that wait for it. */
+	function apartOf({ cnt, frame, frames, total }, owner) {
+		const mark = frames.findIndex(f => f.kind === M.MARK && f.name === '[native thread]');
+		let sum = 0;
+
+		for (let i = 1; i < cnt && mark >= 0; i++)
+			if (frame[i] === mark && owner[i] < 0)
+				sum += total[i];
+		return sum;
+	}
+
 	/*
 	 * tree: by lines. Lines, files and owners are fixed; counts must be redone when numbers
 	 * change.
@@ -106,6 +117,7 @@ const KraitHeat = (() => {
 			...[...files.map((_, i) => i), ...list.map((_, i) => files.length + i)].map(i => above[i] < 0 ? -1 : first + above[i])]));
 		[...lines, ...files, ...list].forEach((what, i) => { what.total = total[i]; });
 		heat.all = tree.total[0];
+		heat.apart = apartOf(tree, owner);
 		heat.folders = shorten(root);
 		return heat;
 	}
