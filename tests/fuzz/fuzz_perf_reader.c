@@ -48,6 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	config.ctx = &cnt;
+	config.filter.charge_waiters = size & 1;
+	config.filter.no_native = config.filter.no_kernel = size & 2;
 	p = profile__new();
 	in = fmemopen((void *)(uintptr_t)data, size, "r");
 	out = fopen("/dev/null", "w");

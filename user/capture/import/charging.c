@@ -318,10 +318,14 @@ static int add_call(struct charging *c, const struct charging_sample *before,
 	if (!call.files.cnt)
 		return 0;
 	if (!s->is_wait) {
-		call.from_ns -= reach_to(c, s, &call.files, before,
-					 before ? call.from_ns - before->to_ns : 0);
-		call.to_ns += reach_to(c, s, &call.files, after,
-				       after ? begin_of(after) - call.to_ns : 0);
+		const __u64 left = reach_to(c, s, &call.files, before,
+					    before ? call.from_ns - before->to_ns : 0);
+		const __u64 right = reach_to(c, s, &call.files, after,
+					     after ? begin_of(after) - call.to_ns : 0);
+
+		/* A file may say any times. */
+		call.from_ns -= left < call.from_ns ? left : call.from_ns;
+		call.to_ns += right < ~call.to_ns ? right : ~call.to_ns;
 	}
 	if (vec_reserve(c->calls, c->call_cap, c->call_cnt + 1))
 		return -ENOMEM;
