@@ -377,6 +377,14 @@ check-arm64: ## for arm64, on x86-64: builds, unit tests by qemu-user, and its k
 	@scripts/cross --units
 	@V=$(V) scripts/vm arm64 arm64-5.10 arm64-6.1 arm64-16k
 
+# The tests that read arm64's code, and some that replay sessions.
+CROSS_TESTS := a64_rows code_rows made_rows abi replay_native replay_tables
+
+check-cross: ## what of that takes a minute: it builds without warnings, and some unit tests pass
+	@scripts/install-deps cross
+	+@WERROR=1 scripts/cross all build-bpf-tests $(CROSS_TESTS:%=build-arm64/tests/unit/test_%)
+	@scripts/cross --units $(CROSS_TESTS)
+
 check-compilers: $(O)/tests/bpf/verifier_stats ## build with every clang and gcc of Debian 12, 13 and sid, and load that on kernels 5.10 to sid's
 	@scripts/install-deps vm
 	@O=$(O) scripts/matrix compilers
@@ -585,5 +593,5 @@ help: ## this text
 
 -include $(O)/small/room.d $(BPF_ALONE:=.d) $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(patsubst %.c,$(O)/%.d,$(LEFT_OUT)) $(TEST_OBJ:.o=.d)
 
-.PHONY: always check-arm64 all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm check-compiler verify bench fuzz \
+.PHONY: always check-arm64 check-cross all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm check-compiler verify bench fuzz \
 	coverage lint format compile_commands.json build-unit build-bpf-tests build-fuzzers build-feeders build-libfuzzer build-tests build-attack build-replay build-pages bpf-alone install agent-files uninstall dist check-dist deb check-deb rpm check-rpm static check-static wheel check-wheel image check-image clean help

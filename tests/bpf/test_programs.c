@@ -288,7 +288,8 @@ static void what_was_loaded_ahead_is_taken_if_it_suits(void **state)
 		clock.frequency = 499;
 		config.opcodes = other;
 		s = sampler__new(&config, &nobody, &err);
-		assert_non_null(s);
+		if (!s)
+			fail_msg("%s", err.text);
 		assert_true(is_attached());
 		if (other)
 			assert_true(newest_program() > ahead);

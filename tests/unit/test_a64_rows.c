@@ -291,6 +291,20 @@ static void a_function_calls_behind_a_return(void **state)
 	ASSERT_ROWS(code, rows);
 }
 
+/* sha1_block_data_order: strings and tables are before it. */
+static void code_follows_data_and_padding(void **state)
+{
+	static const __u32 code[] = {
+		0x20534541, /* "AES " */
+		0x6f662d34, 0x00000000, 0xd503201f, /* nop */
+		0x91000400, /* add x0, x0, #1 */
+		0xd65f03c0, /* ret */
+	};
+	static const struct expected rows[] = { { 4, 31, 0, IN_LR }, { 5, 31, 0, IN_LR } };
+
+	ASSERT_ROWS(code, rows);
+}
+
 /* A call that never returns ends a function, and another one follows without padding. */
 static void a_function_ends_with_a_call(void **state)
 {
@@ -393,6 +407,7 @@ int main(void)
 		cmocka_unit_test(a_jump_with_another_stack_says_nothing),
 		cmocka_unit_test(a_function_jumps_past_another),
 		cmocka_unit_test(a_function_calls_behind_a_return),
+		cmocka_unit_test(code_follows_data_and_padding),
 		cmocka_unit_test(a_function_ends_with_a_call),
 		cmocka_unit_test(scalable_vectors_are_no_general_registers),
 		cmocka_unit_test(scalable_counts_are_general_registers),

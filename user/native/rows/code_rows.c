@@ -362,7 +362,7 @@ static void skip_padding(struct function *f)
 		;
 }
 
-/* In the middle of something: skips to its end, if that can be determined. */
+/* In the middle of something: skips to its end, if that can be determined. Data is followed by padding, too. */
 static void skip_unknown(struct function *f, __u64 offset)
 {
 	while (f->pos < f->size) {
@@ -370,6 +370,8 @@ static void skip_unknown(struct function *f, __u64 offset)
 		__u64 page = ((offset + f->pos) / PAGE + 1) * PAGE - offset;
 
 		f->pos += x.kind == CODE_BAD ? CODE_STEP : x.len;
+		if (skip_filling(f))
+			return;
 		if (f->pos < f->size && code_is_prologue(f->code + f->pos, f->size - f->pos))
 			return;
 		if (f->pos >= page && page < f->size &&
