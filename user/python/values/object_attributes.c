@@ -4,11 +4,8 @@
  * or in an array of values whose names its class has (Objects/dictobject.c,
  * Include/internal/pycore_object.h).
  */
-#include <string.h>
 
 #include "python/values/object_read.h"
-#include "python/values/py_string.h"
-#include "base/data/cleanup.h"
 
 /* At most one is set; 0: none. */
 struct places {
@@ -64,29 +61,12 @@ int object_each_attribute(struct object_text *t, const struct object_head *h, ob
 	return err || !keys_addr ? -1 : object_each_key(t, keys_addr, p.values_addr, fn, ctx);
 }
 
-struct finding {
-	const char *name;
-	__u64 value_addr;
-};
-
-static bool find_name(struct object_text *t, void *ctx, __u64 key_addr, __u64 value_addr)
-{
-	cleanup_free char *text = NULL;
-	struct finding *f = ctx;
-
-	t->reads += 2;
-	if (!py_string_read_any(t->memory, t->layout->offsets, key_addr, &text) &&
-	    !strcmp(text, f->name))
-		f->value_addr = value_addr;
-	return !f->value_addr;
-}
-
 __u64 object_attribute(struct object_text *t, __u64 addr, const char *name)
 {
-	struct finding f = { .name = name };
+	struct object_finding f = { .key = name };
 	struct object_head h;
 
-	if (object_head_read(t, addr, &h) || object_each_attribute(t, &h, find_name, &f))
+	if (object_head_read(t, addr, &h) || object_each_attribute(t, &h, object_finding_item, &f))
 		return 0;
 	return f.value_addr;
 }

@@ -253,15 +253,10 @@ int object_each_item(struct object_text *t, __u64 dict_addr, object_item_fn fn, 
 	return words[0] ? object_each_key(t, words[2], words[3], fn, ctx) : 0;
 }
 
-struct finding_key {
-	const char *key;
-	__u64 value_addr;
-};
-
-static bool find_key(struct object_text *t, void *ctx, __u64 key_addr, __u64 value_addr)
+bool object_finding_item(struct object_text *t, void *ctx, __u64 key_addr, __u64 value_addr)
 {
 	cleanup_free char *text = NULL;
-	struct finding_key *f = ctx;
+	struct object_finding *f = ctx;
 
 	t->reads += 2;
 	if (py_string_read_any(t->memory, t->layout->offsets, key_addr, &text))
@@ -273,9 +268,9 @@ static bool find_key(struct object_text *t, void *ctx, __u64 key_addr, __u64 val
 
 __u64 object_dict_find(struct object_text *t, __u64 dict_addr, const char *key)
 {
-	struct finding_key f = { .key = key };
+	struct object_finding f = { .key = key };
 
-	if (object_each_item(t, dict_addr, find_key, &f))
+	if (object_each_item(t, dict_addr, object_finding_item, &f))
 		return 0;
 	return f.value_addr;
 }

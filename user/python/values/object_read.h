@@ -56,6 +56,12 @@ void object_put_instance(struct object_text *t, const struct object_head *h);
 
 /* One key and value of a dictionary, in order. Returns false to stop. */
 typedef bool (*object_item_fn)(struct object_text *t, void *ctx, __u64 key_addr, __u64 value_addr);
+/* The one that finds the value of a key; ctx: an object_finding. */
+bool object_finding_item(struct object_text *t, void *ctx, __u64 key_addr, __u64 value_addr);
+struct object_finding {
+	const char *key;
+	__u64 value_addr; /* 0: not found */
+};
 /*
  * For a keys object; values_addr: the values of a split table, 0: none. Returns 0, or the error of
  * a read.
