@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "profile/states.h"
+#include "base/data/compare.h"
 #include "base/data/search.h"
 #include "base/data/vec.h"
 
@@ -76,9 +77,7 @@ static int compare_holds(const void *a, const void *b)
 {
 	const struct gil_hold *x = a, *y = b;
 
-	if (x->from_ns != y->from_ns)
-		return x->from_ns < y->from_ns ? -1 : 1;
-	return (x->to_ns > y->to_ns) - (x->to_ns < y->to_ns);
+	return compare_numbers(x->from_ns, y->from_ns) ?: compare_numbers(x->to_ns, y->to_ns);
 }
 
 int gil_holds_sort(struct gil_holds *h, __u64 reach_ns)

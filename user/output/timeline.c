@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "profile/idindex.h"
+#include "base/data/compare.h"
 #include "base/system/clock.h"
 #include "base/data/vec.h"
 
@@ -82,16 +83,14 @@ static int compare_threads(const void *a, const void *b)
 {
 	const struct timeline_thread *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->tid > y->tid) - (x->tid < y->tid);
+	return compare_numbers(x->pid, y->pid) ?: compare_numbers(x->tid, y->tid);
 }
 
 static int compare_samples(const void *a, const void *b)
 {
 	const struct timeline_sample *x = a, *y = b;
 
-	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+	return compare_numbers(x->time_ns, y->time_ns);
 }
 
 /* Samples arrive almost or, mostly, fully sorted by time. */
@@ -112,13 +111,10 @@ static int compare_places(const void *a, const void *b)
 {
 	const struct timeline_sample *x = a, *y = b;
 
-	if (x->node != y->node)
-		return x->node < y->node ? -1 : 1;
-	if (x->event != y->event)
-		return x->event < y->event ? -1 : 1;
-	if (x->state != y->state)
-		return x->state < y->state ? -1 : 1;
-	return (x->from_ns != 0) - (y->from_ns != 0);
+	return compare_numbers(x->node, y->node)	   ?:
+		       compare_numbers(x->event, y->event) ?:
+		       compare_numbers(x->state, y->state) ?:
+							     (x->from_ns != 0) - (y->from_ns != 0);
 }
 
 /* Merges samples of one stack and state. Returns how many are left. */

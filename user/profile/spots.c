@@ -24,18 +24,18 @@ static int compare(const void *x, const void *y, void *ctx)
 				     strcmp(dict__text(dict, a->file), dict__text(dict, b->file));
 
 	if (!c)
-		c = compare_int(a->line, b->line);
+		c = compare_numbers(a->line, b->line);
 	if (!c)
-		c = compare_int(a->column, b->column);
+		c = compare_numbers(a->column, b->column);
 	if (!c)
-		c = compare_int(a->end_column, b->end_column);
+		c = compare_numbers(a->end_column, b->end_column);
 	if (!c)
-		c = compare_int(a->first_line, b->first_line);
+		c = compare_numbers(a->first_line, b->first_line);
 	if (!c && a->name != b->name)
 		c = strcmp(dict__text(dict, a->name), dict__text(dict, b->name));
 	if (!c)
-		c = compare_int(a->unit, b->unit);
-	return c ? c : compare_int(a->opcode, b->opcode);
+		c = compare_numbers(a->unit, b->unit);
+	return c ? c : compare_numbers(a->opcode, b->opcode);
 }
 
 /* Does a spot come before that line? */

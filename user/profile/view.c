@@ -55,40 +55,39 @@ const char *view_file(const struct view *v, const struct profile_frame *f)
 
 static int compare_instructions(const struct profile_frame *a, const struct profile_frame *b)
 {
-	int c = compare_int(a->column, b->column);
+	int c = compare_numbers(a->column, b->column);
 
 	if (!c)
-		c = compare_int(a->end_column, b->end_column);
+		c = compare_numbers(a->end_column, b->end_column);
 	if (!c)
-		c = compare_int(a->unit, b->unit);
-	return c ? c : compare_int(a->opcode, b->opcode);
+		c = compare_numbers(a->unit, b->unit);
+	return c ? c : compare_numbers(a->opcode, b->opcode);
 }
 
 int view_frame_compare(const struct view *v, const struct profile_frame *a,
 		       const struct profile_frame *b)
 {
-	int c = compare_int((int)a->kind, (int)b->kind);
+	int c = compare_numbers((int)a->kind, (int)b->kind);
 
 	if (!c && a->name != b->name)
 		c = strcmp(view_name(v, a), view_name(v, b));
 	if (!c && a->file != b->file)
 		c = strcmp(view_file(v, a), view_file(v, b));
 	if (!c)
-		c = compare_int(a->first_line, b->first_line);
+		c = compare_numbers(a->first_line, b->first_line);
 	if (!c)
-		c = compare_int(a->line, b->line);
+		c = compare_numbers(a->line, b->line);
 	if (!c)
 		c = compare_instructions(a, b);
 	if (!c)
-		c = compare_int(a->pid, b->pid);
-	return c ? c : compare_int(a->tid, b->tid);
+		c = compare_numbers(a->pid, b->pid);
+	return c ? c : compare_numbers(a->tid, b->tid);
 }
 
 int view_node_compare(const struct view *v, const struct view_node *a, const struct view_node *b)
 {
-	if (a->total != b->total)
-		return a->total > b->total ? -1 : 1;
-	return view_frame_compare(v, &v->frames[a->frame], &v->frames[b->frame]);
+	return compare_numbers(b->total, a->total) ?:
+		       view_frame_compare(v, &v->frames[a->frame], &v->frames[b->frame]);
 }
 
 static bool level_shown(const struct view_options *o, enum frame_kind kind)
@@ -273,7 +272,7 @@ static int compare_siblings(const void *a, const void *b, void *ctx)
 
 	if (builder->view->options.order == VIEW_BY_COUNT && x->total != y->total)
 		return x->total > y->total ? -1 : 1;
-	return (rank_x > rank_y) - (rank_x < rank_y);
+	return compare_numbers(rank_x, rank_y);
 }
 
 /* Has it any counts left, after those of stacks with parts were moved? */

@@ -8,6 +8,7 @@
 #include "agent/export/spool_format.h"
 #include "agent/export/spool_inside.h"
 #include "base/data/cleanup.h"
+#include "base/data/compare.h"
 #include "base/data/vec.h"
 
 /* ---- spool scan ------------------------------------------------------------------------------- */
@@ -149,7 +150,7 @@ static int by_seq(const void *a, const void *b)
 {
 	const struct spool_entry *x = a, *y = b;
 
-	return (x->seq > y->seq) - (x->seq < y->seq);
+	return compare_numbers(x->seq, y->seq);
 }
 
 /*
@@ -211,7 +212,7 @@ static int by_number(const void *a, const void *b)
 {
 	const struct order *x = a, *y = b;
 
-	return (x->number > y->number) - (x->number < y->number);
+	return compare_numbers(x->number, y->number);
 }
 
 int spool_load_segments(struct spool *s)

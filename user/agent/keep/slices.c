@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
+#include "base/data/compare.h"
 #include "base/files/sudo_user.h"
 #include "base/data/vec.h"
 
@@ -146,9 +147,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct slice *x = a, *y = b;
 
-	if (x->wall_ms != y->wall_ms)
-		return x->wall_ms < y->wall_ms ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return compare_numbers(x->wall_ms, y->wall_ms) ?: strcmp(x->name, y->name);
 }
 
 /*

@@ -5,10 +5,7 @@
 #ifndef KRAIT_BASE_DATA_COMPARE_H
 #define KRAIT_BASE_DATA_COMPARE_H
 
-/* Returns < 0, 0 or > 0, without overflow. */
-static inline int compare_int(int a, int b)
-{
-	return (a > b) - (a < b);
-}
+/* Less than, equal to or greater than 0, without overflow; chains with ?: to what decides next. */
+#define compare_numbers(a, b) (((a) > (b)) - ((a) < (b)))
 
 #endif /* KRAIT_BASE_DATA_COMPARE_H */

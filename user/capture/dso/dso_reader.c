@@ -22,6 +22,7 @@
 #include "process/proc/open_file.h"
 #include "profile/marks.h"
 #include "base/data/cleanup.h"
+#include "base/data/compare.h"
 #include "base/data/search.h"
 
 /* A DSO takes about 400 bytes a function, and 8 MB when it is full. */
@@ -156,7 +157,7 @@ static int compare_functions(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
 
-	return (x->start > y->start) - (x->start < y->start);
+	return compare_numbers(x->start, y->start);
 }
 
 static int read_symbols(struct dso_reader *r)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "capture/dso/native_names.h"
+#include "base/data/compare.h"
 #include "base/data/vec.h"
 
 #include <errno.h>
@@ -92,9 +93,7 @@ static int by_path(const void *a, const void *b)
 {
 	const struct native_name *x = a, *y = b;
 
-	if (x->path != y->path)
-		return x->path < y->path ? -1 : 1;
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
+	return compare_numbers(x->path, y->path) ?: compare_numbers(x->offset, y->offset);
 }
 
 /* The length of the name in "name (inlined)". */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/compare.h"
 #include "base/data/vec.h"
 #include "base/system/clock.h"
 #include "base/text/short_path.h"
@@ -249,11 +250,9 @@ static int compare_samples(const void *x, const void *y, void *held)
 	const struct charging_sample *a = &((struct charging_sample *)held)[*(const __u32 *)x],
 				     *b = &((struct charging_sample *)held)[*(const __u32 *)y];
 
-	if (a->sample.pid != b->sample.pid)
-		return a->sample.pid < b->sample.pid ? -1 : 1;
-	if (a->sample.tid != b->sample.tid)
-		return a->sample.tid < b->sample.tid ? -1 : 1;
-	return (a->to_ns > b->to_ns) - (a->to_ns < b->to_ns);
+	return compare_numbers(a->sample.pid, b->sample.pid)	     ?:
+		       compare_numbers(a->sample.tid, b->sample.tid) ?:
+		       compare_numbers(a->to_ns, b->to_ns);
 }
 
 static int compare_times(const void *x, const void *y, void *held)
@@ -261,18 +260,14 @@ static int compare_times(const void *x, const void *y, void *held)
 	const struct charging_sample *a = &((struct charging_sample *)held)[*(const __u32 *)x],
 				     *b = &((struct charging_sample *)held)[*(const __u32 *)y];
 
-	if (a->sample.pid != b->sample.pid)
-		return a->sample.pid < b->sample.pid ? -1 : 1;
-	return (a->to_ns > b->to_ns) - (a->to_ns < b->to_ns);
+	return compare_numbers(a->sample.pid, b->sample.pid) ?: compare_numbers(a->to_ns, b->to_ns);
 }
 
 static int compare_calls(const void *x, const void *y)
 {
 	const struct call *a = x, *b = y;
 
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+	return compare_numbers(a->pid, b->pid) ?: compare_numbers(a->from_ns, b->from_ns);
 }
 
 static __u64 begin_of(const struct charging_sample *s)

@@ -9,6 +9,7 @@
 #include "capture/dso/dso_reader.h"
 #include "profile/dict.h"
 #include "profile/opcodes.h"
+#include "base/data/compare.h"
 
 #define UNKNOWN_UNITS 0
 /*
@@ -22,9 +23,7 @@ static int compare(const void *x, const void *y)
 {
 	const struct code_place *a = x, *b = y;
 
-	if (a->reader != b->reader)
-		return a->reader < b->reader ? -1 : 1;
-	return (a->offset > b->offset) - (a->offset < b->offset);
+	return compare_numbers(a->reader, b->reader) ?: compare_numbers(a->offset, b->offset);
 }
 
 /*

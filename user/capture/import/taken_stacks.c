@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/compare.h"
 #include "base/data/vec.h"
 #include "base/system/error.h"
 #include "capture/dso/dso.h"
@@ -198,16 +199,14 @@ static int compare(const void *left, const void *right)
 {
 	const struct taken *x = left, *y = right;
 
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+	return compare_numbers(x->tid, y->tid) ?: compare_numbers(x->time_ns, y->time_ns);
 }
 
 static int compare_pids(const void *left, const void *right)
 {
 	const struct span *x = left, *y = right;
 
-	return (x->pid > y->pid) - (x->pid < y->pid);
+	return compare_numbers(x->pid, y->pid);
 }
 
 static void settle(struct taken_stacks *t)

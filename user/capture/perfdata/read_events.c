@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "capture/perfdata/read_events.h"
+#include "base/data/compare.h"
 #include "base/data/vec.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@ static int compare_ids(const void *left, const void *right)
 {
 	const struct perf_attrs_id *x = left, *y = right;
 
-	return (x->id > y->id) - (x->id < y->id);
+	return compare_numbers(x->id, y->id);
 }
 
 unsigned perf_attrs_by_id(void *ctx, __u64 id)

@@ -14,6 +14,7 @@
 
 #include "capture/dso/dso_text.h"
 #include "base/data/cleanup.h"
+#include "base/data/compare.h"
 #include "base/data/search.h"
 #include "base/text/stream.h"
 
@@ -30,9 +31,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct met *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->address > y->address) - (x->address < y->address);
+	return compare_numbers(x->pid, y->pid) ?: compare_numbers(x->address, y->address);
 }
 
 /* pids: by node; ret has room for one entry per node. Returns how many there are. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/compare.h"
 #include "base/data/search.h"
 #include "base/data/vec.h"
 
@@ -51,9 +52,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct dwarf_range *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->depth > y->depth) - (x->depth < y->depth);
+	return compare_numbers(x->start, y->start) ?: compare_numbers(x->depth, y->depth);
 }
 
 static void sort(struct dwarf_range_list *l)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
+#include "base/data/compare.h"
 #include "base/data/search.h"
 #include "base/data/vec.h"
 #include "base/worker/keeper.h"
@@ -174,7 +175,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
 
-	return (x->start > y->start) - (x->start < y->start);
+	return compare_numbers(x->start, y->start);
 }
 
 /* The index of the first symbol beyond the address. */

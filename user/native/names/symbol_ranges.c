@@ -7,6 +7,7 @@
 #include <string.h>
 #include <linux/types.h>
 
+#include "base/data/compare.h"
 #include "base/data/search.h"
 #include "base/text/short_path.h"
 
@@ -107,7 +108,7 @@ static int compare_anchors(const void *a, const void *b)
 {
 	const struct python_anchor *x = a, *y = b;
 
-	return (x->start > y->start) - (x->start < y->start);
+	return compare_numbers(x->start, y->start);
 }
 
 static void python_code_sort(struct python_anchor *anchors, size_t cnt)
@@ -171,7 +172,7 @@ static int compare_ranges(const void *a, const void *b)
 {
 	const struct symbol_range *x = a, *y = b;
 
-	return (x->start > y->start) - (x->start < y->start);
+	return compare_numbers(x->start, y->start);
 }
 
 /* Winners sort first. */
@@ -191,7 +192,7 @@ static int compare_candidates(const void *a, const void *b)
 		return x->rank > y->rank ? -1 : 1;
 	if (x->end != y->end)
 		return x->end > y->end ? 1 : -1;
-	return (x->number > y->number) - (x->number < y->number);
+	return compare_numbers(x->number, y->number);
 }
 
 static __u32 rank_of(const GElf_Sym *symbol)

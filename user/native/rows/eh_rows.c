@@ -11,14 +11,13 @@
 #include "native/rows/code_state.h"
 #include "native/rows/eh_frame.h"
 #include "native/rows/row_table.h"
+#include "base/data/compare.h"
 
 static int compare(const void *a, const void *b)
 {
 	const struct eh_entry *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->order > y->order) - (x->order < y->order);
+	return compare_numbers(x->start, y->start) ?: compare_numbers(x->order, y->order);
 }
 
 static void sort(struct eh_frame *f)

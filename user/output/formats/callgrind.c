@@ -18,6 +18,7 @@
 #include "profile/marks.h"
 #include "profile/view.h"
 #include "base/data/cleanup.h"
+#include "base/data/compare.h"
 #include "base/text/stream.h"
 
 struct callgrind {
@@ -37,10 +38,8 @@ static int compare_frames(const void *a, const void *b, void *ctx)
 	const struct call_graph *g = ctx;
 	__u32 x = *(const __u32 *)a, y = *(const __u32 *)b;
 
-	if (g->function_of[x] != g->function_of[y])
-		return g->function_of[x] < g->function_of[y] ? -1 : 1;
-	return (g->view->frames[x].line > g->view->frames[y].line) -
-	       (g->view->frames[x].line < g->view->frames[y].line);
+	return compare_numbers(g->function_of[x], g->function_of[y]) ?:
+		       compare_numbers(g->view->frames[x].line, g->view->frames[y].line);
 }
 
 /* ---- text ------------------------------------------------------------------------------------- */

@@ -22,13 +22,13 @@ struct row {
 /* Compares places as spots know them: without columns. */
 static int compare_places(const struct profile_frame *a, const struct profile_frame *b)
 {
-	int c = compare_int((int)a->name, (int)b->name);
+	int c = compare_numbers((int)a->name, (int)b->name);
 
 	if (!c)
-		c = compare_int((int)a->file, (int)b->file);
+		c = compare_numbers((int)a->file, (int)b->file);
 	if (!c)
-		c = compare_int(a->first_line, b->first_line);
-	return c ? c : compare_int(a->line, b->line);
+		c = compare_numbers(a->first_line, b->first_line);
+	return c ? c : compare_numbers(a->line, b->line);
 }
 
 static int compare_frames(const void *x, const void *y, void *ctx)
@@ -44,10 +44,10 @@ static int compare_rows(const void *x, const void *y)
 	int c = (a->frame > b->frame) - (a->frame < b->frame);
 
 	if (!c)
-		c = compare_int(a->column, b->column);
+		c = compare_numbers(a->column, b->column);
 	if (!c)
-		c = compare_int(a->end_column, b->end_column);
-	return c ? c : compare_int(a->opcode, b->opcode);
+		c = compare_numbers(a->end_column, b->end_column);
+	return c ? c : compare_numbers(a->opcode, b->opcode);
 }
 
 /* Returns the view's frame of a spot; 0: none. sorted: Python's frames by place. */

@@ -9,6 +9,7 @@
 #include "output/source_lookup.h"
 #include "base/data/bytes.h"
 #include "base/data/cleanup.h"
+#include "base/data/compare.h"
 #include "base/text/json.h"
 
 #define MAX_FILES 200U
@@ -41,9 +42,7 @@ static int compare_lines(const void *x, const void *y)
 {
 	const struct line_frame *a = x, *b = y;
 
-	if (a->file != b->file)
-		return a->file < b->file ? -1 : 1;
-	return (a->line > b->line) - (a->line < b->line);
+	return compare_numbers(a->file, b->file) ?: compare_numbers(a->line, b->line);
 }
 
 static int compare_files(const void *x, const void *y)

@@ -19,6 +19,7 @@
 #include "profile/spots.h"
 #include "profile/view.h"
 #include "base/data/cleanup.h"
+#include "base/data/compare.h"
 #include "base/text/short_path.h"
 #include "base/text/stream.h"
 
@@ -121,18 +122,14 @@ static int compare_lines(const void *x, const void *y)
 {
 	const struct line_count *a = x, *b = y;
 
-	if (a->file != b->file)
-		return a->file < b->file ? -1 : 1;
-	return (a->line > b->line) - (a->line < b->line);
+	return compare_numbers(a->file, b->file) ?: compare_numbers(a->line, b->line);
 }
 
 static int compare_files(const void *x, const void *y)
 {
 	const struct file_count *a = x, *b = y;
 
-	if (a->self != b->self)
-		return a->self > b->self ? -1 : 1;
-	return (a->file > b->file) - (a->file < b->file);
+	return compare_numbers(b->self, a->self) ?: compare_numbers(a->file, b->file);
 }
 
 static int compare_bare(const void *x, const void *y)
@@ -440,11 +437,9 @@ static int compare_heat(const void *x, const void *y)
 	const struct line_count *a = *(const struct line_count *const *)x,
 				*b = *(const struct line_count *const *)y;
 
-	if (a->self != b->self)
-		return a->self > b->self ? -1 : 1;
-	if (a->total != b->total)
-		return a->total > b->total ? -1 : 1;
-	return (a > b) - (a < b);
+	return compare_numbers(b->self, a->self)	   ?:
+		       compare_numbers(b->total, a->total) ?:
+							     compare_numbers(a, b);
 }
 
 /* The text of a line without its indentation; empty if it may not be shown. */

@@ -9,6 +9,7 @@
 #include "output/text/text_report.h"
 #include "profile/opcodes.h"
 #include "base/data/cleanup.h"
+#include "base/data/compare.h"
 #include "base/text/printable.h"
 
 /* Bytes shown of the source text that an instruction evaluates. */
@@ -169,13 +170,10 @@ static int compare_units(const void *x, const void *y)
 {
 	const struct spot *a = x, *b = y;
 
-	if (a->first_line != b->first_line)
-		return a->first_line < b->first_line ? -1 : 1;
-	if (a->name != b->name)
-		return a->name < b->name ? -1 : 1;
-	if (a->unit != b->unit)
-		return a->unit < b->unit ? -1 : 1;
-	return (a->opcode > b->opcode) - (a->opcode < b->opcode);
+	return compare_numbers(a->first_line, b->first_line) ?:
+		       compare_numbers(a->name, b->name)     ?:
+		       compare_numbers(a->unit, b->unit)     ?:
+							       compare_numbers(a->opcode, b->opcode);
 }
 
 int annotate_put_instructions(FILE *out, const struct annotated_line *l, bool color)

@@ -9,6 +9,7 @@
 #include "profile/idindex.h"
 #include "profile/stack_filter.h"
 #include "base/data/cleanup.h"
+#include "base/data/compare.h"
 #include "base/data/vec.h"
 
 struct callers {
@@ -116,9 +117,7 @@ static int compare(const void *a, const void *b, void *ctx)
 	const struct callers *c = ctx;
 	const struct view_node *x = &c->nodes[*(const __u32 *)a], *y = &c->nodes[*(const __u32 *)b];
 
-	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
-	return view_node_compare(c->view, x, y);
+	return compare_numbers(x->parent, y->parent) ?: view_node_compare(c->view, x, y);
 }
 
 /*

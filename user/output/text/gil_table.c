@@ -8,6 +8,7 @@
 #include "output/escape.h"
 #include "output/gil_waits.h"
 #include "profile/states.h"
+#include "base/data/compare.h"
 #include "base/text/charset.h"
 #include "base/text/short_path.h"
 #include "base/text/stream.h"
@@ -85,15 +86,11 @@ static int compare_samples(const void *a, const void *b)
 {
 	const struct gil_sample *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (lock_of(x) != lock_of(y))
-		return lock_of(x) < lock_of(y) ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->to_ns != y->to_ns)
-		return x->to_ns < y->to_ns ? -1 : 1;
-	return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
+	return compare_numbers(x->pid, y->pid)		       ?:
+		       compare_numbers(lock_of(x), lock_of(y)) ?:
+		       compare_numbers(x->tid, y->tid)	       ?:
+		       compare_numbers(x->to_ns, y->to_ns)     ?:
+		       compare_numbers(x->from_ns, y->from_ns);
 }
 
 /* ---- text --------------------------------------------------------------------------------------- */
@@ -151,9 +148,7 @@ static int compare_threads(const void *a, const void *b)
 {
 	const struct gil_thread *x = a, *y = b;
 
-	if (by_share(x) != by_share(y))
-		return by_share(x) > by_share(y) ? -1 : 1;
-	return (x->tid > y->tid) - (x->tid < y->tid);
+	return compare_numbers(by_share(y), by_share(x)) ?: compare_numbers(x->tid, y->tid);
 }
 
 static int compare_pairs(const void *a, const void *b)

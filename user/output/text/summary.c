@@ -15,6 +15,7 @@
 #include "profile/view.h"
 #include "profile/waits.h"
 #include "base/data/cleanup.h"
+#include "base/data/compare.h"
 #include "base/data/search.h"
 #include "base/text/stream.h"
 
@@ -58,11 +59,9 @@ static int compare_waits(const void *a, const void *b)
 {
 	const struct wait_share *x = a, *y = b;
 
-	if (x->frame != y->frame)
-		return x->frame < y->frame ? -1 : 1;
-	if (x->self != y->self)
-		return x->self > y->self ? -1 : 1;
-	return (x->what > y->what) - (x->what < y->what);
+	return compare_numbers(x->frame, y->frame)	 ?:
+		       compare_numbers(y->self, x->self) ?:
+							   compare_numbers(x->what, y->what);
 }
 
 /* Adds up entries of the same frame and mark, which are adjacent if sorted without their sizes. */
@@ -70,9 +69,7 @@ static int compare_marks(const void *a, const void *b)
 {
 	const struct wait_share *x = a, *y = b;
 
-	if (x->frame != y->frame)
-		return x->frame < y->frame ? -1 : 1;
-	return (x->what > y->what) - (x->what < y->what);
+	return compare_numbers(x->frame, y->frame) ?: compare_numbers(x->what, y->what);
 }
 
 static int find_waits(struct table *t)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "bpf/abi.h"
+#include "base/data/compare.h"
 #include "base/data/search.h"
 #include "base/data/vec.h"
 
@@ -11,9 +12,7 @@ static int by_pid_and_start(const void *a, const void *b)
 {
 	const struct pid_start *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	return compare_numbers(x->pid, y->pid) ?: compare_numbers(x->start_ns, y->start_ns);
 }
 
 /* What is known of a pid once a process that began then has had it, too. A start in ticks sorts before the exact one. */

@@ -9,6 +9,7 @@
 #include "profile/parts.h"
 #include "profile/profile.h"
 #include "native/names/source_lines.h"
+#include "base/data/compare.h"
 #include "base/system/clock.h"
 #include "base/text/log.h"
 #include "base/share/owner_turns.h"
@@ -81,7 +82,7 @@ static int by_owner(const void *a, const void *b)
 		return x->owner < y->owner ? -1 : 1;
 	if (x->module != y->module)
 		return module__number(x->module) < module__number(y->module) ? -1 : 1;
-	return (x->offset > y->offset) - (x->offset < y->offset);
+	return compare_numbers(x->offset, y->offset);
 }
 
 static int keep(struct native_places *n, struct dict *d, __u32 number, __u32 frame)

@@ -11,6 +11,7 @@
 #include "bpf/fault.h"
 #include "bpf/share.h"
 #include "base/data/cleanup.h"
+#include "base/data/compare.h"
 #include "base/data/vec.h"
 #include "base/data/search.h"
 #include "base/share/quota.h"
@@ -197,9 +198,7 @@ static int by_number(const void *a, const void *b)
 {
 	const struct note *x = a, *y = b;
 
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+	return compare_numbers(x->number, y->number) ?: compare_numbers(x->time_ns, y->time_ns);
 }
 
 /* Sorts them, and keeps the last of each number. */
@@ -310,11 +309,9 @@ static int by_stack(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	if (x->node != y->node)
-		return x->node < y->node ? -1 : 1;
-	if (x->toucher != y->toucher)
-		return x->toucher < y->toucher ? -1 : 1;
-	return (int)x->kind - (int)y->kind;
+	return compare_numbers(x->node, y->node)	       ?:
+		       compare_numbers(x->toucher, y->toucher) ?:
+								 (int)x->kind - (int)y->kind;
 }
 
 static struct note *find_region(const struct notes *n, __u64 number)
