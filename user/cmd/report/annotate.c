@@ -192,6 +192,8 @@ static int write_text(struct annotate_command *c, FILE *out, const struct input 
 	struct counts *waits = NULL;
 	int err;
 
+	/* Only a capture says who waits. */
+	c->annotate.charged |= !in->is_capture;
 	if (waits_are_in(shown)) {
 		waits = waits__new_of_functions(shown);
 		if (!waits)
