@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "profile/items.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 

@@ -2,7 +2,6 @@
 #include "base/text/json.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/data/cleanup.h"
 #include "base/text/printable.h"

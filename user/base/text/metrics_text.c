@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdlib.h>
 
 #include "base/data/cleanup.h"
 #include "base/system/clock.h"

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "capture/dso/dso_nop.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "capture/import/code_listing.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

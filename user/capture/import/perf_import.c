@@ -15,7 +15,6 @@
 #include "capture/import/import_accounts.h"
 #include "capture/import/import_threads.h"
 #include "capture/import/objects.h"
-#include "capture/perfdata/format.h"
 #include "capture/import/running_kernel.h"
 #include "profile/frames.h"
 #include "profile/marks.h"

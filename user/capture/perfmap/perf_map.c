@@ -6,7 +6,6 @@
 #include "capture/perfmap/perf_map.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>

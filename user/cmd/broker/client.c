@@ -18,7 +18,6 @@
 #include "cmd/broker/dial.h"
 #include "cmd/broker/served.h"
 #include "cmd/common/arguments.h"
-#include "cmd/common/printed.h"
 #include "base/data/cleanup.h"
 #include "base/system/error.h"
 #include "base/text/log.h"

@@ -2,7 +2,6 @@
 #include "cmd/broker/settings.h"
 
 #include <argp.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>

@@ -14,7 +14,6 @@
 #include "process/probe/unread.h"
 #include "base/system/clock.h"
 #include "base/worker/own.h"
-#include "base/text/printable.h"
 #include "base/data/vec.h"
 
 /* Lines for refused processes; the rest is only counted. */

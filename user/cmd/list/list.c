@@ -26,7 +26,6 @@
 #include "base/system/error.h"
 #include "base/worker/own.h"
 #include "base/text/log.h"
-#include "base/text/printable.h"
 #include "base/system/privileges.h"
 #include "base/text/stream.h"
 #include "base/data/vec.h"

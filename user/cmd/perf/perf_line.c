@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/perf/perf_line.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/states.h"
 #include "base/data/cleanup.h"
 #include "base/text/short_path.h"
 #include "base/data/vec.h"

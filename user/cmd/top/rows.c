@@ -4,7 +4,6 @@
  */
 #include "cmd/top/rows.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "kernel/sampler/queue.h"
 
-#include <errno.h>
 #include <linux/bpf.h>
 #include <pthread.h>
 #include <stdlib.h>

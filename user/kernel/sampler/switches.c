@@ -20,7 +20,6 @@
 #include "base/data/cleanup.h"
 #include "base/system/clock.h"
 #include "base/system/error.h"
-#include "base/text/log.h"
 #include "base/system/privileges.h"
 
 struct switches {

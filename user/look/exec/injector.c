@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "look/exec/injector.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -21,7 +21,6 @@
 #include "process/proc/become_user.h"
 #include "process/proc/open_file.h"
 #include "base/data/cleanup.h"
-#include "base/system/clock.h"
 #include "base/worker/channel.h"
 #include "base/worker/rights.h"
 

@@ -15,7 +15,6 @@
 #include "process/elf/debug_file.h"
 #include "process/proc/open_file.h"
 #include "base/data/cleanup.h"
-#include "base/text/short_path.h"
 #include "base/system/vdso.h"
 #include "base/data/vec.h"
 

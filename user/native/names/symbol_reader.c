@@ -11,7 +11,6 @@
 #include "process/parser/parser.h"
 #include "native/rows/tables.h"
 #include "base/system/clock.h"
-#include "base/text/log.h"
 
 /* Root's, and those of other owners. */
 #define SYMBOL_PARSERS 4

@@ -2,7 +2,6 @@
 #include "native/rows/code_rows.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "bpf/native/rows.h"

@@ -7,7 +7,6 @@
 
 #include "base/data/cleanup.h"
 #include "base/text/printable.h"
-#include "base/text/stream.h"
 
 /* Frames in a stack's text, the leaf first; its numbers have them all. */
 #define TEXT_FRAMES 48

@@ -18,7 +18,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "output/escape.h"
 #include "output/page/html.h"
 #include "output/page/html_instructions.h"
 #include "output/page/html_measures.h"

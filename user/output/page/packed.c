@@ -2,7 +2,6 @@
 #include "output/page/packed.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/data/cleanup.h"
 #include "base/files/gzip.h"

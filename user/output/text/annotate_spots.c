@@ -10,7 +10,6 @@
 #include "profile/opcodes.h"
 #include "base/data/cleanup.h"
 #include "base/data/compare.h"
-#include "base/text/printable.h"
 
 /* Bytes shown of the source text that an instruction evaluates. */
 #define SNIPPET_MAX 48

@@ -15,7 +15,6 @@
 #include "output/text/text_report.h"
 #include "profile/waits.h"
 #include "base/data/cleanup.h"
-#include "base/text/printable.h"
 #include "base/text/stream.h"
 
 /* Below this width the table drops self or total, so that function names have room. */

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/escape.h"
 #include "output/label.h"
 #include "profile/opcodes.h"
 #include "profile/stack_filter.h"

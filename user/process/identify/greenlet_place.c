@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/arch.h"
 #include "python/layout/greenlet_layout.h"
 #include "process/identify/greenlet_module.h"
 #include "base/data/memory.h"

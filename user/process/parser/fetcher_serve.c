@@ -2,7 +2,6 @@
 #include "process/parser/fetcher_serve.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "process/probe/probe_maps.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

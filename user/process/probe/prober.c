@@ -9,8 +9,6 @@
 #include "process/probe/prober_hands.h"
 #include "base/data/cleanup.h"
 #include "base/system/clock.h"
-#include "base/system/error.h"
-#include "base/text/log.h"
 #include "base/worker/worker.h"
 
 __u64 prober__step(struct prober *p)

@@ -29,8 +29,6 @@
 
 #include <stddef.h>
 
-#include "bpf/arch.h"
-
 #define ABSENT PYOFF_ABSENT
 
 /*

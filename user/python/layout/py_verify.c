@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/data/memory.h"
-#include "bpf/arch.h"
 
 /* Elements of each list to check; more would prove nothing new. */
 #define INTERPS_MAX 64

@@ -4,12 +4,10 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "python/values/object_read.h"
 #include "python/values/py_string.h"
-#include "base/data/cleanup.h"
 
 /* ---- reads ------------------------------------------------------------------------------------ */
 

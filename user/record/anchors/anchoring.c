@@ -9,7 +9,6 @@
 #include "kernel/sampler/record.h"
 #include "record/anchors/anchoring_parts.h"
 #include "base/data/cleanup.h"
-#include "base/text/log.h"
 
 /* Admitted processes: each needs two descriptors. */
 #define MAX_PROCESSES 2048

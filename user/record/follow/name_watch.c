@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "record/follow/name_watch.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 

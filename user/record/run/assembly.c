@@ -35,7 +35,6 @@
 #include "base/system/error.h"
 #include "base/system/grids.h"
 #include "base/system/privileges.h"
-#include "base/worker/own.h"
 
 static void on_sample(void *ctx, const struct record_sample *record)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "record/run/session.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <string.h>
 

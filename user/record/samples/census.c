@@ -13,7 +13,6 @@
 #include "process/probe/probe_tasks.h"
 #include "process/probe/probed.h"
 #include "base/system/clock.h"
-#include "base/text/log.h"
 #include "base/data/vec.h"
 #include "python/walk/stack_walk.h"
 #include "python/walk/thread_list.h"

@@ -5,7 +5,6 @@
 #include "record/stack/join.h"
 
 #include <errno.h>
-#include <stddef.h>
 
 /* A run of Python frames, followed by the entry frame on its root side. */
 struct activation {
