@@ -36,6 +36,9 @@ struct self {
 	int fds; /* open ones */
 	int dumpable, no_new_privs, death_signal;
 	pid_t session;
+	uid_t uids[3];
+	gid_t gids[3], group;
+	int groups;
 	__u64 rights;
 	char name[16];
 };
@@ -65,6 +68,9 @@ static int serve_echo(int fd)
 		};
 		int r;
 
+		getresuid(&self.uids[0], &self.uids[1], &self.uids[2]);
+		getresgid(&self.gids[0], &self.gids[1], &self.gids[2]);
+		self.groups = getgroups(1, &self.group);
 		prctl(PR_GET_PDEATHSIG, &self.death_signal);
 		prctl(PR_GET_NAME, self.name);
 		if (buf[0] == '!')
@@ -331,6 +337,62 @@ static void a_role_without_a_channel_does_nothing(void **state)
 	assert_int_equal(WEXITSTATUS(status), 1);
 }
 
+/* It is started with our ids, answers nobody before it has its own, and has nothing of ours then. */
+static void a_worker_that_is_started_ahead_gets_ids(void **state)
+{
+	const struct rights_ids ids = { .uid = 64001,
+					.gid = 64002,
+					.group_cnt = 1,
+					.groups = { 64003 },
+					.set = RIGHTS_BIT(CAP_CHECKPOINT_RESTORE) };
+	struct rights_ids many = ids;
+	struct self self;
+	struct worker *w;
+	pid_t pid;
+
+	if (geteuid())
+		return;
+	worker_start_ahead("echo", false);
+	worker_start_ahead("nothing", false);
+	worker_tell_ids(&ids, -1);
+	w = start("echo");
+	pid = worker__pid(w);
+	ask(w, "?", &self, sizeof(self));
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(self.uids[i], ids.uid);
+		assert_int_equal(self.gids[i], ids.gid);
+	}
+	assert_int_equal(self.groups, 1);
+	assert_int_equal(self.group, 64003);
+	assert_int_equal(self.rights, ids.set);
+	assert_int_equal(self.no_new_privs, 1);
+	assert_int_equal(self.death_signal, SIGKILL);
+#ifndef __SANITIZE_ADDRESS__
+	assert_int_equal(self.dumpable, 0);
+#endif
+	worker__abandon(w);
+	wait_until_gone(pid);
+	/* Each is taken once. */
+	w = start("echo");
+	assert_int_not_equal(worker__pid(w), pid);
+	ask(w, "?", &self, sizeof(self));
+	assert_int_equal(self.uids[0], getuid());
+	worker__abandon(w);
+	w = start("nothing");
+	ask(w, "?", &self, sizeof(self));
+	assert_int_equal(self.uids[0], ids.uid);
+	assert_int_equal(self.rights, 0);
+	worker__abandon(w);
+	/* More groups than there is room for are nobody's. */
+	many.group_cnt = RIGHTS_GROUPS_MAX + 1;
+	worker_start_ahead("echo", false);
+	worker_tell_ids(&many, -1);
+	w = start("echo");
+	assert_int_equal(channel_recv(worker__fd(w), &self, sizeof(self), NULL, NULL, PATIENCE_MS),
+			 -EPIPE);
+	worker__abandon(w);
+}
+
 int main(int argc, char **argv)
 {
 	const struct role *role = role_find(test_roles, 2, argv[0]);
@@ -346,10 +408,11 @@ int main(int argc, char **argv)
 		cmocka_unit_test(workers_start_while_other_threads_run),
 		cmocka_unit_test(a_worker_ends_with_its_parent),
 		cmocka_unit_test(a_role_without_a_channel_does_nothing),
+		cmocka_unit_test(a_worker_that_is_started_ahead_gets_ids),
 	};
 
 	if (role)
-		return role_main(role);
+		return argc > 1 ? role_main_ahead(role, argv[1]) : role_main(role);
 	if (argv[0] && !strncmp(argv[0], ROLE_PREFIX, strlen(ROLE_PREFIX)))
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -216,7 +216,7 @@ int main(int argc, char **argv)
 	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
 	library_prepare();
 	if (role)
-		return role_main(role);
+		return argc > 1 ? role_main_ahead(role, argv[1]) : role_main(role);
 	if (argc > 3 && !strcmp(name, PERF_GATE))
 		return perf_gate(argv + 2);
 	printed_at_exit();

@@ -2,6 +2,7 @@
 #include "base/worker/rights.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <stdbool.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -70,6 +71,44 @@ int rights_keep_and_permit(__u64 set_effective, __u64 for_moments)
 int rights_keep(__u64 keep)
 {
 	return rights_keep_and_permit(keep, 0);
+}
+
+static bool has_ids(const struct rights_ids *ids)
+{
+	uid_t u[3];
+	gid_t g[3];
+
+	if (getresuid(&u[0], &u[1], &u[2]) || getresgid(&g[0], &g[1], &g[2]))
+		return false;
+	for (int i = 0; i < 3; i++)
+		if (u[i] != ids->uid || g[i] != ids->gid)
+			return false;
+	return true;
+}
+
+int rights_become(const struct rights_ids *ids)
+{
+	const struct rights r = { ids->set, ids->set, ids->set };
+	int err;
+
+	for (int cap = 0; cap < 64 && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+		if (!(ids->set & RIGHTS_BIT(cap)) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))
+			return -errno;
+	if (ids->group_cnt > RIGHTS_GROUPS_MAX)
+		return -EINVAL;
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) || setgroups(ids->group_cnt, ids->groups) ||
+	    setresgid(ids->gid, ids->gid, ids->gid) || setresuid(ids->uid, ids->uid, ids->uid))
+		return -errno;
+	if (!has_ids(ids))
+		return -EPERM;
+	if (prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	err = set(&r);
+	for (int cap = 0; cap < 64 && !err; cap++)
+		if (ids->set & RIGHTS_BIT(cap) &&
+		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0))
+			err = -errno;
+	return err;
 }
 
 static __u64 set_inheritable(__u64 inheritable, bool permitted_too)

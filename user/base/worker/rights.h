@@ -12,6 +12,7 @@
 
 #include <linux/capability.h>
 #include <linux/types.h>
+#include <sys/types.h>
 
 /* Builds a set: RIGHTS_BIT(CAP_SYS_PTRACE) | ... */
 #define RIGHTS_BIT(cap) (1ULL << (cap))
@@ -27,6 +28,22 @@ __u64 rights_effective(void);
 int rights_keep(__u64 set) __attribute__((warn_unused_result));
 /* Likewise, but for_moments stay permitted though not effective: base/system/privileges.h borrows them. */
 int rights_keep_and_permit(__u64 set, __u64 for_moments) __attribute__((warn_unused_result));
+
+/* Whose a process is, and what it may. Crosses processes. */
+#define RIGHTS_GROUPS_MAX 256
+struct rights_ids {
+	uid_t uid;
+	gid_t gid;
+	__u32 group_cnt; /* supplementary */
+	gid_t groups[RIGHTS_GROUPS_MAX];
+	__u64 set; /* rights: effective, and what it executes has them, too */
+};
+
+/*
+ * Makes this process, which has one thread, that user's for good: all of its ids, and no rights but these. Returns 0 or
+ * -errno: then it must end.
+ */
+int rights_become(const struct rights_ids *ids) __attribute__((warn_unused_result, nonnull));
 
 /*
  * Marks the thread's rights as handed down, until rights_take_back() is called with the result. On

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/worker/role.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +12,9 @@
 #include <unistd.h>
 
 #include "base/system/priority.h"
+#include "base/worker/channel.h"
 #include "base/worker/rights.h"
+#include "base/worker/worker.h"
 
 const struct role *role_find(const struct role *roles, size_t cnt, const char *argv0)
 {
@@ -50,7 +53,23 @@ static int seclude(void)
 /* Real-time limit without a pause: an attacker who wrote the file could make us run longer. */
 #define REALTIME_USEC 20000
 
-int role_main(const struct role *role)
+/* Nothing of that user's has been looked at before this. */
+static int take_ids(void)
+{
+	struct rights_ids ids;
+	int opener = -1;
+
+	if (channel_take(ROLE_CHANNEL_FD, &ids, sizeof(ids), &opener, -1))
+		return -1;
+	worker_tell_ids(&ids, -1);
+	if (opener >= 0 && (dup2(opener, ROLE_OPENER_FD) < 0 || close(opener)))
+		return -1;
+	/* A change of ids forgets both of these. */
+	return rights_become(&ids) || end_with_parent() || seclude() ? -1 : 0;
+}
+
+/* word: NULL: it is known whose it is. */
+static int run(const struct role *role, const char *word)
 {
 	char name[32];
 
@@ -61,5 +80,25 @@ int role_main(const struct role *role)
 	prctl(PR_SET_NAME, name);
 	if (end_with_parent() || seclude())
 		return 1;
+	if (word && !strcmp(word, ROLE_AHEAD_PARSES))
+		worker_start_ahead("parser", false);
+	if (word && role->prepare)
+		role->prepare();
+	if (word && take_ids())
+		return 1;
 	return role->serve(ROLE_CHANNEL_FD);
+}
+
+int role_main(const struct role *role)
+{
+	return run(role, NULL);
+}
+
+int role_main_ahead(const struct role *role, const char *word)
+{
+	/* What it has instead of an opener until it hears of one. */
+	if (fcntl(ROLE_OPENER_FD, F_GETFD) < 0 &&
+	    open("/dev/null", O_RDONLY | O_CLOEXEC) != ROLE_OPENER_FD)
+		return 1;
+	return run(role, word);
 }

@@ -22,6 +22,10 @@
 /* A prober's opener (process/memory/opener.h), if krait has one. */
 #define ROLE_OPENER_FD 4
 
+/* Its second argument, if it is started before it is known whose it is (worker_start_ahead()); likewise, with a parser. */
+#define ROLE_AHEAD "--ahead"
+#define ROLE_AHEAD_PARSES "--ahead-parses"
+
 struct role {
 	const char *name;
 	/* Answers messages until the channel closes. Returns the exit code. */
@@ -31,6 +35,7 @@ struct role {
 	 * until one takes too long. Others have the priority that krait was started with.
 	 */
 	bool urgent;
+	void (*prepare)(void); /* what can be done before it is known whose it is; NULL: nothing */
 };
 
 /* Returns the role that argv0 names; NULL: none. */
@@ -38,5 +43,7 @@ const struct role *role_find(const struct role *roles, size_t cnt, const char *a
 
 /* Runs that role. Returns the process's exit code. */
 int role_main(const struct role *role) __attribute__((nonnull));
+/* The same for one that first hears whose it is; word: which of the two. */
+int role_main_ahead(const struct role *role, const char *word) __attribute__((nonnull));
 
 #endif /* KRAIT_BASE_WORKER_ROLE_H */

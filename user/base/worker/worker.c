@@ -30,6 +30,13 @@ struct worker {
 static struct worker *dying;
 static pthread_mutex_t dying_lock = PTHREAD_MUTEX_INITIALIZER;
 static int opener = -1; /* for probers */
+/* Workers that nobody has asked for yet. */
+#define AHEAD_MAX 4
+static struct {
+	const char *role;
+	struct worker *worker; /* NULL: taken */
+} ahead[AHEAD_MAX];
+static unsigned ahead_cnt;
 
 static bool has_ended(pid_t pid)
 {
@@ -158,10 +165,10 @@ static int set_attributes(posix_spawnattr_t *attributes)
  * Returns 0 or an errno. posix_spawn() shares krait's memory until exec and runs no handler
  * meanwhile.
  */
-static int spawn(const char *role, int theirs, pid_t *ret)
+static int spawn(const char *role, int theirs, char *option, pid_t *ret)
 {
 	char name[32];
-	char *argv[] = { name, NULL };
+	char *argv[] = { name, option, NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	int r;
@@ -193,7 +200,8 @@ void worker_hand_opener(int fd)
 	opener = fd;
 }
 
-struct worker *worker__start(const char *role, struct error *err)
+/* option: its second argument; NULL: none. */
+static struct worker *start(const char *role, char *option, struct error *err)
 {
 	cleanup_close int ours = -1, theirs = -1;
 	cleanup_free struct worker *w = calloc(1, sizeof(*w));
@@ -207,7 +215,7 @@ struct worker *worker__start(const char *role, struct error *err)
 	} else if (!r) {
 		r = make_channel(&ours, &theirs);
 		if (!r)
-			r = -spawn(role, theirs, &w->pid);
+			r = -spawn(role, theirs, option, &w->pid);
 	}
 	if (r) {
 		error_set(err, -r, EXIT_CODE_KERNEL, "cannot start the %s process: %s%s", role,
@@ -217,6 +225,39 @@ struct worker *worker__start(const char *role, struct error *err)
 	}
 	w->fd = take_fd(&ours);
 	return take_ptr(&w);
+}
+
+struct worker *worker__start(const char *role, struct error *err)
+{
+	for (unsigned i = 0; i < ahead_cnt; i++)
+		if (ahead[i].worker && !strcmp(ahead[i].role, role))
+			return take_ptr(&ahead[i].worker);
+	return start(role, NULL, err);
+}
+
+void worker_start_ahead(const char *role, bool parses)
+{
+	struct error err;
+
+	if (ahead_cnt == AHEAD_MAX)
+		return;
+	ahead[ahead_cnt].role = role;
+	ahead[ahead_cnt].worker =
+		start(role, (char *)(parses ? ROLE_AHEAD_PARSES : ROLE_AHEAD), &err);
+	ahead_cnt += ahead[ahead_cnt].worker != NULL;
+}
+
+void worker_tell_ids(const struct rights_ids *ids, int opener_fd)
+{
+	for (unsigned i = 0; i < ahead_cnt; i++) {
+		const bool opens = opener_fd >= 0 && !strcmp(ahead[i].role, "prober");
+
+		if (!ahead[i].worker ||
+		    !channel_send(ahead[i].worker->fd, ids, sizeof(*ids), &opener_fd, opens))
+			continue;
+		worker__abandon(ahead[i].worker);
+		ahead[i].worker = NULL;
+	}
 }
 
 int worker__fd(const struct worker *w)

@@ -17,11 +17,21 @@
 #include <sys/types.h>
 
 struct error;
+struct rights_ids;
 struct worker;
 
 /* Returns NULL with *err filled if there is no process or descriptor left. */
 struct worker *worker__start(const char *role, struct error *err)
 	__attribute__((warn_unused_result, nonnull));
+
+/*
+ * Before this process has the ids that it will have: starts a worker that the next worker__start() of that role takes.
+ * It reads nothing until worker_tell_ids() says whose it is. If it cannot be started, worker__start() starts one. parses: it
+ * has a parser, likewise.
+ */
+void worker_start_ahead(const char *role, bool parses) __attribute__((nonnull));
+/* To all of these; opener: as for worker_hand_opener(), the caller's; -1: none. */
+void worker_tell_ids(const struct rights_ids *ids, int opener_fd) __attribute__((nonnull));
 
 /* Probers that are started from now on get that descriptor, which stays the caller's, as ROLE_OPENER_FD. */
 void worker_hand_opener(int fd);

@@ -14,6 +14,7 @@
 #include "process/proc/proc.h"
 #include "base/data/cleanup.h"
 #include "base/system/privileges.h"
+#include "base/worker/rights.h"
 
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59 /* include/uapi/asm-generic/socket.h */
@@ -50,13 +51,14 @@ static int take_groups(struct peer *p, int fd)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, p->groups, &len))
 		return -errno;
 	p->group_cnt = len / sizeof(*p->groups);
-	return 0;
+	return p->group_cnt <= RIGHTS_GROUPS_MAX ? 0 : -E2BIG;
 }
 
 const char *peer_take(struct peer *ret, int fd)
 {
 	struct ucred ids;
 	socklen_t len = sizeof(ids);
+	int err;
 
 	*ret = (struct peer){ .pidfd = -1 };
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &ids, &len) || len != sizeof(ids))
@@ -72,8 +74,10 @@ const char *peer_take(struct peer *ret, int fd)
 	if (sysctl_kernel("overflowuid", ids.uid) == ids.uid ||
 	    sysctl_kernel("overflowgid", ids.gid) == ids.gid)
 		return "your user id has no mapping, or is nobody's";
-	if (take_groups(ret, fd))
-		return "the kernel does not say which groups you have";
+	err = take_groups(ret, fd);
+	if (err)
+		return err == -E2BIG ? "you are in more than 256 groups" :
+				       "the kernel does not say which groups you have";
 	ret->pidfd = (int)syscall(SYS_pidfd_open, ids.pid, 0);
 	return ret->pidfd < 0 ? "your process has ended" : NULL;
 }

@@ -27,6 +27,7 @@
 #include "base/worker/channel.h"
 #include "base/worker/own.h"
 #include "base/worker/rights.h"
+#include "base/worker/worker.h"
 
 /* Captures are large, and /tmp may be in memory. It is the client's: its quota, its to remove. */
 #define FOLDER "/var/tmp/krait-"
@@ -49,52 +50,23 @@ __u64 recorder_capabilities(void)
 
 /* ---- in the child ----------------------------------------------------------------------------- */
 
-/* Permitted, effective, inheritable and ambient: what the set says. */
-static int hold(__u64 set)
+/* For good: the peer's ids, and no capabilities but these. */
+static struct rights_ids ids_of(const struct peer *p, __u64 set)
 {
-	cap_t caps = cap_init();
-	int err = caps ? 0 : -ENOMEM;
+	struct rights_ids ids = {
+		.uid = p->uid, .gid = p->gid, .group_cnt = (__u32)p->group_cnt, .set = set
+	};
 
-	for (cap_value_t cap = 0; cap < cap_max_bits() && !err; cap++) {
-		if (!(set & RIGHTS_BIT(cap)))
-			continue;
-		if (cap_set_flag(caps, CAP_PERMITTED, 1, &cap, CAP_SET) ||
-		    cap_set_flag(caps, CAP_EFFECTIVE, 1, &cap, CAP_SET) ||
-		    cap_set_flag(caps, CAP_INHERITABLE, 1, &cap, CAP_SET))
-			err = -errno;
-	}
-	if (!err && cap_set_proc(caps))
-		err = -errno;
-	cap_free(caps);
-	for (cap_value_t cap = 0; cap < cap_max_bits() && !err; cap++) {
-		if (set & RIGHTS_BIT(cap) && cap_set_ambient(cap, CAP_SET))
-			err = -errno;
-	}
-	return err;
+	if (p->group_cnt && p->group_cnt <= RIGHTS_GROUPS_MAX)
+		memcpy(ids.groups, p->groups, p->group_cnt * sizeof(*p->groups));
+	return ids;
 }
 
-/* For good: the peer's ids, and no capabilities but these. */
 static int become(const struct peer *p, __u64 set)
 {
-	uid_t uids[3];
-	gid_t gids[3];
+	const struct rights_ids ids = ids_of(p, set);
 
-	for (cap_value_t cap = 0; cap < cap_max_bits(); cap++) {
-		if (!(set & RIGHTS_BIT(cap)) && cap_drop_bound(cap))
-			return -errno;
-	}
-	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) || setgroups(p->group_cnt, p->groups) ||
-	    setresgid(p->gid, p->gid, p->gid) || setresuid(p->uid, p->uid, p->uid))
-		return -errno;
-	if (getresuid(&uids[0], &uids[1], &uids[2]) || getresgid(&gids[0], &gids[1], &gids[2]))
-		return -errno;
-	for (int i = 0; i < 3; i++) {
-		if (uids[i] != p->uid || gids[i] != p->gid)
-			return -EPERM;
-	}
-	if (prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return -errno;
-	return hold(set);
+	return rights_become(&ids);
 }
 
 static int set_limits(__u64 bytes)
@@ -286,12 +258,16 @@ char *const recorder_environment[] = { (char *)"HOME=/nonexistent",   (char *)"K
 
 int recorder_become(const char *folder, const struct recorder_job *job, int began_fd, pid_t broker)
 {
+	const struct rights_ids workers = ids_of(job->peer, RIGHTS_BIT(CAP_CHECKPOINT_RESTORE));
 	int opener, stream;
 
 	if (setsid() < 0 || set_limits(job->bytes))
 		return -errno;
 	give_way();
-	if (start_opener(job, &opener) || become(job->peer, handed_down()))
+	if (start_opener(job, &opener))
+		return -EPERM;
+	worker_tell_ids(&workers, opener);
+	if (become(job->peer, handed_down()))
 		return -EPERM;
 	/* Only now: a change of ids forgets it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() != broker)

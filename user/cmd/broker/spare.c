@@ -18,18 +18,17 @@
 #include "base/text/log.h"
 #include "base/worker/channel.h"
 #include "base/worker/own.h"
+#include "base/worker/rights.h"
+#include "base/worker/worker.h"
 
 /* It becomes the descriptor that the recorder says with that it has begun. */
 #define SPARE_FD OWN_BEGAN_FD
-/* A client that is in more gets a recorder that was not waiting. */
-#define GROUPS_MAX 256
-
 /* From the broker, with the client's connection, and what to say with that it has begun. */
 struct spare_job {
 	uid_t uid;
 	gid_t gid;
 	__u32 group_cnt;
-	gid_t groups[GROUPS_MAX];
+	gid_t groups[RIGHTS_GROUPS_MAX];
 	bool kernel, opener, limited;
 	__u64 bytes, duration_ns;
 	char folder[RECORDER_FOLDER_SIZE];
@@ -132,7 +131,7 @@ bool spare_give(struct spare *s, const struct recorder_job *job, int began_fd, s
 				 .duration_ns = job->served->duration_ns,
 				 .request = *job->request };
 
-	if (!s->ready || job->request->command != BROKER_RECORD || p->group_cnt > GROUPS_MAX)
+	if (!s->ready || job->request->command != BROKER_RECORD)
 		return false;
 	if (p->group_cnt)
 		memcpy(msg.groups, p->groups, p->group_cnt * sizeof(*p->groups));
@@ -181,7 +180,7 @@ static int take_job(struct spare_job *job, int fds[2])
 	unsigned cnt = 2;
 	ssize_t n = channel_recv(SPARE_FD, job, sizeof(*job), fds, &cnt, -1);
 
-	return n == sizeof(*job) && cnt == 2 && job->group_cnt <= GROUPS_MAX ? 0 : -EPROTO;
+	return n == sizeof(*job) && cnt == 2 && job->group_cnt <= RIGHTS_GROUPS_MAX ? 0 : -EPROTO;
 }
 
 /* The descriptors are free afterwards. */
@@ -225,6 +224,10 @@ int spare_serve(int *argc, char ***argv)
 		return -1;
 	/* Kernels before 5.11 charge BPF maps against it. */
 	(void)setrlimit(RLIMIT_MEMLOCK, &all);
+	/* What most recordings start at once. */
+	worker_start_ahead("prober", true);
+	worker_start_ahead("prober", false);
+	worker_start_ahead("parser", false);
 	own_expect();
 	if (record_load_ahead(*argc - 2, *argv + 2, &err)) {
 		log_debug("spare", "%s", err.text);
