@@ -337,6 +337,51 @@ def need_admin():
         return int(f.read()) > 2
 
 
+def check_all(tap, python):
+    """The second socket: a group sees the whole machine; nobody else can connect, and who is in the group has only its own
+    processes on the first one."""
+    folder = attack.Folder()
+    path = folder.outside("all")
+    member = ["chroot", "--skip-chdir", "--userspec=%d:%d" % (CLIENT, CLIENT), "--groups=%d,1" % CLIENT, "/"]
+    with service.Broker("--all-socket", path, "--all-group", "daemon") as b, Work(python, "own", CLIENT) as own, \
+            Work(python, "others", OTHER) as other, Work(python, "roots", 0) as root:
+        st = os.stat(path)
+        tap.equal((st.st_mode & 0o777, st.st_uid, st.st_gid), (0o660, 0, 1), "the second socket is the group's")
+
+        def run(prefix, socket, *words):
+            return subprocess.run([*prefix, os.path.abspath(h.KRAIT), *words], env={**b.env, "KRAIT_SOCKET": socket}, cwd=b.home,
+                                  capture_output=True, encoding="utf-8", timeout=60)
+
+        pids = "%d,%d,%d" % (own.pid, other.pid, root.pid)
+        done = run(member, path, "record", "-q", "-p", pids, "-F", "997", "-d", "400ms", "-o", "a.folded")
+        names = {f.split(" ")[0] for stack, _ in b.stacks("a.folded") for f in stack}
+        tap.ok(done.returncode == 0 and {"own", "others", "roots"} <= names, "the group sees everybody's processes", done.returncode,
+               done.stderr, sorted(names))
+        tap.equal(os.stat(b.path("a.folded")).st_uid, CLIENT, "what it gets is the member's")
+        done = run(member, path, "dump", "--native", str(other.pid))
+        tap.ok(done.returncode == 0 and "others" in done.stdout, "dump, too", done.returncode, done.stderr)
+        done = run(member, path, "dump", "--native", "--locals", str(other.pid))
+        tap.ok(done.returncode == 4 and "--locals" in done.stderr, "but no values of variables", done.returncode, done.stderr)
+        done = run(service.as_user(OTHER), path, "record", "-q", "-p", str(root.pid), "-d", "300ms", "-o", "n.folded")
+        tap.ok(done.returncode == 4 and "Permission denied" in done.stderr, "who is not in the group cannot connect", done.returncode,
+               done.stderr)
+        done = run(member, b.socket, "record", "-q", "-p", str(other.pid), "-d", "300ms", "-o", "n.folded")
+        tap.ok(done.returncode in (3, 4) and not b.stacks("n.folded"), "on the first socket a member has its own processes only",
+               done.returncode, done.stderr)
+        krait = subprocess.Popen([*member, os.path.abspath(h.KRAIT), "record", "-q", "-p", str(other.pid), "-d", "3s", "-o", "n.folded"],
+                                 env={**b.env, "KRAIT_SOCKET": path}, cwd=b.home, stderr=subprocess.DEVNULL)
+        started = service.wait_for(lambda: any(b"--own-all" in service.read("/proc/%d/cmdline" % p) for p in b.recorders()))
+        recorder = (b.recorders() or [0])[0]
+        look = "try:\n    open('/proc/%s/mem' % args[0], 'rb')\n    print('READS')\nexcept OSError:\n    pass\n" \
+               "import ctypes\nprint('TRACES' if not ctypes.CDLL(None).ptrace(0x4206, int(args[0]), 0, 0) else 'ok')"
+        text = said(run_as(CLIENT, look, b.socket, recorder))
+        tap.ok(started and text.strip() == "ok", "its user cannot look into such a recorder", started, text)
+        krait.terminate()
+        krait.wait(20)
+        check_bystander(tap, b, python, "a recording of the whole machine")
+        tap.ok("(sees the whole machine): record" in b.log, "the log says it", b.log[-500:])
+
+
 def check_killed(tap, python):
     """A broker that is killed leaves no recorder behind; the client keeps what was saved."""
     with service.Broker() as b, Work(python, "own", CLIENT) as work:
@@ -406,6 +451,7 @@ def main():
             kib = b.pss_kib()
             tap.ok(kib < 5 << 10, "it stays below 5 MiB", kib)
         check_killed(tap, python)
+        check_all(tap, python)
     return attack.end(tap)
 
 

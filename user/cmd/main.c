@@ -227,8 +227,8 @@ int main(int argc, char **argv)
 		}
 		name = argv[1];
 	}
-	if (argc > 2 && !strcmp(name, OWN_WORD)) {
-		if (!own_begin()) {
+	if (argc > 2 && (!strcmp(name, OWN_WORD) || !strcmp(name, OWN_ALL_WORD))) {
+		if (!own_begin(!strcmp(name, OWN_ALL_WORD))) {
 			log_error(NULL, OWN_WORD " is for an ordinary user with one id");
 			return EXIT_CODE_USAGE;
 		}

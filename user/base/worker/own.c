@@ -12,7 +12,7 @@
 #include "base/text/log.h"
 #include "base/worker/worker.h"
 
-static bool is_own;
+static bool is_own, sees_all;
 
 static bool has_one_id(void)
 {
@@ -24,7 +24,7 @@ static bool has_one_id(void)
 	       uids[2] == uids[0] && gids[1] == gids[0] && gids[2] == gids[0];
 }
 
-bool own_begin(void)
+bool own_begin(bool all)
 {
 	bool may_open = true;
 	int type;
@@ -33,6 +33,7 @@ bool own_begin(void)
 	if (!has_one_id())
 		return false;
 	is_own = true;
+	sees_all = all;
 	error_hide_sudo();
 	/* It was executed as /proc/self/exe. */
 	prctl(PR_SET_NAME, "krait");
@@ -62,9 +63,14 @@ bool own_is(void)
 	return is_own;
 }
 
+bool own_only(void)
+{
+	return is_own && !sees_all;
+}
+
 bool own_is_foreign(uid_t uid)
 {
-	return is_own && uid != getuid();
+	return own_only() && uid != getuid();
 }
 
 /* If the broker has ended, so does krait. */

@@ -13,6 +13,8 @@
 #include <sys/types.h>
 
 #define OWN_WORD "--own"
+/* The same for a user whom the administrator lets see the whole machine: with the rights for that. */
+#define OWN_ALL_WORD "--own-all"
 /* The same, of the broker's: it becomes that when there is somebody to record for (cmd/broker/spare.h). */
 #define OWN_SPARE_WORD "--spare"
 /* Gets a byte when samples are taken. */
@@ -21,10 +23,12 @@
 #define OWN_OPENER_FD 4
 
 /* False: this process has several ids, or is root's. */
-bool own_begin(void) __attribute__((warn_unused_result));
+bool own_begin(bool all) __attribute__((warn_unused_result));
 /* This process has no user's ids yet, but will. */
 void own_expect(void);
 bool own_is(void);
+/* It is one, and sees only its user's processes. */
+bool own_only(void);
 /* If it is one: is that uid another user's, of whom nothing is told? */
 bool own_is_foreign(uid_t uid);
 /* Tells the broker. */

@@ -60,6 +60,7 @@ enum client_state { CLIENT_NONE, CLIENT_GREETED, CLIENT_RECORDS, CLIENT_READS, C
 struct client {
 	enum client_state state;
 	int fd; /* -1: gone */
+	bool all; /* it may see the whole machine */
 	struct peer peer;
 	__u64 nonce, limit_ns, began_ns;
 	struct broker_request request;
@@ -74,10 +75,13 @@ struct tally {
 	__u64 cnt, failed, ns;
 };
 
+/* For everybody's own processes; for the whole machine. */
+enum { LISTEN_OWN, LISTEN_ALL, LISTEN_CNT };
+
 struct broker {
 	struct settings settings;
-	int fd, signal_fd;
-	bool activated; /* by systemd, which has the socket */
+	int fds[LISTEN_CNT], signal_fd; /* -1: does not listen there */
+	bool activated; /* by systemd, which has the sockets */
 	bool ending; /* takes no more connections */
 	__u64 idle_ns; /* since when there is no client */
 	__u64 refused_ns; /* when that was last said of somebody */
@@ -262,11 +266,14 @@ static void greet(struct broker *b, struct client *c)
 }
 
 /* Without a place the connection waits in the kernel's queue. */
-static void accept_one(struct broker *b)
+static void accept_one(struct broker *b, int which)
 {
 	struct client *c = free_place(b);
 
-	c->fd = accept4(b->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (!c)
+		return;
+	c->all = which == LISTEN_ALL;
+	c->fd = accept4(b->fds[which], NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (c->fd >= 0)
 		greet(b, c);
 }
@@ -311,12 +318,16 @@ static const char *take_request(struct client *c)
  * What YAMA lets ordinary users see of processes that are not their children: at 0 all, at 1 what needs no attaching.
  * *ret_opener: their memory then needs an opener.
  */
-static const char *check_scope(const struct broker *b, const struct served *served,
-			       bool *ret_opener)
+static const char *check_scope(const struct broker *b, const struct client *c, bool *ret_opener)
 {
+	const struct served *served = &c->served;
 	int scope = privileges_scope();
 
-	*ret_opener = scope > 0;
+	*ret_opener = scope > 0 && !c->all;
+	if (c->all && served->locals)
+		return "values of variables (--locals) are for one's own processes: set KRAIT_SOCKET to the other socket";
+	if (c->all && scope <= 2)
+		return NULL;
 	if (scope <= 0)
 		return NULL;
 	if (scope > (int)b->settings.ptrace_scope)
@@ -363,6 +374,7 @@ static void make_job(const struct broker *b, const struct client *c, struct reco
 				      .request = &c->request,
 				      .served = &c->served,
 				      .kernel = kernel_is_shown(),
+				      .all = c->all,
 				      .bytes = b->settings.bytes,
 				      .client_fd = c->fd };
 }
@@ -380,7 +392,7 @@ static void start(struct broker *b, struct client *c)
 		why = peer_check(&c->peer);
 	make_job(b, c, &job);
 	if (!why)
-		why = check_scope(b, &c->served, &job.opener);
+		why = check_scope(b, c, &job.opener);
 	if (!why && c->served.kernel && !job.kernel)
 		why = "the kernel's functions (--kernel) are shown where kernel.perf_event_paranoid is at most 1 and "
 		      "kernel.kptr_restrict 0";
@@ -436,16 +448,17 @@ static void note_end(struct broker *b, const struct client *c, int code)
 	const struct served *s = &c->served;
 	struct tally *t = &b->tallies[c->request.command];
 	__u64 took_ns = clock_monotonic_ns() - c->began_ns;
-	char what[64] = "all of the user's processes", rate[48] = "";
+	char what[64] = "all that the user sees", rate[48] = "";
 
 	if (s->pid_cnt)
 		snprintf(what, sizeof(what), "%u process%s, the first %d", s->pid_cnt,
 			 s->pid_cnt == 1 ? "" : "es", s->pids[0]);
 	if (s->rate)
 		snprintf(rate, sizeof(rate), " at %llu Hz", s->rate);
-	log_info(NULL, "user %u, process %d: %s of %s%s for %.1f s: exit code %d", c->peer.uid,
-		 (int)c->peer.pid, served_command(c->request.command), what, rate,
-		 (double)took_ns / NS_PER_SEC, code);
+	log_info(NULL, "user %u, process %d%s: %s of %s%s for %.1f s: exit code %d", c->peer.uid,
+		 (int)c->peer.pid, c->all ? " (sees the whole machine)" : "",
+		 served_command(c->request.command), what, rate, (double)took_ns / NS_PER_SEC,
+		 code);
 	t->cnt++;
 	t->failed += code != EXIT_CODE_OK;
 	t->ns += took_ns;
@@ -541,15 +554,23 @@ static __u64 keep_spare(struct broker *b, __u64 now_ns)
 	return b->spare.pid ? b->warm_ns + WARM_NS : ~0ULL;
 }
 
-enum { POLL_LISTEN, POLL_SIGNAL, POLL_SPARE, POLL_CLIENTS, POLL_EACH = 3 };
+enum {
+	POLL_LISTEN,
+	POLL_SIGNAL = POLL_LISTEN + LISTEN_CNT,
+	POLL_SPARE,
+	POLL_CLIENTS,
+	POLL_EACH = 3
+};
 
 /* Per client: its connection, its recorder, and what that says. Returns when the next limit is reached. */
 static __u64 fill(struct broker *b, struct pollfd *fds)
 {
 	__u64 until_ns = ~0ULL;
 
-	fds[POLL_LISTEN] =
-		(struct pollfd){ .fd = !b->ending && free_place(b) ? b->fd : -1, .events = POLLIN };
+	for (int i = 0; i < LISTEN_CNT; i++)
+		fds[POLL_LISTEN + i] =
+			(struct pollfd){ .fd = !b->ending && free_place(b) ? b->fds[i] : -1,
+					 .events = POLLIN };
 	fds[POLL_SIGNAL] = (struct pollfd){ .fd = b->signal_fd, .events = POLLIN };
 	fds[POLL_SPARE] = (struct pollfd){ .fd = spare_fd(&b->spare), .events = POLLIN };
 	for (int i = 0; i < CLIENTS_MAX; i++) {
@@ -654,29 +675,48 @@ static void serve(struct broker *b)
 			if (c->state != CLIENT_NONE && now_ns >= c->limit_ns)
 				expire(b, c);
 		}
-		if (fds[POLL_LISTEN].revents)
-			accept_one(b);
+		for (int i = 0; i < LISTEN_CNT; i++)
+			if (fds[POLL_LISTEN + i].revents)
+				accept_one(b, i);
 	}
 }
 
 /* ---- begin and end ---------------------------------------------------------------------------- */
 
-/* The socket that systemd passes: sd_listen_fds(3). */
+/* Is the i-th of "socket:all" the one for the whole machine? */
+static bool is_named_all(const char *names, int i)
+{
+	for (; names && i; i--)
+		names = strchr(names, ':') ? strchr(names, ':') + 1 : NULL;
+	return names && !strncmp(names, "all", 3) && (!names[3] || names[3] == ':');
+}
+
+/* The sockets that systemd passes: sd_listen_fds(3). */
 static bool take_passed(struct broker *b)
 {
 	const char *pid = getenv("LISTEN_PID"), *cnt = getenv("LISTEN_FDS");
-	int type = 0;
-	socklen_t len = sizeof(type);
+	const int n = cnt ? atoi(cnt) : 0;
 
-	if (!pid || !cnt || atoi(pid) != getpid() || atoi(cnt) != 1)
+	if (!pid || atoi(pid) != getpid() || n < 1 || n > LISTEN_CNT)
 		return false;
-	if (getsockopt(LISTEN_FD, SOL_SOCKET, SO_TYPE, &type, &len) || type != SOCK_SEQPACKET)
-		return false;
-	b->fd = fcntl(LISTEN_FD, F_DUPFD_CLOEXEC, LISTEN_FD + 1);
-	close(LISTEN_FD);
-	/* Whoever has left before it is accepted must not make the broker wait for the next one. */
-	b->activated = b->fd >= 0 && !fcntl(b->fd, F_SETFL, O_NONBLOCK);
-	return b->activated;
+	for (int i = 0; i < n; i++) {
+		const int which = is_named_all(getenv("LISTEN_FDNAMES"), i) ? LISTEN_ALL :
+									      LISTEN_OWN;
+		socklen_t len = sizeof(int);
+		int type = 0, fd;
+
+		if (getsockopt(LISTEN_FD + i, SOL_SOCKET, SO_TYPE, &type, &len) ||
+		    type != SOCK_SEQPACKET || b->fds[which] >= 0)
+			return false;
+		fd = fcntl(LISTEN_FD + i, F_DUPFD_CLOEXEC, LISTEN_FD + LISTEN_CNT);
+		close(LISTEN_FD + i);
+		/* Whoever has left before it is accepted must not make the broker wait for the next one. */
+		if (fd < 0 || fcntl(fd, F_SETFL, O_NONBLOCK))
+			return false;
+		b->fds[which] = fd;
+	}
+	b->activated = true;
+	return true;
 }
 
 /* Another broker that answers there keeps its socket; one that was killed has left it. */
@@ -693,24 +733,35 @@ static int remove_old(const struct sockaddr_un *addr, struct error *err)
 	return 0;
 }
 
-static int listen_at(struct broker *b, struct error *err)
+/* Nobody may connect before it has its mode and group. */
+static int listen_at(const char *path, mode_t mode, gid_t group, int *ret, struct error *err)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	char folder[sizeof(addr.sun_path)];
 
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", b->settings.socket);
-	snprintf(folder, sizeof(folder), "%s", b->settings.socket);
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
+	snprintf(folder, sizeof(folder), "%s", path);
 	*strrchr(folder, '/') = '\0';
 	if (*folder && mkdir(folder, 0755) && errno != EEXIST)
 		return error_set(err, errno, EXIT_CODE_OUTPUT, "%s: %s", folder, strerror(errno));
 	if (remove_old(&addr, err))
 		return -1;
-	b->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (b->fd < 0 || bind(b->fd, (struct sockaddr *)&addr, sizeof(addr)) ||
-	    chmod(b->settings.socket, 0666) || listen(b->fd, CLIENTS_MAX))
-		return error_set(err, errno, EXIT_CODE_OUTPUT, "%s: %s", b->settings.socket,
-				 strerror(errno));
+	*ret = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*ret < 0 || bind(*ret, (struct sockaddr *)&addr, sizeof(addr)) ||
+	    chown(path, 0, group) || chmod(path, mode) || listen(*ret, CLIENTS_MAX))
+		return error_set(err, errno, EXIT_CODE_OUTPUT, "%s: %s", path, strerror(errno));
 	return 0;
+}
+
+static int listen_everywhere(struct broker *b, struct error *err)
+{
+	const struct settings *s = &b->settings;
+
+	if (listen_at(s->socket, 0666, 0, &b->fds[LISTEN_OWN], err))
+		return -1;
+	return s->all_socket ?
+		       listen_at(s->all_socket, 0660, s->all_group, &b->fds[LISTEN_ALL], err) :
+		       0;
 }
 
 static int prepare(struct broker *b, struct error *err)
@@ -725,7 +776,7 @@ static int prepare(struct broker *b, struct error *err)
 			err, EPERM, EXIT_CODE_PERMISSION,
 			"krait broker serves the processes of the first user and pid namespaces, and runs "
 			"there (not in a container)");
-	if (!take_passed(b) && listen_at(b, err))
+	if (!take_passed(b) && listen_everywhere(b, err))
 		return -1;
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGINT);
@@ -734,7 +785,7 @@ static int prepare(struct broker *b, struct error *err)
 	b->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (b->signal_fd < 0)
 		return error_set(err, errno, EXIT_CODE_KERNEL, "signalfd: %s", strerror(errno));
-	if (rights_keep(recorder_capabilities()))
+	if (rights_keep(recorder_capabilities(b->fds[LISTEN_ALL] >= 0)))
 		return error_set(err, EPERM, EXIT_CODE_KERNEL,
 				 "cannot give up the rights that krait does not need");
 	return 0;
@@ -747,7 +798,7 @@ int cmd_broker(int argc, char **argv)
 
 	if (!b)
 		return EXIT_CODE_KERNEL;
-	b->fd = b->signal_fd = -1;
+	b->fds[LISTEN_OWN] = b->fds[LISTEN_ALL] = b->signal_fd = -1;
 	b->spare = SPARE_NONE;
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		b->clients[i] = no_client;
@@ -763,5 +814,7 @@ int cmd_broker(int argc, char **argv)
 	/* Recorders that are left end with the broker; a client keeps what was saved. */
 	if (!b->activated)
 		unlink(b->settings.socket);
+	if (!b->activated && b->settings.all_socket)
+		unlink(b->settings.all_socket);
 	return EXIT_CODE_OK;
 }

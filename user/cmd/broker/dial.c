@@ -19,12 +19,14 @@ const char *dial_path(void)
 {
 	const char *path = secure_getenv("KRAIT_SOCKET");
 
-	return path && *path ? path : BROKER_SOCKET;
+	if (path && *path)
+		return path;
+	return access(BROKER_ALL_SOCKET, W_OK) ? BROKER_SOCKET : BROKER_ALL_SOCKET;
 }
 
 bool dial_is_possible(void)
 {
-	return secure_getenv("KRAIT_SOCKET") || !access(BROKER_SOCKET, F_OK);
+	return secure_getenv("KRAIT_SOCKET") || !access(dial_path(), F_OK);
 }
 
 int dial_take(int fd, struct broker_answer *ret, int *ret_fd, int timeout_ms, struct error *err)

@@ -20,6 +20,8 @@
 #include <linux/types.h>
 
 #define BROKER_SOCKET "/run/krait-broker/socket"
+/* Of a group that the administrator lets see the whole machine. */
+#define BROKER_ALL_SOCKET "/run/krait-broker/all"
 #define BROKER_VERSION 2
 #define BROKER_WORDS_MAX 64
 /* In the folder. */

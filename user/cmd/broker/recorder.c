@@ -33,18 +33,22 @@
 #define FOLDER "/var/tmp/krait-"
 
 /* For map_files, BPF, perf events; where kernel.perf_event_paranoid is 3, those need more. */
-static __u64 handed_down(void)
+static __u64 handed_down(bool all)
 {
 	__u64 set = RIGHTS_BIT(CAP_CHECKPOINT_RESTORE) | RIGHTS_BIT(CAP_BPF) |
 		    RIGHTS_BIT(CAP_PERFMON);
+
+	/* Memory of other users' processes, and what is mapped there. */
+	if (all)
+		set |= RIGHTS_BIT(CAP_SYS_PTRACE) | RIGHTS_BIT(CAP_DAC_READ_SEARCH);
 
 	return privileges_events_need_admin() ? set | RIGHTS_BIT(CAP_SYS_ADMIN) : set;
 }
 
 /* SETPCAP for the bounding set, SYS_PTRACE to see the namespaces of a peer. */
-__u64 recorder_capabilities(void)
+__u64 recorder_capabilities(bool all)
 {
-	return handed_down() | RIGHTS_BIT(CAP_SETUID) | RIGHTS_BIT(CAP_SETGID) |
+	return handed_down(all) | RIGHTS_BIT(CAP_SETUID) | RIGHTS_BIT(CAP_SETGID) |
 	       RIGHTS_BIT(CAP_SETPCAP) | RIGHTS_BIT(CAP_KILL) | RIGHTS_BIT(CAP_SYS_PTRACE);
 }
 
@@ -195,7 +199,7 @@ void recorder_line(struct recorder_line *l, const struct recorder_job *job)
 	const char *word = NULL;
 
 	add(l, "krait");
-	add(l, OWN_WORD);
+	add(l, job->all ? OWN_ALL_WORD : OWN_WORD);
 	add(l, served_command(r->command));
 	if (r->command == BROKER_RECORD || r->command == BROKER_TOP)
 		add(l, "--no-realtime");
@@ -203,6 +207,9 @@ void recorder_line(struct recorder_line *l, const struct recorder_job *job)
 		add(l, "--output=" BROKER_CAPTURE);
 	if (r->command == BROKER_RECORD && !job->kernel)
 		add(l, "--no-kernel");
+	/* Whose files they are is more than a capture should decide. */
+	if (r->command == BROKER_RECORD && job->all)
+		add(l, "--no-source");
 	while ((word = served_next(r, word))) {
 		if (!has_pids || strncmp(word, "--pid=", 6))
 			add(l, word);
@@ -267,7 +274,7 @@ int recorder_become(const char *folder, const struct recorder_job *job, int bega
 	if (start_opener(job, &opener))
 		return -EPERM;
 	worker_tell_ids(&workers, opener);
-	if (become(job->peer, handed_down()))
+	if (become(job->peer, handed_down(job->all)))
 		return -EPERM;
 	/* Only now: a change of ids forgets it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() != broker)

@@ -38,12 +38,13 @@ struct recorder_job {
 	const struct served *served; /* what that says */
 	bool kernel; /* frames of the kernel may be recorded */
 	bool opener; /* it needs one */
+	bool all; /* it sees the whole machine */
 	__u64 bytes; /* no file that it writes is larger */
 	int client_fd; /* gets BROKER_FOLDER and BROKER_STREAM */
 };
 
-/* Capabilities that the broker must have to hand down, and for itself. */
-__u64 recorder_capabilities(void);
+/* Capabilities that the broker must have to hand down, and for itself; all: also to those who see the whole machine. */
+__u64 recorder_capabilities(bool all);
 
 /* Starts it, or makes it of the spare, which is then none. Returns 0, or -errno with nothing to be freed. */
 int recorder_start(struct recorder *ret, const struct recorder_job *job, struct spare *spare)

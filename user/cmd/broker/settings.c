@@ -2,6 +2,7 @@
 #include "cmd/broker/settings.h"
 
 #include <argp.h>
+#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
@@ -30,11 +31,16 @@ enum {
 	KEY_BYTES,
 	KEY_SCOPE,
 	KEY_METRICS,
+	KEY_ALL_SOCKET,
+	KEY_ALL_GROUP,
 };
 
 static const struct argp_option option_table[] = {
 	{ "socket", 's', "PATH", 0,
 	  "where to listen (default " BROKER_SOCKET "); not used if systemd passes a socket", 0 },
+	{ "all-socket", KEY_ALL_SOCKET, "PATH", 0,
+	  "where those listen who may see the whole machine (mode 0660; default: nobody may)", 0 },
+	{ "all-group", KEY_ALL_GROUP, "GROUP", 0, "the group that may connect there", 0 },
 	{ "config", KEY_CONFIG, "FILE", 0,
 	  "read options from this file: key = value, where a key is a long option of this list "
 	  "(default " CONFIG ", if it is there)",
@@ -59,16 +65,36 @@ static const struct argp_option option_table[] = {
 	{ 0 },
 };
 
+static void check_path(const char *path, const char *option, struct argp_state *state)
+{
+	if (*path != '/' || strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path))
+		arguments_refuse(state, "%s takes an absolute path of at most 107 letters", option);
+}
+
+static gid_t find_group(const char *name, struct argp_state *state)
+{
+	const struct group *g = getgrnam(name);
+
+	if (!g)
+		arguments_refuse(state, "--all-group: there is no group \"%s\"", name);
+	return g->gr_gid;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct settings *s = state->input;
 
 	switch (key) {
 	case 's':
-		if (*arg != '/' || strlen(arg) >= sizeof(((struct sockaddr_un *)0)->sun_path))
-			arguments_refuse(state,
-					 "--socket takes an absolute path of at most 107 letters");
+		check_path(arg, "--socket", state);
 		s->socket = arg;
+		return 0;
+	case KEY_ALL_SOCKET:
+		check_path(arg, "--all-socket", state);
+		s->all_socket = arg;
+		return 0;
+	case KEY_ALL_GROUP:
+		s->all_group = find_group(arg, state);
 		return 0;
 	case KEY_CONFIG: /* already read */
 		return 0;

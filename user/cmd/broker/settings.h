@@ -6,9 +6,12 @@
 #define KRAIT_CMD_BROKER_SETTINGS_H
 
 #include <linux/types.h>
+#include <sys/types.h>
 
 struct settings {
 	const char *socket; /* its path */
+	const char *all_socket; /* of who may see the whole machine; NULL: none */
+	gid_t all_group; /* who may connect there; 0: only root */
 	const char *metrics; /* a file; NULL: none */
 	unsigned recordings; /* of one user at the same time */
 	__u64 rate; /* of all recordings together, samples a second on each CPU */

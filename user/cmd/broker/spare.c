@@ -131,7 +131,7 @@ bool spare_give(struct spare *s, const struct recorder_job *job, int began_fd, s
 				 .duration_ns = job->served->duration_ns,
 				 .request = *job->request };
 
-	if (!s->ready || job->request->command != BROKER_RECORD)
+	if (!s->ready || job->all || job->request->command != BROKER_RECORD)
 		return false;
 	if (p->group_cnt)
 		memcpy(msg.groups, p->groups, p->group_cnt * sizeof(*p->groups));

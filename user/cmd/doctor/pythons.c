@@ -147,7 +147,7 @@ static void say(const struct pythons *p)
 		findings_add(p->findings, FINDING_LIMITED, "process", "they are not recorded",
 			     "krait list", "%u more are refused", p->shown - SHOWN_MAX);
 	/* The service does not tell of others, and looks at none of its own processes. */
-	if (*unread && !own_is())
+	if (*unread && !own_only())
 		findings_add(p->findings, FINDING_LIMITED, "processes",
 			     "any of them that are Python cannot be recorded",
 			     geteuid() ? "run krait with sudo" : NULL, "%s", unread);

@@ -119,7 +119,7 @@ void record_targets_settle(struct record_options *o, struct argp_state *state)
 				 o->command[0], o->command[0]);
 	}
 	/* All that there is for who has asked a broker. */
-	if (own_is() && o->all) {
+	if (own_only() && o->all) {
 		o->filter.users[0] = getuid();
 		o->filter.user_cnt = 1;
 	}

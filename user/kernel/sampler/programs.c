@@ -305,7 +305,7 @@ static void settle(struct krait_bpf__rodata *r, const struct sampler_config *con
 	r->user_cnt = (__u32)config->user_cnt;
 	for (size_t i = 0; i < config->user_cnt && i < KRAIT_MAX_USERS; i++)
 		r->users[i] = config->users[i];
-	r->own_only = own_is();
+	r->own_only = own_only();
 }
 
 /* Which programs are loaded, and how large the maps are; the rest is the same for all. */
@@ -337,7 +337,7 @@ static struct choice choose(const struct krait_bpf *skel, const struct sampler_c
 			{ skel->progs.fault_loop, loops && has_faults(config) },
 			{ skel->progs.fault_bounded, !loops && has_faults(config) },
 			/* A probe in a library is in all processes that map it, other users' too. */
-			{ skel->progs.runtime_begin, features->cookies && !own_is() },
+			{ skel->progs.runtime_begin, features->cookies && !own_only() },
 			{ skel->progs.process_mmap,
 			  config->native || config->tasks || config->greenlets },
 			{ skel->progs.probe_tracepoint,
