@@ -57,6 +57,16 @@ PROGRAM = """
 import linecache, os, sys
 sys.path.insert(0, "/mnt")
 import big, moved, newer
+# As IPython has it: a cell's number.
+class Compiler:
+    def __init__(self):
+        self._filename_map = {"/tmp/other.py": 3, "/tmp/ipykernel_7/123.py": 12}
+class Shell:
+    def __init__(self):
+        self.compile = Compiler()
+    def get_ipython(self):
+        return self
+get_ipython = Shell().get_ipython
 def total(cart):
     # what it costs
     return sum(x * 2 for x in cart)
@@ -122,6 +132,9 @@ def check_sources(tap, python):
             tap.ok(line in text, name + "%s has %s" % (what, line), text[-3000:], r.err)
         tap.ok("nobody knows" not in text and "# is" not in text and "# was" not in text,
                name + what + " has no line that may not be what ran", text[-3000:])
+    for file in "x.data", "y.data":
+        text = h.run_krait("report", "-i", r.path(file), "-n", "0", "--by", "line").stdout
+        tap.ok(re.search(r" f +cell 12:3$", text, re.M), name + file + " calls the cell as the notebook does", text)
     os.makedirs(r.path("own/mnt"))
     with open(r.path("own/mnt/shop.py"), "w", encoding="utf-8") as f:
         f.write("# from a folder\n" * 99)

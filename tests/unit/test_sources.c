@@ -22,6 +22,7 @@
 #include "support_folder.h"
 #include "capture/dso/dso_store.h"
 #include "profile/sources.h"
+#include "base/text/short_path.h"
 #include "base/share/quota.h"
 
 static const char shop[] =
@@ -72,6 +73,8 @@ static void lines_of_functions_come_out(void **state)
 	assert_int_equal(add(&s, 1, "<cell>", "f()", 2, 9), 0);
 	assert_int_equal(add(&s, 1, "/none.py", "", 1, 1), 0);
 	assert_null(sources_find(&s, "/none.py"));
+	assert_int_equal(sources_call(&s, "<cell>", 3), 0);
+	assert_int_equal(sources_call(&s, "/none.py", 4), 0);
 	text = written(&s);
 	assert_string_equal(text, "source /app/shop.py\n"
 				  " 3 def total(cart):\n"
@@ -79,8 +82,13 @@ static void lines_of_functions_come_out(void **state)
 				  " 6 def other():\n"
 				  " 7     return 2\n"
 				  "source <cell>\n"
+				  " 0 cell 3\n"
 				  " 1 f()\n");
 	assert_int_equal(sources_read(&read, text), 0);
+	assert_string_equal(short_path("<cell>"), "cell 3");
+	assert_int_equal(
+		sources_read(&read, "source /app/shop.py\n 0 cell 5\n 0 cell \n 0 shell 6\n"), 0);
+	assert_string_equal(short_path("/app/shop.py"), "cell 5");
 	free(text);
 	expect(&read, "/app/shop.py", NULL,
 	       "\n\ndef total(cart):\n    return 1\n\ndef other():\n    return 2\n");

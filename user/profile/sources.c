@@ -10,6 +10,7 @@
 #include "base/data/search.h"
 #include "base/data/vec.h"
 #include "base/share/quota.h"
+#include "base/text/short_path.h"
 
 #define WORD "source "
 #define DIFFERENT "(not shown: processes had different lines here)"
@@ -226,6 +227,31 @@ char *sources_text(const struct source_kept *k, const char *here)
 	return text;
 }
 
+/* ---- cells ------------------------------------------------------------------------------------ */
+
+/* Cells with names: looking for one takes time. */
+#define CELLS_MAX 512U
+
+static int call(struct source_kept *k, __u32 cell)
+{
+	static unsigned cnt;
+	char name[32];
+
+	if (!cell || k->cell == cell || cnt == CELLS_MAX)
+		return 0;
+	k->cell = cell;
+	cnt++;
+	snprintf(name, sizeof(name), "cell %u", cell);
+	return short_path_call(k->path, name);
+}
+
+int sources_call(struct sources *s, const char *path, __u32 cell)
+{
+	struct source_kept *k = (struct source_kept *)sources_find(s, path);
+
+	return k ? call(k, cell) : 0;
+}
+
 /* ---- as text ---------------------------------------------------------------------------------- */
 
 void sources_write(const struct sources *s, FILE *out)
@@ -234,6 +260,8 @@ void sources_write(const struct sources *s, FILE *out)
 		const struct source_kept *k = &s->list[i];
 
 		fprintf(out, WORD "%s\n", k->path);
+		if (k->cell)
+			fprintf(out, " 0 cell %u\n", k->cell);
 		for (__u32 n = 0; n < k->cnt; n++)
 			fprintf(out, " %s%d %s\n", k->lines[n].text ? "" : "-", k->lines[n].number,
 				k->lines[n].text ? k->lines[n].text : "");
@@ -279,6 +307,8 @@ static int read_line(struct reading *r, struct source_kept *k, const char *text,
 	if (!isdigit((unsigned char)text[differs]))
 		return 0;
 	number = strtol(text + differs, &end, 10);
+	if (!number && !differs && !strncmp(end, " cell ", 6) && isdigit((unsigned char)end[6]))
+		return call(k, (__u32)strtoul(end + 6, NULL, 10));
 	if (*end != ' ' || number <= 0 || number > SOURCES_LINE_MAX)
 		return 0;
 	end++;

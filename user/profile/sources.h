@@ -6,6 +6,7 @@
  * In the notes of a recording's DSO (capture/dso/native_names.h):
  *
  *   source /app/shop.py
+ *    0 cell 2                     (a notebook's cell: how it is called)
  *    12 def total(cart):
  *    13     return sum(cart)
  *    -14 processes had different lines here
@@ -36,6 +37,7 @@ struct source_line {
 
 struct source_kept {
 	char *path;
+	__u32 cell; /* number of the notebook's cell that it is; 0: none */
 	struct source_line *lines; /* by number */
 	__u32 cnt, cap;
 };
@@ -67,8 +69,12 @@ char *sources_text(const struct source_kept *k, const char *here);
 /* Bytes of that without here: a single line may have a million empty ones before it. */
 size_t sources_text_size(const struct source_kept *k);
 
+/* A file is the cell of a notebook: from now on that is what people read (short_path_call()). Returns 0 or -ENOMEM. */
+int sources_call(struct sources *s, const char *path, __u32 cell)
+	__attribute__((warn_unused_result));
+
 void sources_write(const struct sources *s, FILE *out);
-/* Reads the lines from notes; others are ignored. Returns 0 or -ENOMEM. */
+/* Reads the lines, and names of cells, from notes; others are ignored. Returns 0 or -ENOMEM. */
 int sources_read(struct sources *s, const char *notes) __attribute__((warn_unused_result));
 
 #endif /* KRAIT_PROFILE_SOURCES_H */

@@ -87,7 +87,7 @@ static int from_file(int dir, const struct proc_ids *ids, const struct probe_sou
 /* ---- memory ----------------------------------------------------------------------------------- */
 
 static int from_interpreters(const struct memory *memory, const struct py_offsets *offsets,
-			     __u64 runtime_addr, const char *path, char **ret)
+			     __u64 runtime_addr, const char *path, char **ret, __u32 *ret_cell)
 {
 	cleanup_free struct object_text *t = calloc(1, sizeof(*t));
 	struct object_layout layout;
@@ -104,6 +104,8 @@ static int from_interpreters(const struct memory *memory, const struct py_offset
 	for (unsigned i = 0; addr && i < INTERPS_MAX; i++) {
 		int found = linecache_read(t, runtime_addr, addr, path, ret);
 
+		if (!found)
+			*ret_cell = linecache_cell(t, runtime_addr, addr, path);
 		if (found != -ENOENT)
 			return found;
 		err = memory_read(memory, addr + (__u64)offsets->interp.next, &addr, sizeof(addr));
@@ -127,7 +129,8 @@ static int from_memory(int dir, int mem, const struct proc_ids *ids,
 	cache = page_cache__new(&memory);
 	if (!cache)
 		return -ENOMEM;
-	err = from_interpreters(page_cache__memory(cache), offsets, runtime_addr, ask->path, ret);
+	err = from_interpreters(page_cache__memory(cache), offsets, runtime_addr, ask->path, ret,
+				&result->cell);
 	page_cache__free(cache);
 	if (!err)
 		result->size = (__u32)strlen(*ret);

@@ -33,7 +33,7 @@ struct probe_source_ask {
 struct probe_source {
 	__u64 changed_ns; /* when the file was last changed, CLOCK_REALTIME; 0: it is no file */
 	__u32 size; /* of the text, in the descriptor that comes with it */
-	__u32 pad_;
+	__u32 cell; /* of a notebook, by its number there; 0: none */
 };
 
 /*

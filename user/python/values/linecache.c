@@ -118,3 +118,54 @@ int linecache_read(struct object_text *t, __u64 runtime_addr, __u64 interp_addr,
 		*ret = text;
 	return err;
 }
+
+/* ---- cells ------------------------------------------------------------------------------------ */
+
+struct cell {
+	const char *file;
+	__u32 number; /* 0: not found yet */
+};
+
+/* An int of one digit (Include/cpython/longintrepr.h): its size comes first, above three bits from 3.12 on. */
+static bool take_cell(struct object_text *t, void *ctx, __u64 key_addr, __u64 value_addr)
+{
+	cleanup_free char *name = NULL;
+	struct cell *c = ctx;
+	struct {
+		__u64 size;
+		__u32 digit;
+	} number;
+
+	t->reads = 0;
+	if (py_string_read_any(t->memory, t->layout->offsets, key_addr, &name) ||
+	    strcmp(name, c->file))
+		return true;
+	if (!object_read(t, value_addr + t->layout->header, &number, 12) &&
+	    (t->layout->minor >= 12 ? number.size >> 3 : number.size) == 1)
+		c->number = number.digit;
+	return false;
+}
+
+/* get_ipython() is a method of the shell, whose compiler knows its cells (IPython/core/compilerop.py, 7.17 and later). */
+__u32 linecache_cell(struct object_text *t, __u64 runtime_addr, __u64 interp_addr, const char *file)
+{
+	const __u64 method_addr =
+		module_attribute(t, runtime_addr, interp_addr, "__main__", "get_ipython");
+	__u64 addr = 0;
+	struct cell c = { .file = file };
+	struct object_head h;
+
+	t->reads = 0;
+	if (!method_addr || object_head_read(t, method_addr, &h) || strcmp(h.type_name, "method") ||
+	    object_read_u64(t, method_addr + t->layout->header + 8, &addr)) /* im_self */
+		return 0;
+	for (unsigned i = 0; addr && i < 2; i++) {
+		t->reads = 0;
+		addr = object_attribute(t, addr, i ? "_filename_map" : "compile");
+	}
+	t->reads = 0;
+	if (!addr || object_head_read(t, addr, &h) || !(h.flags & TYPE_DICT) ||
+	    object_each_item(t, addr, take_cell, &c))
+		return 0;
+	return c.number;
+}

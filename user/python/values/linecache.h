@@ -19,4 +19,8 @@
 int linecache_read(struct object_text *t, __u64 runtime_addr, __u64 interp_addr, const char *file,
 		   char **ret) __attribute__((warn_unused_result, nonnull));
 
+/* The number of the cell of IPython's whose code has that file name ("Out[2]"); 0: it is none, or it could not be read. */
+__u32 linecache_cell(struct object_text *t, __u64 runtime_addr, __u64 interp_addr, const char *file)
+	__attribute__((nonnull));
+
 #endif /* KRAIT_PYTHON_VALUES_LINECACHE_H */

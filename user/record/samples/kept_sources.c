@@ -187,6 +187,8 @@ static void on_source(void *ctx, int result, const void *data, size_t len, int f
 		count_unread(f, f->code_cnt, f->err);
 	for (__u32 i = 0; !f->err && i < f->code_cnt; i++)
 		add_code(f, f->codes[i]);
+	if (!f->err && sources_call(dict__sources(k->dict), path, found->cell))
+		log_debug("sources", "%s: out of memory for its name", path);
 	end_wait(f);
 	keep_text(f);
 }
