@@ -3,10 +3,13 @@
  * test_twin_faults.c - the sampling program in the kernel over missing memory and over randomly
  * damaged interpreters: it agrees with the host, and the kernel survives.
  */
+#include <unistd.h>
+
 #include "support_fake_random.h"
 #include "support_twin.h"
 
-#define PAGE 4096ULL
+/* 16 KiB on some arm64. */
+#define PAGE ((__u64)sysconf(_SC_PAGESIZE))
 #define ROUNDS 400
 
 /* The next allocation gets a page of its own. */
