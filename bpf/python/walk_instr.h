@@ -94,11 +94,15 @@ static __always_inline __s32 walk_instr(const struct walker *w, const struct py_
 #define CALLER_UNITS_MAX 9
 #define CALLER_BYTES (2 * CALLER_UNITS_MAX + 2)
 
-/* Does the instruction, that many units before prev_instr, enter a frame, with nothing but its caches in between? */
-static __always_inline bool walk_is_caller(__u8 opcode, const __u8 *callers, __s32 instr_off,
+/*
+ * Does the instruction that many units before the end of bytes enter a frame, with nothing but its
+ * caches in between?
+ */
+static __always_inline bool walk_is_caller(const __u8 *bytes, const __u8 *callers, __s32 instr_off,
 					   __u32 units)
 {
-	return callers[opcode] == units + 1 && instr_off >= 2 * (__s32)units;
+	return callers[bytes[2 * (CALLER_UNITS_MAX - units)]] == units + 1 &&
+	       instr_off >= 2 * (__s32)units;
 }
 
 /* What is known about a frame's prev_instr. */
@@ -138,29 +142,22 @@ static __always_inline __u8 walk_prev_opcode(struct walker *w, const struct py_o
 	const bool is_311 = off->frame_kind == PY_FRAME_IS_ENTRY;
 	const __u8 *callers = is_311 ? opcode_callers_11 : opcode_callers_12;
 	__u64 addr = window_u64(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK);
-	__u8 own, opcode, other, bytes[CALLER_BYTES] = {};
+	__u8 own, bytes[CALLER_BYTES] = {};
 	__u32 found = 0, units = 0;
 
 	if (prev == PREV_UNKNOWN || read_from(w, bytes, sizeof(bytes), addr + 2 - CALLER_BYTES))
 		return 0;
-	/* Each by a constant: not every compiler keeps the bounds of a place on the stack. */
-	own = opcode = bytes[2 * CALLER_UNITS_MAX];
-	other = bytes[2 * (CALLER_UNITS_MAX - 1)];
-	if (walk_is_caller(other, callers, *instr_off, 1)) {
+	own = bytes[2 * CALLER_UNITS_MAX];
+	if (walk_is_caller(bytes, callers, *instr_off, 1)) {
 		units = 1;
-		opcode = other;
 		found++;
 	}
-	other = is_311 ? bytes[2 * (CALLER_UNITS_MAX - 4)] : bytes[2 * (CALLER_UNITS_MAX - 3)];
-	if (walk_is_caller(other, callers, *instr_off, is_311 ? 4 : 3)) {
+	if (walk_is_caller(bytes, callers, *instr_off, is_311 ? 4 : 3)) {
 		units = is_311 ? 4 : 3;
-		opcode = other;
 		found++;
 	}
-	other = bytes[0];
-	if (walk_is_caller(other, callers, *instr_off, CALLER_UNITS_MAX)) {
+	if (walk_is_caller(bytes, callers, *instr_off, CALLER_UNITS_MAX)) {
 		units = CALLER_UNITS_MAX;
-		opcode = other;
 		found++;
 	}
 	if (walk_is_at(prev, callers, own)) {
@@ -168,16 +165,14 @@ static __always_inline __u8 walk_prev_opcode(struct walker *w, const struct py_o
 		 * C code that the interpreter runs while it unwinds finds prev_instr after a call,
 		 * on data, which may look like any other opcode.
 		 */
-		if (prev == PREV_AT && callers[own]) {
+		if (prev == PREV_AT && callers[own])
 			found = units = 0;
-			opcode = own;
-		}
 		found++;
 	}
 	if (found != 1)
 		return 0;
 	*instr_off -= 2 * (__s32)units;
-	return opcode;
+	return bytes[2 * (CALLER_UNITS_MAX - units)];
 }
 
 /*
