@@ -194,7 +194,7 @@ static const char doc[] =
 	"  krait record -o flame.html -p 1234        as a flame graph\n"
 	"  krait record -p 1234 -o out.folded        it and its children, until Ctrl-C\n"
 	"  krait record -F 10k -- python3 app.py     a command, to its end\n"
-	"  krait record -p 1234 -- sleep 10          as in perf: as long as a command runs\n"
+	"  krait record -p 1234 -- sleep 10          as in perf: while a command runs\n"
 	"  krait record -e page-faults -c 1 -p 1234  who touches new memory, each fault\n"
 	"  krait record --memory -p 1234 -d 60s      where it grows\n"
 	"  krait record -e cpu-clock,context-switches -- python3 app.py\n"
