@@ -409,6 +409,37 @@ def check_killed(tap, python):
                "one that is told to end gives its clients what there is", code, krait.returncode, b.folders())
 
 
+CUT = """
+import ctypes, os, time
+path = 'cut-%%d.so' %% os.getpid()
+def own(until):
+    n = 0
+    while time.time() < until:
+        n += 1
+        if n %% 2000 == 0:
+            os.truncate(path, 4096 if n %% 4000 else 1 << 20)
+with open(path, 'wb') as f: f.write(open('%s', 'rb').read())
+lib = ctypes.CDLL('./' + path)
+own(time.time() + 60)
+"""
+
+
+def check_cut(tap, b, python):
+    """A process of the client's own whose mapped file becomes shorter and longer while krait reads its rows and symbols."""
+    libm = next(line.split()[-1] for line in open("/proc/self/maps", encoding="utf-8") if "/libc.so" in line).replace("libc.so", "libm.so")
+    process = subprocess.Popen([*service.as_user(CLIENT), *python.command("-c", CUT % libm)], cwd=b.home, stdin=subprocess.DEVNULL)
+    time.sleep(0.3)
+    codes = []
+    for _ in range(3):
+        done = b.run("record", "-q", "-p", str(process.pid), "-F", "997", "-d", "300ms", "-o", "t.folded")
+        codes.append((done.returncode, sum(n for stack, n in b.stacks("t.folded") if any(f.startswith("own") for f in stack)) > 20))
+    alive = process.poll() is None
+    process.kill()
+    process.wait()
+    tap.ok(codes == [(0, True)] * 3 and alive, "a mapped file that is cut: its owner's recordings have their samples", codes, alive)
+    check_bystander(tap, b, python, "a mapped file that is cut")
+
+
 def check_pid_reuse(tap, b, python):
     """A client names a pid that is somebody else's by the time it is looked at."""
     with open("/proc/sys/kernel/ns_last_pid", encoding="ascii") as f:
@@ -443,7 +474,7 @@ def main():
     if python and python.root == "/":
         with service.Broker() as b:
             for check in (check_foreign, check_becoming, check_rights, check_peers, check_protocol, check_floods, check_frozen,
-                          check_pid_reuse):
+                          check_cut, check_pid_reuse):
                 check(tap, b, python)
             tap.ok(b.process.poll() is None, "the broker still runs", b.log)
             tap.ok(not b.recorders() and service.wait_for(lambda: not b.folders()), "and nothing is left behind",

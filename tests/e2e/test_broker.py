@@ -256,6 +256,45 @@ def check_later(tap, b, python):
     tap.ok(cnt > 20, "--name: an interpreter that a shell executes later is in it", cnt, said)
 
 
+def check_warm(tap, b, python):
+    """After a recording a spare waits, with programs that are attached to nothing; the next recording is it, of whom it may be."""
+    own, other = (subprocess.Popen([*service.as_user(uid), *python.command("-c", REST % (name, name))])
+                  for uid, name in ((service.CLIENT, "of_client"), (service.OTHER, "of_other")))
+
+    def spares():
+        found = [int(p) for p in service.children(b.pid) if b"--spare" in service.read("/proc/%s/cmdline" % p)]
+        return [p for p in found if b"prog_type" in facts(p)]
+
+    def facts(pid):
+        try:
+            return b"".join(service.read("/proc/%d/fdinfo/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fdinfo" % pid))
+        except OSError:
+            return b""
+
+    try:
+        done = b.run("record", "-q", "-p", str(own.pid), "-d", "200ms", "-o", "w.folded")
+        tap.ok(done.returncode == 0 and service.wait_for(spares), "a spare has loaded programs", done.returncode, done.stderr)
+        spare = (spares() or [0])[0]
+        # The last recording has ended, and the kernel lets go of what was attached.
+        tap.ok(b"link_type" not in facts(spare) and not h.has_programs_at_events(spare) and
+               service.uid_of("/proc/%d/task" % spare) == 0, "they are attached to nothing, and it is root's")
+        krait = b.start("record", "-q", "-p", str(other.pid), "-F", "499", "-d", h.moment(0.6), "-o", "v.folded", uid=service.OTHER)
+        b.recording()
+        tap.ok(spare in b.recorders(), "it becomes the next recorder", spare, b.recorders())
+        ids = re.search(rb"Uid:\s*(\d+)\s+(\d+)\s+(\d+)", service.read("/proc/%d/status" % spare))
+        tap.equal(ids and {int(i) for i in ids.groups()}, {service.OTHER}, "with that user's ids")
+        krait.communicate(timeout=30)
+        names = {f.split(" ")[0] for stack, _ in b.stacks("v.folded") for f in stack}
+        tap.ok(krait.returncode == 0 and "of_other" in names and "of_client" not in names, "and records that user's process",
+               krait.returncode, sorted(names))
+        done = b.run("record", "-q", "-p", str(own.pid), "-d", "200ms", "-o", "u.folded", uid=service.OTHER)
+        tap.ok(done.returncode in (3, 4) and not b.stacks("u.folded"), "another's process is refused as ever", done.returncode, done.stderr)
+    finally:
+        for process in own, other:
+            process.kill()
+            process.wait()
+
+
 def check_kernel(tap, b, python):
     """Frames of the kernel: only where it shows its symbols to everybody, and even there without its addresses."""
     knob = "/proc/sys/kernel/perf_event_paranoid"
@@ -413,6 +452,7 @@ def main():
         check_together(tap, b, pythons[0])
         check_notebook(tap, b, pythons[0])
         check_later(tap, b, pythons[0])
+        check_warm(tap, b, pythons[0])
         check_kernel(tap, b, pythons[0])
         check_codes(tap, b)
         check_without(tap, b)
