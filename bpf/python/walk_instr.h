@@ -172,7 +172,8 @@ static __always_inline __u8 walk_prev_opcode(struct walker *w, const struct py_o
 	if (found != 1)
 		return 0;
 	*instr_off -= 2 * (__s32)units;
-	return bytes[2 * (CALLER_UNITS_MAX - units)];
+	/* On arm64 clang forgets the bound. */
+	return bytes[at_most(2 * (CALLER_UNITS_MAX - units), 2 * CALLER_UNITS_MAX)];
 }
 
 /*
