@@ -84,6 +84,8 @@ __weak __noinline int note_frame_in_regs(__u32 memory)
 		others &= differs | -differs;
 		differs = s->regs[i] ^ frame_addr;
 		other_frames &= differs | -differs;
+		/* One after the other: arm64's 29 do not fit on the stack together. */
+		asm volatile("" : "+r"(others), "+r"(other_frames) : : "memory");
 	}
 	if ((__s64)(others | other_frames) >= 0 && tstate_addr && frame_addr)
 		s->record.flags |= SAMPLE_IN_FRAME;
