@@ -48,8 +48,8 @@ def check_mode(tap, name, mode, truth, script, forgiven_ns):
                 continue
             called = mode in ("caller", "parent", "awaiter")
             named = found[:2] in ((function, file), (function, file.replace("<script>", "<string>")))
-            # A thread that lost its CPU at "x = 0", before its loop: neither.
-            if named and found[2] == 2 and not called and i not in met:
+            # A thread that lost its CPU before it got there, at "def" or at "x = 0": neither.
+            if named and found[2] == (1 if called else 2) and i not in met:
                 continue
             if named and found[2] in ((line,) if called else (line, line + 1)):
                 right += 1
