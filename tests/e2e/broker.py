@@ -20,14 +20,14 @@ def as_user(uid):
 
 
 class Broker:
-    def __init__(self, *options):
+    def __init__(self, *options, prefix=()):
         self.folder = tempfile.mkdtemp(prefix="krait-broker-")
         h.folders.append(self.folder)
         os.chmod(self.folder, 0o755)
         self.socket = os.path.join(self.folder, "socket")
         self.log_path = os.path.join(self.folder, "log")
         with open(self.log_path, "wb") as log:
-            self.process = subprocess.Popen([os.path.abspath(h.KRAIT), "broker", "--socket", self.socket, *options], stderr=log)
+            self.process = subprocess.Popen([*prefix, os.path.abspath(h.KRAIT), "broker", "--socket", self.socket, *options], stderr=log)
         self.pid = self.process.pid
         self.old = ()
         self.old = self.folders()
@@ -67,6 +67,10 @@ class Broker:
     def recorders(self):
         """Returns the pids of the recordings that run."""
         return [int(p) for p in children(self.pid) if b"--own" in read("/proc/%s/cmdline" % p)]
+
+    def spares(self):
+        """Returns the pids of those that wait to be one."""
+        return [int(p) for p in children(self.pid) if b"--spare" in read("/proc/%s/cmdline" % p)]
 
     def recording(self):
         """Waits until a recording samples. Returns whether one does."""

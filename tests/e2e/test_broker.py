@@ -256,43 +256,119 @@ def check_later(tap, b, python):
     tap.ok(cnt > 20, "--name: an interpreter that a shell executes later is in it", cnt, said)
 
 
+def fdinfos(pid):
+    try:
+        return b"".join(service.read("/proc/%d/fdinfo/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fdinfo" % pid))
+    except OSError:
+        return b""
+
+
+def spare_of(b):
+    """Returns the pid of its spare, which has loaded programs; 0: none."""
+    return next((p for p in b.spares() if b"prog_type" in fdinfos(p)), 0)
+
+
 def check_warm(tap, b, python):
     """After a recording a spare waits, with programs that are attached to nothing; the next recording is it, of whom it may be."""
     own, other = (subprocess.Popen([*service.as_user(uid), *python.command("-c", REST % (name, name))])
                   for uid, name in ((service.CLIENT, "of_client"), (service.OTHER, "of_other")))
 
-    def spares():
-        found = [int(p) for p in service.children(b.pid) if b"--spare" in service.read("/proc/%s/cmdline" % p)]
-        return [p for p in found if b"prog_type" in facts(p)]
+    def rights(pid):
+        """What must be the same in a recorder that was a spare and in one that was not."""
+        status = dict(re.findall(r"(?m)^(\w+):\t(.*)", service.read("/proc/%d/status" % pid).decode()))
+        names = {fd: re.sub(r"krait-\w+|\d+", "", to) for fd, to in h.descriptors(pid).items() if int(fd) < 4}
+        return {**{k: status.get(k) for k in ("Uid", "Gid", "Groups", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs",
+                                              "SigBlk", "SigIgn")},
+                "descriptors": names, "environment": service.read("/proc/%d/environ" % pid),
+                "oom_score_adj": service.read("/proc/%d/oom_score_adj" % pid),
+                "limits": re.findall(rb"(?m)^Max (?:core )?file size.*", service.read("/proc/%d/limits" % pid))}
 
-    def facts(pid):
-        try:
-            return b"".join(service.read("/proc/%d/fdinfo/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fdinfo" % pid))
-        except OSError:
-            return b""
+    def record(uid, *words):
+        """Records that user's process. Returns (was it the spare, the recorder's rights, names in stacks)."""
+        service.wait_for(lambda: spare_of(b))
+        spare = spare_of(b)
+        krait = b.start("record", "-q", "-p", str(own.pid if uid == service.CLIENT else other.pid), "-F", "499", "-d", h.moment(0.6),
+                        *words, "-o", "v.folded", uid=uid)
+        b.recording()
+        recorder = (b.recorders() or [0])[0]
+        has = rights(recorder)
+        left = spare in b.spares()
+        err = krait.communicate(timeout=30)[1]
+        names = {f.split(" ")[0] for stack, _ in b.stacks("v.folded") for f in stack}
+        os.unlink(b.path("v.folded"))
+        return (bool(spare) and recorder == spare, left), has, names, err
 
     try:
         done = b.run("record", "-q", "-p", str(own.pid), "-d", "200ms", "-o", "w.folded")
-        tap.ok(done.returncode == 0 and service.wait_for(spares), "a spare has loaded programs", done.returncode, done.stderr)
-        spare = (spares() or [0])[0]
+        tap.ok(done.returncode == 0 and service.wait_for(lambda: spare_of(b)), "a spare has loaded programs", done.returncode, done.stderr)
+        spare = spare_of(b)
         # The last recording has ended, and the kernel lets go of what was attached.
-        tap.ok(b"link_type" not in facts(spare) and not h.has_programs_at_events(spare) and
+        tap.ok(b"link_type" not in fdinfos(spare) and not h.has_programs_at_events(spare) and
                service.uid_of("/proc/%d/task" % spare) == 0, "they are attached to nothing, and it is root's")
-        krait = b.start("record", "-q", "-p", str(other.pid), "-F", "499", "-d", h.moment(0.6), "-o", "v.folded", uid=service.OTHER)
-        b.recording()
-        tap.ok(spare in b.recorders(), "it becomes the next recorder", spare, b.recorders())
-        ids = re.search(rb"Uid:\s*(\d+)\s+(\d+)\s+(\d+)", service.read("/proc/%d/status" % spare))
-        tap.equal(ids and {int(i) for i in ids.groups()}, {service.OTHER}, "with that user's ids")
-        krait.communicate(timeout=30)
-        names = {f.split(" ")[0] for stack, _ in b.stacks("v.folded") for f in stack}
-        tap.ok(krait.returncode == 0 and "of_other" in names and "of_client" not in names, "and records that user's process",
-               krait.returncode, sorted(names))
+        tap.equal(service.read("/proc/%d/oom_score_adj" % spare).strip(), b"500", "where memory is short, it ends before the broker")
+        # Two users in turns.
+        turns = [(uid, *record(uid)) for uid in (service.OTHER, service.CLIENT, service.OTHER)]
+        tap.equal([used for _, used, *_ in turns], [(True, False)] * 3, "each of two users' recordings is the spare of before", turns)
+        tap.ok(all(("of_other" in names, "of_client" in names) == (uid == service.OTHER, uid == service.CLIENT)
+                   for uid, _, _, names, _ in turns), "and records that user's process only", [t[3] for t in turns])
+        used, plain, names, err = record(service.OTHER, "--off-cpu", "--no-native")
+        tap.ok(used == (False, True) and "of_other" in names, "other options load their own programs, and leave the spare", used, names, err)
+        tap.equal(turns[0][2], plain, "a recorder that was a spare has the ids, rights, descriptors and limits of another")
+        tap.equal(set(plain["Uid"].split()) | set(plain["Gid"].split()), {str(service.OTHER)}, "which are the user's")
         done = b.run("record", "-q", "-p", str(own.pid), "-d", "200ms", "-o", "u.folded", uid=service.OTHER)
         tap.ok(done.returncode in (3, 4) and not b.stacks("u.folded"), "another's process is refused as ever", done.returncode, done.stderr)
+        for uid in service.OTHER, 0:
+            done = subprocess.run([*(service.as_user(uid) if uid else ()), os.path.abspath(h.KRAIT), "--spare", "record", "--pid=1"],
+                                  capture_output=True, encoding="utf-8", timeout=20)
+            tap.ok(done.returncode == 2 and "for krait broker alone" in done.stderr, "krait --spare by hand is refused, by user %d" % uid,
+                   done.returncode, done.stderr)
+        service.wait_for(lambda: spare_of(b))
+        spare = spare_of(b)
+        if spare:
+            os.kill(spare, signal.SIGKILL)
+        tap.ok(spare and service.wait_for(lambda: "spare recorder has ended" in b.log) and not b.spares(),
+               "the log says when a spare ends by itself", b.log[-400:])
     finally:
         for process in own, other:
             process.kill()
             process.wait()
+
+
+def check_killed_warm(tap, python):
+    """A broker that is killed leaves no spare; nor does one that is told to end. Then at YAMA's scope 1, which this kernel may not have: a
+    file in its place, in a mount namespace of the broker's own."""
+    yama = 'd=$1; shift; mkdir "$d/kernel" && mount --make-rprivate / && mount --bind /proc/sys/kernel "$d/kernel" && ' \
+           'mount -t tmpfs none /proc/sys/kernel && ln -s "$d"/kernel/* /proc/sys/kernel && rm -rf /proc/sys/kernel/yama && ' \
+           'mkdir /proc/sys/kernel/yama && echo 1 >/proc/sys/kernel/yama/ptrace_scope && exec "$@"'
+    folder = tempfile.mkdtemp(prefix="krait-yama-")
+    h.folders.append(folder)
+    own = subprocess.Popen([*service.as_user(service.CLIENT), *python.command("-c", REST % ("of_client", "of_client"))])
+    line = "-q", "-p", str(own.pid), "-F", "499", "-d", h.moment(0.4), "-o", "y.folded"
+    try:
+        for number, prefix in (signal.SIGKILL, ()), (signal.SIGTERM, ("unshare", "-m", "sh", "-c", yama, "sh", folder)):
+            with service.Broker(prefix=prefix) as b:
+                done = b.run("record", *line)
+                service.wait_for(lambda b=b: spare_of(b))
+                spare = spare_of(b)
+                if prefix:
+                    krait = b.start("record", *line)
+                    b.recording()
+                    openers = [p for p in service.children(spare) if service.read("/proc/%s/comm" % p) == b"krait-opener\n"]
+                    status = service.read("/proc/%s/status" % (openers or [0])[0]).decode()
+                    tap.ok(b.recorders() == [spare] and re.search(r"CapPrm:\t0*80000\n", status) and re.search(r"CapEff:\t0+\n", status) and
+                           re.search(r"Uid:\t%d\t" % service.CLIENT, status), "ptrace_scope 1: a spare gets the opener of its user",
+                           b.recorders(), spare, status, done.stderr, b.log)
+                    krait.communicate(timeout=20)
+                    tap.ok(krait.returncode == 0 and any("of_client" in f for stack, _ in b.stacks("y.folded") for f in stack),
+                           "and records", krait.returncode, b.log)
+                    service.wait_for(lambda b=b: spare_of(b))
+                    spare = spare_of(b)
+                b.stop(number)
+                tap.ok(spare and service.wait_for(lambda p=spare: not os.path.exists("/proc/%d" % p)),
+                       "a broker that ends by signal %d leaves no spare" % number, spare, done.stderr)
+    finally:
+        own.kill()
+        own.wait()
 
 
 def check_kernel(tap, b, python):
@@ -461,6 +537,7 @@ def main():
         tap.ok(len(re.findall(r"record of 1 process", b.log)) >= 6, "a line for each recording", b.log)
         tap.equal(b.stop(), 0, "SIGTERM ends it")
         tap.ok(not os.path.exists(b.socket), "and its socket")
+    check_killed_warm(tap, pythons[0])
     check_limits(tap, pythons[0])
     check_settings(tap)
     check_activated(tap, pythons[0])

@@ -537,17 +537,26 @@ static void on_client(struct broker *b, struct client *c, short events)
 		clean(c);
 }
 
-/* Not before a recording has begun: it would take the CPU from it. Returns when to come back. */
+/* Not while a recording begins: it would take the CPU from it. Returns when to come back. */
 static __u64 keep_spare(struct broker *b, __u64 now_ns)
 {
+	__u64 quiet_ns = now_ns;
+
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		const struct client *c = &b->clients[i];
 
-		if (c->state == CLIENT_RECORDS && c->told && c->request.command == BROKER_RECORD)
+		if (c->state != CLIENT_RECORDS || c->request.command != BROKER_RECORD)
+			continue;
+		if (c->told)
 			b->warm_ns = now_ns;
+		/* One that never begins must not keep a spare from others. */
+		else if (c->began_ns + STARTING_NS > quiet_ns)
+			quiet_ns = c->began_ns + STARTING_NS;
 	}
 	if (!b->warm_ns || now_ns - b->warm_ns >= WARM_NS || b->ending)
 		spare_end(&b->spare);
+	else if (!b->spare.pid && quiet_ns > now_ns)
+		return quiet_ns;
 	else if (!b->spare.pid && (!b->failed_ns || now_ns - b->failed_ns >= WARM_NS) &&
 		 spare_start(&b->spare, kernel_is_shown()))
 		b->failed_ns = now_ns;
@@ -660,8 +669,12 @@ static void serve(struct broker *b)
 		if (fds[POLL_SIGNAL].revents && !begin_end(b))
 			return;
 		now_ns = clock_monotonic_ns();
-		if (fds[POLL_SPARE].revents && !spare_hear(&b->spare))
+		if (fds[POLL_SPARE].revents && !spare_hear(&b->spare)) {
+			log_warn(
+				NULL,
+				"the spare recorder has ended: recordings begin later for a minute");
 			b->failed_ns = now_ns;
+		}
 		for (int i = 0; i < CLIENTS_MAX; i++) {
 			struct client *c = &b->clients[i];
 			const struct pollfd *f = fds + POLL_CLIENTS + POLL_EACH * i;

@@ -91,7 +91,7 @@ static int give(int client_fd, enum broker_kind kind, int fd)
 }
 
 /* Where memory is short, the kernel ends a recording before anything else. */
-static void give_way(void)
+void recorder_give_way(void)
 {
 	cleanup_close int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
@@ -103,7 +103,7 @@ static void give_way(void)
 /* Makes the folder and goes there; the client gets it. */
 static int enter_folder(const char *path, int client_fd)
 {
-	int dir;
+	cleanup_close int dir = -1;
 
 	umask(077);
 	if (mkdir(path, 0700))
@@ -270,7 +270,7 @@ int recorder_become(const char *folder, const struct recorder_job *job, int bega
 
 	if (setsid() < 0 || set_limits(job->bytes))
 		return -errno;
-	give_way();
+	recorder_give_way();
 	if (start_opener(job, &opener))
 		return -EPERM;
 	worker_tell_ids(&workers, opener);

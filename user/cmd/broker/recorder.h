@@ -66,6 +66,8 @@ struct recorder_line {
 };
 
 void recorder_line(struct recorder_line *ret, const struct recorder_job *job);
+/* Where memory is short, the kernel ends this process before the broker. */
+void recorder_give_way(void);
 extern char *const recorder_environment[];
 /*
  * Takes the client's ids, gives all rights up but a recorder's, makes the folder and goes there, and sets the first descriptors.

@@ -42,30 +42,31 @@ static const struct row {
 	unsigned commands;
 	enum kind kind;
 	bool optional; /* it may have no value */
+	bool usual; /* a recording with it has the programs of one without */
 	__u64 max;
 	const char *choices; /* between blanks */
 } options[] = {
-	{ "pid", R | D | L | T | C, IS_PIDS },
+	{ "pid", R | D | L | T | C, IS_PIDS, .usual = true },
 	{ "all", R | D | T, IS_FLAG },
 	{ "name", R | D | T, IS_TEXT },
 	{ "thread", R | D | T, IS_TEXT },
-	{ "freq", R | T, IS_RATE, .max = SERVED_RATE_MAX },
-	{ "rate", R | T, IS_RATE, .max = SERVED_RATE_MAX },
-	{ "duration", R | T, IS_TIME, .max = SERVED_SECONDS_MAX },
-	{ "max-loss", R, IS_PERCENT },
-	{ "becoming", R, IS_FLAG },
+	{ "freq", R | T, IS_RATE, .max = SERVED_RATE_MAX, .usual = true },
+	{ "rate", R | T, IS_RATE, .max = SERVED_RATE_MAX, .usual = true },
+	{ "duration", R | T, IS_TIME, .max = SERVED_SECONDS_MAX, .usual = true },
+	{ "max-loss", R, IS_PERCENT, .usual = true },
+	{ "becoming", R, IS_FLAG, .usual = true },
 	{ "event", R, IS_CHOICE, .choices = " cpu-clock task-clock " },
 	{ "off-cpu", R | T, IS_TIME, .optional = true, .max = SERVED_SECONDS_MAX },
 	{ "wall", R, IS_FLAG },
 	{ "idle", R, IS_FLAG },
 	{ "gil", R, IS_FLAG },
 	{ "state", R, IS_TEXT },
-	{ "native", R | D | T, IS_FLAG },
+	{ "native", R | D | T, IS_FLAG, .usual = true },
 	{ "no-native", R, IS_FLAG },
-	{ "kernel", R | T, IS_FLAG },
+	{ "kernel", R | T, IS_FLAG, .usual = true },
 	{ "no-kernel", R, IS_FLAG },
-	{ "interpreter-frames", R, IS_FLAG },
-	{ "inline", R, IS_FLAG },
+	{ "interpreter-frames", R, IS_FLAG, .usual = true },
+	{ "inline", R, IS_FLAG, .usual = true },
 	{ "jitter", R, IS_FLAG },
 	{ "async", R, IS_CHOICE, true, .choices = " tasks both " },
 	{ "no-async", R | T, IS_FLAG },
@@ -235,6 +236,7 @@ static void note(const struct row *o, struct served *ret)
 {
 	ret->locals = ret->locals || !strcmp(o->name, "locals");
 	ret->kernel = ret->kernel || !strcmp(o->name, "kernel");
+	ret->usual = ret->usual && o->usual;
 }
 
 static bool take_word(const struct broker_request *r, const char *word, struct served *ret)
@@ -257,7 +259,7 @@ const char *served_check(const struct broker_request *r, struct served *ret)
 	const char *word = NULL;
 	__u32 cnt = 0, events = 0;
 
-	*ret = (struct served){ 0 };
+	*ret = (struct served){ .usual = r->command == BROKER_RECORD };
 	if (r->version != BROKER_VERSION || r->command >= BROKER_COMMANDS ||
 	    r->flags & ~(__u32)BROKER_FLAGS || r->word_cnt > BROKER_WORDS_MAX ||
 	    r->words[sizeof(r->words) - 1])
@@ -269,6 +271,7 @@ const char *served_check(const struct broker_request *r, struct served *ret)
 	}
 	if (cnt != r->word_cnt)
 		return differ;
+	ret->usual = ret->usual && ret->pid_cnt;
 	if (r->command == BROKER_RECORD || r->command == BROKER_TOP) {
 		if (!ret->rate)
 			ret->rate = r->command == BROKER_TOP || !ret->pid_cnt ? DEFAULT_RATE_ALL :

@@ -27,6 +27,7 @@ struct served {
 	unsigned pid_cnt; /* 0: all of the user's */
 	bool locals; /* values of variables are wanted */
 	bool kernel; /* frames of the kernel were asked for */
+	bool usual; /* a recording of processes with programs that most have: a spare's (spare.h) */
 };
 
 /* As krait COMMAND. */

@@ -29,10 +29,11 @@ struct spare_job {
 	gid_t gid;
 	__u32 group_cnt;
 	gid_t groups[RIGHTS_GROUPS_MAX];
-	bool kernel, opener, limited;
-	__u64 bytes, duration_ns;
+	bool kernel, opener;
+	__u64 bytes;
 	char folder[RECORDER_FOLDER_SIZE];
-	struct broker_request request;
+	struct broker_request request; /* which the broker has checked */
+	struct served served;
 };
 
 /* ---- in the broker ---------------------------------------------------------------------------- */
@@ -43,16 +44,16 @@ static _Noreturn void be_spare(int theirs, bool kernel)
 			 (char *)OWN_SPARE_WORD,
 			 (char *)"record",
 			 (char *)"--pid=1",
-			 (char *)(kernel ? "--quiet" : "--no-kernel"),
+			 (char *)(kernel ? NULL : "--no-kernel"),
 			 NULL };
 	sigset_t none;
 	int null = open("/dev/null", O_RDWR);
 
 	sigemptyset(&none);
-	/* The last one keeps that number free. */
-	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
-	    dup2(theirs, SPARE_FD) < 0 || dup2(null, OWN_OPENER_FD) < 0 ||
-	    close_range(OWN_OPENER_FD + 1, ~0U, 0) || sigprocmask(SIG_SETMASK, &none, NULL))
+	/* Messages are the broker's until it is somebody's. The last one keeps that number free. */
+	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(theirs, SPARE_FD) < 0 ||
+	    dup2(null, OWN_OPENER_FD) < 0 || close_range(OWN_OPENER_FD + 1, ~0U, 0) ||
+	    sigprocmask(SIG_SETMASK, &none, NULL))
 		_exit(126);
 	execve("/proc/self/exe", argv, recorder_environment);
 	_exit(126);
@@ -61,25 +62,30 @@ static _Noreturn void be_spare(int theirs, bool kernel)
 int spare_start(struct spare *s, bool kernel)
 {
 	cleanup_close int theirs = -1;
+	pid_t pid = -1;
 	int fds[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
 		return -errno;
-	*s = SPARE_NONE;
-	s->fd = fds[0];
 	theirs = fcntl(fds[1], F_DUPFD_CLOEXEC, OWN_OPENER_FD + 1);
 	close(fds[1]);
-	if (theirs >= 0 && !fcntl(s->fd, F_SETFL, O_NONBLOCK))
-		s->pid = fork();
-	if (!s->pid && theirs >= 0)
+	if (theirs >= 0 && !fcntl(fds[0], F_SETFL, O_NONBLOCK))
+		pid = fork();
+	if (!pid)
 		be_spare(theirs, kernel);
-	if (s->pid <= 0) {
-		close(s->fd);
-		*s = SPARE_NONE;
-		return -EAGAIN;
+	*s = (struct spare){ .pid = pid, .pidfd = -1, .fd = fds[0] };
+	if (pid > 0)
+		s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (s->pidfd >= 0)
+		return 0;
+	/* Nothing would tell of its end. */
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
 	}
-	s->pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0);
-	return 0;
+	close(fds[0]);
+	*s = SPARE_NONE;
+	return -EAGAIN;
 }
 
 int spare_fd(const struct spare *s)
@@ -126,12 +132,12 @@ bool spare_give(struct spare *s, const struct recorder_job *job, int began_fd, s
 				 .group_cnt = (__u32)p->group_cnt,
 				 .kernel = job->kernel,
 				 .opener = job->opener,
-				 .limited = job->served->limited,
 				 .bytes = job->bytes,
-				 .duration_ns = job->served->duration_ns,
-				 .request = *job->request };
+				 .request = *job->request,
+				 .served = *job->served };
 
-	if (!s->ready || job->all || job->request->command != BROKER_RECORD)
+	/* Only to whom its programs suit: it would load others, and be used up. */
+	if (!s->ready || job->all || !job->served->usual)
 		return false;
 	if (p->group_cnt)
 		memcpy(msg.groups, p->groups, p->group_cnt * sizeof(*p->groups));
@@ -191,24 +197,19 @@ static int become(const struct spare_job *msg, int fds[2], struct recorder_line 
 				   .groups = (gid_t *)msg->groups,
 				   .group_cnt = msg->group_cnt,
 				   .pidfd = -1 };
-	struct served served;
 	const struct recorder_job job = { .peer = &peer,
 					  .request = &msg->request,
-					  .served = &served,
+					  .served = &msg->served,
 					  .kernel = msg->kernel,
 					  .opener = msg->opener,
 					  .bytes = msg->bytes,
 					  .client_fd = fds[0] };
-	int err;
+	int err = recorder_become(msg->folder, &job, fds[1], getppid());
 
-	if (served_check(&msg->request, &served))
-		return -EPROTO;
-	served.limited = msg->limited;
-	served.duration_ns = msg->duration_ns;
-	recorder_line(line, &job);
-	err = recorder_become(msg->folder, &job, fds[1], getppid());
 	close(fds[0]);
 	close(fds[1]);
+	if (!err)
+		recorder_line(line, &job);
 	return err;
 }
 
@@ -222,6 +223,7 @@ int spare_serve(int *argc, char ***argv)
 
 	if (!is_the_brokers())
 		return -1;
+	recorder_give_way();
 	/* Kernels before 5.11 charge BPF maps against it. */
 	(void)setrlimit(RLIMIT_MEMLOCK, &all);
 	/* What most recordings start at once. */
@@ -230,7 +232,7 @@ int spare_serve(int *argc, char ***argv)
 	worker_start_ahead("parser", false);
 	own_expect();
 	if (record_load_ahead(*argc - 2, *argv + 2, &err)) {
-		log_debug("spare", "%s", err.text);
+		log_warn(NULL, "a spare recorder cannot load its programs: %s", err.text);
 		_exit(1);
 	}
 	if (channel_send(SPARE_FD, "", 1, NULL, 0) || take_job(&job, fds))

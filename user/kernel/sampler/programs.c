@@ -308,18 +308,16 @@ static void settle(struct krait_bpf__rodata *r, const struct sampler_config *con
 	r->own_only = own_only();
 }
 
-/* Which programs are loaded, and how large the maps are; the rest is the same for all. */
-#define CHOSEN_PROGRAMS 10
-#define CHOSEN_MAPS 9
+/* Which programs are loaded, and how large the maps are; the rest is the same for all. NULL ends each list. */
 struct choice {
 	struct {
 		struct bpf_program *program;
 		bool wanted;
-	} programs[CHOSEN_PROGRAMS];
+	} programs[12];
 	struct {
 		struct bpf_map *map;
 		__u32 entries;
-	} maps[CHOSEN_MAPS];
+	} maps[12];
 };
 
 static struct choice choose(const struct krait_bpf *skel, const struct sampler_config *config,
@@ -366,11 +364,13 @@ int programs_configure(struct krait_bpf *skel, const struct sampler_config *conf
 	const struct choice c = choose(skel, config, has_switches, features);
 	int err = 0;
 
-	for (unsigned i = 0; i < CHOSEN_PROGRAMS; i++)
+	for (unsigned i = 0; c.programs[i].program; i++)
 		err |= bpf_program__set_autoload(c.programs[i].program, c.programs[i].wanted);
-	for (unsigned i = 0; i < CHOSEN_MAPS; i++)
+	for (unsigned i = 0; c.maps[i].map; i++)
 		err |= bpf_map__set_max_entries(c.maps[i].map, c.maps[i].entries);
 	settle(skel->rodata, config, has_switches, features);
+	/* Nobody's, until programs_settle(). */
+	skel->bss->own_uid = skel->bss->own_gid = ~0U;
 	return err ? -1 : 0;
 }
 
@@ -381,10 +381,10 @@ bool programs_suit(const struct krait_bpf *skel, const struct sampler_config *co
 	struct krait_bpf__rodata wanted = *skel->rodata;
 	bool suits = true;
 
-	for (unsigned i = 0; i < CHOSEN_PROGRAMS; i++)
+	for (unsigned i = 0; c.programs[i].program; i++)
 		suits = suits &&
 			bpf_program__autoload(c.programs[i].program) == c.programs[i].wanted;
-	for (unsigned i = 0; i < CHOSEN_MAPS; i++)
+	for (unsigned i = 0; c.maps[i].map; i++)
 		suits = suits && bpf_map__max_entries(c.maps[i].map) == c.maps[i].entries;
 	settle(&wanted, config, false, features);
 	return suits && !memcmp(&wanted, skel->rodata, sizeof(wanted));
