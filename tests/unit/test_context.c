@@ -119,7 +119,7 @@ static void the_script_is_the_first_that_is_no_option(void **state)
 	script_is(ARGS("python3\0-B\0-W\0error\0-X\0dev\0app.py\0"), "app.py");
 	script_is(ARGS("python3\0--check-hash-based-pycs\0never\0app.py\0"), "app.py");
 	script_is(ARGS("python3\0-m\0http.server\0"), "http.server");
-	script_is(ARGS("python3\0-c\0import x\0app.py\0"), "");
+	script_is(ARGS("python3\0-c\0import x\0app.py\0"), "-c");
 	script_is(ARGS("python3\0-\0app.py\0"), "");
 }
 

@@ -92,11 +92,17 @@ static void print_frame(FILE *out, const struct look_frame *f)
 	fputc('\n', out);
 }
 
-/* What starts a thread says three times the same of it, at length. */
+/*
+ * What starts a thread (Lib/threading.py) says three times the same of it, at length. Names have their class from 3.11
+ * on.
+ */
 static bool is_of_start(const struct look_frame *f, const struct look_local *l)
 {
-	return !strcmp(l->name, "self") && starts_with(f->name, "Thread.") &&
-	       !strcmp(base_name(f->file), "threading.py");
+	const char *name = starts_with(f->name, "Thread.") ? f->name + strlen("Thread.") : f->name;
+
+	return !strcmp(l->name, "self") && !strcmp(base_name(f->file), "threading.py") &&
+	       (!strcmp(name, "run") || !strcmp(name, "_bootstrap") ||
+		!strcmp(name, "_bootstrap_inner"));
 }
 
 static void print_locals(FILE *out, const struct look_frame *f)

@@ -57,8 +57,12 @@ static void parse_python(const char *arg, const char *end, char *ret, size_t siz
 	for (arg = next_argument(arg, end); arg < end; arg = next_argument(arg, end)) {
 		bool module = !strcmp(arg, "-m");
 
-		if (!strcmp(arg, "-c") || !strcmp(arg, "-"))
+		if (!strcmp(arg, "-"))
 			return;
+		if (!strcmp(arg, CONTEXT_COMMAND)) {
+			snprintf(ret, size, "%s", arg);
+			return;
+		}
 		if (*arg != '-') {
 			snprintf(ret, size, "%s", arg);
 			return;

@@ -18,13 +18,16 @@
 /* Bytes of /proc/PID/cgroup to look at: enough for 13 hierarchies with paths of ordinary length. */
 #define CGROUP_TEXT_MAX 8192
 
+#define CONTEXT_COMMAND "-c"
+
 struct context {
 	bool known; /* the process still existed */
 	uid_t uid; /* effective */
 	pid_t ns_pid; /* as the process itself sees it; 0 unknown */
 	struct container container;
 	char cgroup[192];
-	char script[128]; /* path of the script, or module name after -m; "": none, or not known */
+	/* path of the script, or module name after -m; CONTEXT_COMMAND: python -c ...; "": none, or not known */
+	char script[128];
 };
 
 /*

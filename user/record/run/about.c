@@ -28,7 +28,9 @@ int session__about(struct session *s, pid_t pid, __u32 image, struct session_abo
 	if (!context)
 		return 0;
 	ret->uid = p->own->ids.groups ? p->own->ids.uid : context->uid;
-	snprintf(ret->script, sizeof(ret->script), "%s", context->script);
+	/* It names nobody. */
+	if (strcmp(context->script, CONTEXT_COMMAND))
+		snprintf(ret->script, sizeof(ret->script), "%s", context->script);
 	snprintf(ret->container, sizeof(ret->container), "%s", context->container.id);
 	return 0;
 }
