@@ -270,7 +270,6 @@ static __always_inline int on_fork(struct bpf_raw_tracepoint_args *ctx)
 		return 0; /* not followed, or not Python yet: its exec or a uprobe will report it */
 	proc = *known;
 	begin_task(&record, child, RECORD_FORK);
-	copy_to_child(parent_pid, pid, record.start_ns);
 	proc.start_ns = record.start_ns;
 	proc.owner = record.owner;
 	proc.dropped = 0;
@@ -280,7 +279,10 @@ static __always_inline int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	proc.walk_cnt = 0;
 	/* Most forks on a host exec or end soon, before anybody needs to know them: record/follow/forks.c. */
 	proc.unmet = follow_all;
-	put_proc(pid, &proc);
+	/* Without room user space must not hear of it either: nothing would report its end. */
+	if (put_proc(pid, &proc))
+		return 0;
+	copy_to_child(parent_pid, pid, record.start_ns);
 	record.parent_pid = parent_pid;
 	record.parent_start_ns = parent_start_ns;
 	return emit_task(&record, follow_all ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP);

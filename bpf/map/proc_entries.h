@@ -17,10 +17,10 @@ static __always_inline bool may_add_proc(struct owner_books *books, __u32 owner)
 {
 	__s64 all = books->procs, roots = books->use[OWNER_ROOT].procs;
 	__s64 held = owner_use(books, owner)->procs;
-	__u64 free = share_free(owner, procs_max, all > 0 ? all : 0, procs_max / ROOM_ROOT_RESERVE,
-				roots > 0 ? roots : 0);
+	__u64 free = share_free(owner, KRAIT_MAX_PROCS, all > 0 ? all : 0,
+				KRAIT_MAX_PROCS / ROOM_ROOT_RESERVE, roots > 0 ? roots : 0);
 
-	return share_allows(owner, held > 0 ? held : 0, 1, procs_max, free);
+	return share_allows(owner, held > 0 ? held : 0, 1, KRAIT_MAX_PROCS, free);
 }
 
 /*

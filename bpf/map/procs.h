@@ -12,16 +12,12 @@
 #include "bpf/abi.h"
 #include "bpf/bounds.h"
 
-/* Sized by user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, KRAIT_MAX_PROCS);
 	__type(key, __u32); /* host tgid */
 	__type(value, struct proc_info);
 } procs SEC(".maps") __weak;
-
-/* Entries of procs, as user space has sized it. */
-const volatile __u32 procs_max __weak = KRAIT_MAX_PROCS;
 
 /* Processes that publish where their asyncio tasks are (asyncio_tasks.h). Sized by user space. */
 struct {

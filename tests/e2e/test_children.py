@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 
+import bpf_objects
 import harness as h
 import otlp
 
@@ -95,6 +96,41 @@ def check_end_during_recording(tap, python):
         stacks = [s for s in recording.stacks if s[0][1:] != ["[exiting]"]]
         illegal, _ = target.oracle.judge(stacks)
         tap.ok(stacks and not illegal, name + ": every stack is one the target can have", h.show(illegal))
+
+
+FORKER = """
+import os, sys, time
+sys.stdin.readline()
+for _ in range(3):
+    if not os.fork():
+        time.sleep(0.5)
+        os._exit(0)
+for _ in range(3):
+    os.wait()
+end = time.process_time() + 0.1
+while time.process_time() < end:
+    pass
+"""
+
+
+def check_full_table(tap, python):
+    """If children find no room in the kernel's table, krait says so, and ends with those that it follows."""
+    name = python.name + ": -p of a parent while the table of processes is full"
+    with subprocess.Popen(python.command("-c", FORKER), stdin=subprocess.PIPE) as target, \
+         subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-F", "997", "-f", "folded", "-o", "/dev/null",
+                           "-p", str(target.pid)], stderr=subprocess.PIPE, encoding="utf-8") as krait:
+        h.wait_until(lambda: h.is_sampling(krait), krait)
+        bpf_objects.fill_table(krait.pid, "procs")
+        target.communicate(b"\n", timeout=h.PATIENCE_SECS)
+        try:
+            _, err = krait.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            krait.send_signal(signal.SIGINT)
+            err = "still recorded 5 s later: " + krait.communicate(timeout=h.PATIENCE_SECS)[1]
+            tap.ok(False, name + ": it ends", err)
+    tap.equal(krait.returncode, 0, name + ": exit code", err)
+    tap.ok(re.search(r"\b3 processes began when there were too many to follow \(16384 at most", err),
+           name + ": it says so", err)
 
 
 def check_family(tap, python):
@@ -252,6 +288,7 @@ def main():
     # Parenthood does not depend on the version: one executable and, in a thorough run, one library suffice.
     for python in pythons[:2 if h.is_all() else 1]:
         check_family(tap, python)
+        check_full_table(tap, python)
     # Starting and ending depends on the kernel; what processes leave in memory depends on the version.
     for python, case in h.covering(pythons, [c for c in CASES if c[0] in LEFT_IN_MEMORY] + [None]):
         if case:

@@ -23,10 +23,10 @@ static __u64 held(const __s64 *procs)
 static bool may_add(const struct procs *p, unsigned owner)
 {
 	struct owner_use *use = p->books->use;
-	__u64 free = share_free(owner, p->max, held(&p->books->procs), p->max / ROOT_RESERVE,
-				held(&use[OWNER_ROOT].procs));
+	__u64 free = share_free(owner, KRAIT_MAX_PROCS, held(&p->books->procs),
+				KRAIT_MAX_PROCS / ROOT_RESERVE, held(&use[OWNER_ROOT].procs));
 
-	return share_allows(owner, held(&use[owner % OWNER_CNT].procs), 1, p->max, free);
+	return share_allows(owner, held(&use[owner % OWNER_CNT].procs), 1, KRAIT_MAX_PROCS, free);
 }
 
 bool procs_find(const struct procs *p, pid_t pid, struct proc_info *ret)

@@ -19,7 +19,6 @@
 
 struct procs {
 	int fd; /* of the map */
-	__u32 max; /* its entries */
 	struct owner_books *books;
 };
 

@@ -251,16 +251,10 @@ bool programs_want_clocks(const struct sampler_config *config)
 }
 
 /*
- * The kernel clears all of a map at the start. Processes that are followed with their children are fewer than a
- * machine's; and the more threads share a CPU, the less does a sample that costs less save in each.
+ * The kernel clears all of a map at the start; and the more threads share a CPU, the less does a sample that costs
+ * less save in each.
  */
-#define PROCS_OF_FEW (KRAIT_MAX_PROCS / 8)
 #define ANCHORS_PER_CPU 128U
-
-static __u32 procs_max(const struct sampler_config *config)
-{
-	return config->follow_all ? KRAIT_MAX_PROCS : PROCS_OF_FEW;
-}
 
 static __u32 anchors_max(__u32 cpus)
 {
@@ -274,7 +268,6 @@ static void settle(struct krait_bpf__rodata *r, const struct sampler_config *con
 	const size_t bytes = sampler_ring_bytes(config->ring_bytes);
 
 	r->cpu_cnt = libbpf_num_possible_cpus();
-	r->procs_max = procs_max(config);
 	r->wakeup_bytes = bytes / 4;
 	r->ring_bytes_max = bytes;
 	r->sample_bytes_max = bytes - bytes / 16;
@@ -325,7 +318,7 @@ static struct choice choose(const struct krait_bpf *skel, const struct sampler_c
 {
 	const bool loops = features_loops(features), samples = !config->only_looks;
 	const bool code = probe_cnt(config, true) && features->bpf_loop;
-	const __u32 cpus = (__u32)libbpf_num_possible_cpus(), procs = procs_max(config);
+	const __u32 cpus = (__u32)libbpf_num_possible_cpus();
 	const __u32 contexts = code ? CONTEXT_CNT : has_switches ? CONTEXT_PROBE : CONTEXT_TRACE;
 
 	return (struct choice){
@@ -349,10 +342,9 @@ static struct choice choose(const struct krait_bpf *skel, const struct sampler_c
 			{ skel->maps.unwind_cache, cpus * UNWIND_CACHE_SIZE },
 			{ skel->maps.ring, (__u32)sampler_ring_bytes(config->ring_bytes) },
 			{ skel->maps.group_events, cpus * KRAIT_MAX_EVENTS },
-			{ skel->maps.procs, procs },
-			{ skel->maps.unwind_procs, config->native ? procs : 1 },
-			{ skel->maps.task_layouts, config->tasks ? procs : 1 },
-			{ skel->maps.greenlet_places, config->greenlets ? procs : 1 },
+			{ skel->maps.unwind_procs, config->native ? KRAIT_MAX_PROCS : 1 },
+			{ skel->maps.task_layouts, config->tasks ? KRAIT_MAX_PROCS : 1 },
+			{ skel->maps.greenlet_places, config->greenlets ? KRAIT_MAX_PROCS : 1 },
 			{ skel->maps.anchors, anchors_max(cpus) },
 		},
 	};

@@ -239,9 +239,7 @@ static int prepare(struct sampler *s, struct error *err)
 		return result;
 	s->slots = slots__new(bpf_map__fd(s->skel->maps.threads));
 	s->parts.books = owner_books_map(bpf_map__fd(s->skel->maps.owners));
-	s->parts.procs_max = bpf_map__max_entries(s->skel->maps.procs);
-	s->procs = (struct procs){ bpf_map__fd(s->skel->maps.procs), s->parts.procs_max,
-				   s->parts.books };
+	s->procs = (struct procs){ bpf_map__fd(s->skel->maps.procs), s->parts.books };
 	s->parts.anchors = anchors__new(bpf_map__fd(s->skel->maps.anchors),
 					bpf_map__max_entries(s->skel->maps.anchors));
 	if (bpf_program__autoload(s->skel->progs.runtime_begin))

@@ -159,7 +159,6 @@ struct sampler_parts {
 	 * their spaces (native/rows/tables.h).
 	 */
 	struct unwind_tables *tables;
-	__u32 procs_max; /* processes that can be followed at once */
 };
 const struct sampler_parts *sampler__parts(const struct sampler *s) __attribute__((nonnull));
 

@@ -75,7 +75,8 @@ int learn_process(struct sampler *sampler, struct process *p, int file_fd)
 		return layout;
 	info.layout = (__u32)layout;
 	p->told = true;
-	err = sampler__track(sampler, p->pid, &info);
+	/* Refused once is refused: each refusal counts as a process. */
+	err = p->unheard ? -EDQUOT : sampler__track(sampler, p->pid, &info);
 	if (err) {
 		layouts__drop(sampler__parts(sampler)->layouts, info.layout, clock_monotonic_ns());
 		explain(p, err, "its user has too many processes");

@@ -63,7 +63,9 @@ static void watch(struct processes *ps, struct process *p)
 		p->start_ns = ticks * KRAIT_NS_PER_TICK;
 	p->told = p->told || p->start_ns;
 	if (p->start_ns)
-		sampler__watch(ps->config.sampler, p->pid, p->start_ns, p->owner);
+		p->unheard = sampler__watch(ps->config.sampler, p->pid, p->start_ns, p->owner) ==
+			     -EDQUOT;
+	ps->unheard_cnt += p->unheard;
 }
 
 /* Not Python yet, or unknown: after these results we look at the process again. */

@@ -111,6 +111,7 @@ void entry_remove(struct processes *ps, struct entry *e)
 		sampler__untrack(ps->config.sampler, e->process.pid, e->process.start_ns);
 	if (e->look)
 		*e->look = (struct look){ true, -ESRCH };
+	ps->unheard_cnt -= e->process.unheard;
 	HASH_DEL(ps->by_pid, e);
 	quota__give(ps->room, e->payer, 1);
 	free(e);

@@ -61,6 +61,7 @@ struct processes {
 	struct name_watches watches;
 	struct allowance table_looks[OWNER_CNT]; /* the same for searching published tables */
 	unsigned tracked_cnt, seen_cnt, unwanted_cnt;
+	unsigned unheard_cnt; /* process.unheard */
 	unsigned taskless_cnt; /* processes whose version publishes nothing about its tasks */
 	__u32 taskless_version; /* version of the last of these */
 	__u64 mmap_cnt; /* mappings reported */

@@ -295,7 +295,7 @@ void processes__on_renamed(struct processes *ps, thread_gone_fn fn, void *ctx)
 
 unsigned processes__followed_cnt(const struct processes *ps)
 {
-	return HASH_COUNT(ps->by_pid);
+	return HASH_COUNT(ps->by_pid) - ps->unheard_cnt;
 }
 
 unsigned processes__tracked_cnt(const struct processes *ps)

@@ -77,6 +77,7 @@ struct process {
 	struct program *program; /* set for tracked ones */
 	struct context context; /* for process_context(), of a fork */
 	bool watched; /* the kernel side follows it, Python or not */
+	bool unheard; /* it had no room for it there: nothing will report its end */
 	bool told; /* the kernel side knows about it */
 	bool asked; /* a look is pending */
 	bool remapped; /* it mapped code before it was opened */
@@ -235,7 +236,7 @@ void processes__on_renamed(struct processes *ps, thread_gone_fn fn, void *ctx);
 typedef void (*process_opened_fn)(void *ctx, struct process *process, const struct process *parent);
 void processes__on_opened(struct processes *ps, process_opened_fn fn, void *ctx);
 
-/* Processes currently followed, Python or not. */
+/* Processes currently followed, Python or not, whose end will be reported. */
 unsigned processes__followed_cnt(const struct processes *ps);
 unsigned processes__tracked_cnt(const struct processes *ps);
 /* Mappings of code that the kernel has reported. */

@@ -93,14 +93,15 @@ static void warn_of_ring(const struct owner_use *use, const char *name, __u64 al
 			 name, use->events_dropped);
 }
 
-static void warn_of_processes(const struct owner_use *use, const char *name, __u32 procs_max,
-			      bool room_refused, __u64 slots_refused)
+static void warn_of_processes(const struct owner_use *use, const char *name, bool room_refused,
+			      __u64 slots_refused)
 {
 	if (use->procs_refused)
 		log_warn(NULL,
-			 "%s: %llu processes began when there were too many to follow (%u at most, "
-			 "fewer of one user); they are not in the profile",
-			 name, use->procs_refused, procs_max);
+			 "%s: %llu processes began when there were too many to follow (%d at most, "
+			 "fewer of one user); they are not in the profile, and what they started "
+			 "may be missing",
+			 name, use->procs_refused, KRAIT_MAX_PROCS);
 	else if (room_refused)
 		log_warn(NULL,
 			 "%s has more processes than krait looks at (its limit for one user "
@@ -168,7 +169,7 @@ void shortages_warn(struct collector *c, const struct processes *processes, stru
 		warn_of_mappings(modules, owner, name);
 		warn_of_anchors(sampler__parts(sampler)->anchors, owner, name);
 		warn_of_ring(&books->use[owner], name, all);
-		warn_of_processes(&books->use[owner], name, sampler__parts(sampler)->procs_max,
+		warn_of_processes(&books->use[owner], name,
 				  processes__room_refused(processes, owner),
 				  sampler__slots_refused(sampler, owner));
 	}
