@@ -113,6 +113,18 @@ while time.process_time() < end:
 """
 
 
+def krait_ends(tap, name, krait, pattern):
+    """Its target has ended: so does krait, soon, and says that."""
+    try:
+        _, err = krait.communicate(timeout=5)
+    except subprocess.TimeoutExpired:
+        krait.send_signal(signal.SIGINT)
+        err = "still recorded 5 s later: " + krait.communicate(timeout=h.PATIENCE_SECS)[1]
+        tap.ok(False, name + ": it ends", err)
+    tap.equal(krait.returncode, 0, name + ": exit code", err)
+    tap.ok(re.search(pattern, err), name + ": it says so", err)
+
+
 def check_full_table(tap, python):
     """If children find no room in the kernel's table, krait says so, and ends with those that it follows."""
     name = python.name + ": -p of a parent while the table of processes is full"
@@ -122,15 +134,32 @@ def check_full_table(tap, python):
         h.wait_until(lambda: h.is_sampling(krait), krait)
         bpf_objects.fill_table(krait.pid, "procs")
         target.communicate(b"\n", timeout=h.PATIENCE_SECS)
-        try:
-            _, err = krait.communicate(timeout=5)
-        except subprocess.TimeoutExpired:
-            krait.send_signal(signal.SIGINT)
-            err = "still recorded 5 s later: " + krait.communicate(timeout=h.PATIENCE_SECS)[1]
-            tap.ok(False, name + ": it ends", err)
-    tap.equal(krait.returncode, 0, name + ": exit code", err)
-    tap.ok(re.search(r"\b3 processes began when there were too many to follow \(16384 at most", err),
-           name + ": it says so", err)
+        krait_ends(tap, name, krait, r"\b3 processes began when there were too many to follow \(16384 at most")
+
+
+# More events than a small ring buffer holds, its own end last.
+SHOWER = """
+import os, sys
+sys.stdin.readline()
+for _ in range(400):
+    if not os.fork():
+        os._exit(0)
+    os.wait()
+"""
+
+
+def check_lost_end(tap, python):
+    """krait notices that its target has ended though the ring buffer had no room for that event."""
+    name = python.name + ": -p of a process whose end found no room"
+    with subprocess.Popen(python.command("-c", SHOWER), stdin=subprocess.PIPE) as target, \
+         subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-F", "997", "--ring-size", "64K", "-f", "folded",
+                           "-o", "/dev/null", "--max-loss", "100", "-p", str(target.pid)],
+                          stderr=subprocess.PIPE, encoding="utf-8") as krait:
+        h.wait_until(lambda: h.is_sampling(krait), krait)
+        krait.send_signal(signal.SIGSTOP)
+        target.communicate(b"\n", timeout=h.PATIENCE_SECS)
+        krait.send_signal(signal.SIGCONT)
+        krait_ends(tap, name, krait, r"\b\d+ process events found no room")
 
 
 def check_family(tap, python):
@@ -289,6 +318,7 @@ def main():
     for python in pythons[:2 if h.is_all() else 1]:
         check_family(tap, python)
         check_full_table(tap, python)
+        check_lost_end(tap, python)
     # Starting and ending depends on the kernel; what processes leave in memory depends on the version.
     for python, case in h.covering(pythons, [c for c in CASES if c[0] in LEFT_IN_MEMORY] + [None]):
         if case:

@@ -62,10 +62,9 @@ static void watch(struct processes *ps, struct process *p)
 	if (!p->start_ns && !entry_start_ticks(ps, p->pid, &ticks))
 		p->start_ns = ticks * KRAIT_NS_PER_TICK;
 	p->told = p->told || p->start_ns;
-	if (p->start_ns)
-		p->unheard = sampler__watch(ps->config.sampler, p->pid, p->start_ns, p->owner) ==
-			     -EDQUOT;
-	ps->unheard_cnt += p->unheard;
+	if (p->start_ns &&
+	    sampler__watch(ps->config.sampler, p->pid, p->start_ns, p->owner) == -EDQUOT)
+		entry_unheard(ps, p);
 }
 
 /* Not Python yet, or unknown: after these results we look at the process again. */

@@ -117,6 +117,12 @@ void entry_remove(struct processes *ps, struct entry *e)
 	free(e);
 }
 
+void entry_unheard(struct processes *ps, struct process *p)
+{
+	ps->unheard_cnt += !p->unheard;
+	p->unheard = true;
+}
+
 struct entry *entry_add(struct processes *ps, pid_t pid, __u64 start_ns, unsigned owner)
 {
 	struct entry *e = quota__take(ps->room, owner, 1) ? NULL : calloc(1, sizeof(*e));

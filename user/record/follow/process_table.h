@@ -87,6 +87,8 @@ struct entry *entry_add(struct processes *ps, pid_t pid, __u64 start_ns, unsigne
 /* As process_start_ticks(). A replay needs such facts from /proc in addition to answers. */
 int entry_start_ticks(const struct processes *ps, pid_t pid, __u64 *ret);
 void entry_remove(struct processes *ps, struct entry *e);
+/* Nothing will report its end. */
+void entry_unheard(struct processes *ps, struct process *p);
 /* The process runs that program; NULL: one of its own. Returns 0 or -ENOMEM. */
 int process_set_program(struct process *p, struct program *program);
 /* Drops everything derived from the old image. */

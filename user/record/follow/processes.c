@@ -12,6 +12,7 @@
 #include "kernel/sampler/sampler.h"
 #include "process/probe/probed.h"
 #include "process/probe/prober.h"
+#include "process/proc/proc.h"
 #include "base/system/clock.h"
 #include "base/text/log.h"
 #include "base/share/quota.h"
@@ -296,6 +297,28 @@ void processes__on_renamed(struct processes *ps, thread_gone_fn fn, void *ctx)
 unsigned processes__followed_cnt(const struct processes *ps)
 {
 	return HASH_COUNT(ps->by_pid) - ps->unheard_cnt;
+}
+
+static bool has_ended(const struct process *p)
+{
+	__u64 ticks;
+	int err = process_start_ticks(p->pid, &ticks);
+
+	return err == -ESRCH ||
+	       (!err && p->start_ns && !same_start(p->start_ns, ticks * KRAIT_NS_PER_TICK));
+}
+
+void processes__note_ended(struct processes *ps)
+{
+	struct entry *e, *next;
+
+	HASH_ITER(hh, ps->by_pid, e, next) {
+		if (e->process.unheard)
+			continue;
+		if (!has_ended(&e->process))
+			return;
+		entry_unheard(ps, &e->process);
+	}
 }
 
 unsigned processes__tracked_cnt(const struct processes *ps)

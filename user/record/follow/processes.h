@@ -77,7 +77,7 @@ struct process {
 	struct program *program; /* set for tracked ones */
 	struct context context; /* for process_context(), of a fork */
 	bool watched; /* the kernel side follows it, Python or not */
-	bool unheard; /* it had no room for it there: nothing will report its end */
+	bool unheard; /* nothing will report its end: no room for it there, or none for that event */
 	bool told; /* the kernel side knows about it */
 	bool asked; /* a look is pending */
 	bool remapped; /* it mapped code before it was opened */
@@ -238,6 +238,11 @@ void processes__on_opened(struct processes *ps, process_opened_fn fn, void *ctx)
 
 /* Processes currently followed, Python or not, whose end will be reported. */
 unsigned processes__followed_cnt(const struct processes *ps);
+/*
+ * Events were dropped, perhaps of ends: who has ended is followed no longer, but the records still name it. Looks no
+ * further than the first that runs.
+ */
+void processes__note_ended(struct processes *ps);
 unsigned processes__tracked_cnt(const struct processes *ps);
 /* Mappings of code that the kernel has reported. */
 __u64 processes__mmap_cnt(const struct processes *ps);

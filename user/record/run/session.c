@@ -215,6 +215,8 @@ bool session__step(struct session *s, __u64 timeout_ns)
 		s->upkept_ns = now_ns;
 		if (!s->starving)
 			catch_up(s);
+		if (s->events_dropped && !s->config->all)
+			processes__note_ended(s->processes);
 		sampler__follow_cpus(s->sampler);
 		read_clocks(s, now_ns);
 		if (s->config->says_costs)
