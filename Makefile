@@ -497,8 +497,8 @@ agent-files: # for deploy/debian and deploy/rpm
 	sed 's|(deploy/\([a-z]*.yaml\))|($(EXAMPLES)/\1)|' deploy/agent.conf >$(O)/agent-files/agent.conf
 	sed '/^#   /d; /^#$$/d; s|/usr/local/bin|$(PREFIX)/bin|; s|deploy/agent.conf|/etc/krait/agent.conf|' \
 		deploy/krait-agent.service >$(O)/agent-files/krait-agent.service
-	for unit in socket service; do sed '/^#   /d; /^#$$/d; s|/usr/local/bin|$(PREFIX)/bin|' \
-		deploy/krait-broker.$$unit >$(O)/agent-files/krait-broker.$$unit; done
+	for unit in krait-broker.socket krait-broker.service krait-broker-all.socket; do \
+		sed '/^#   /d; /^#$$/d; s|/usr/local/bin|$(PREFIX)/bin|' deploy/$$unit >$(O)/agent-files/$$unit; done
 
 uninstall: ## remove what install put there
 	$(RM) $(DESTDIR)$(PREFIX)/bin/krait $(DESTDIR)$(MAN)/man1/krait.1 $(DESTDIR)$(MAN)/man1/krait-*.1 \

@@ -440,6 +440,50 @@ def check_cut(tap, b, python):
     check_bystander(tap, b, python, "a mapped file that is cut")
 
 
+MAPS = """
+import mmap, os, time
+def own(until):
+    while time.time() < until:
+        for _ in range(100000): pass
+f = os.open("%s", os.O_RDONLY)
+held = mmap.mmap(f, 1 << 20, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC)
+print("READY", flush=True)
+own(time.time() + 60)
+"""
+
+
+def check_never_comes(tap, b, python):
+    """Processes of the client's own whose memory and code are files of a file system that never answers. Who reads them
+    cannot be killed: that holds neither the service nor another user's recording."""
+    if attack.why_no_fuse():
+        return tap.skip("FUSE", attack.why_no_fuse())
+    with attack.Scene(tap, "FUSE", python) as scene:
+        mount = scene.mount_point()
+        os.chmod(mount, 0o755)
+        scene.run([scene.folder.build("stuck_fs.c"), mount])
+        program, file = scene.folder.build("late_page.c", "-lpthread"), mount + "/page"
+        user = service.as_user(CLIENT)
+        targets = [scene.run([*user, program, what, file]) for what in ("runtime", "thread")]
+        targets.append(scene.run([*user, *python.command("-c", MAPS % file)]))
+        begin = time.monotonic()
+        runs = [b.start("record", "-q", "-p", ",".join(str(t.pid) for t in some), "-F", "499", "-d", "1s", "-o", "n%d.folded" % i)
+                for i, some in enumerate((targets[:2], targets[2:]))]
+        service.wait_for(lambda: len(b.recorders()) == 2)
+        check_bystander(tap, b, python, "FUSE")
+        said = [(r.communicate(timeout=60)[1], r.returncode) for r in runs]
+        scene.ok(time.monotonic() - begin < 30 and all(code in (0, 1, 3, 4) for _, code in said), "recordings of them end",
+                 time.monotonic() - begin, said)
+        scene.ok(any(f.startswith("own") for stack, _ in b.stacks("n1.folded") for f in stack), "one with such code has its samples", said)
+        for words in ("list",), ("dump", "--native", str(targets[0].pid)), ("top", "-b", "-n", "1", "-i", "500ms"):
+            begin = time.monotonic()
+            done = b.run(*words)
+            scene.ok(time.monotonic() - begin < 30, words[0] + " ends", done.returncode, done.stderr)
+        check_bystander(tap, b, python, "FUSE, while readers hang")
+        for target in targets:
+            target.process.kill()
+    return tap.ok(service.wait_for(lambda: not b.recorders() and not b.folders()), "FUSE: nothing is left behind", b.recorders(), b.folders())
+
+
 def check_pid_reuse(tap, b, python):
     """A client names a pid that is somebody else's by the time it is looked at."""
     with open("/proc/sys/kernel/ns_last_pid", encoding="ascii") as f:
@@ -474,7 +518,7 @@ def main():
     if python and python.root == "/":
         with service.Broker() as b:
             for check in (check_foreign, check_becoming, check_rights, check_peers, check_protocol, check_floods, check_frozen,
-                          check_cut, check_pid_reuse):
+                          check_cut, check_never_comes, check_pid_reuse):
                 check(tap, b, python)
             tap.ok(b.process.poll() is None, "the broker still runs", b.log)
             tap.ok(not b.recorders() and service.wait_for(lambda: not b.folders()), "and nothing is left behind",

@@ -87,12 +87,12 @@ def check_unit(tap, unit, folder):
 
 
 def check_broker(tap, folder):
-    """The two units of krait broker (test_broker.py runs it with the rights of one)."""
+    """The units of krait broker (test_broker.py runs it with the rights of one)."""
     if not shutil.which("systemd-analyze"):
         tap.skip("broker", "no systemd-analyze")
         return
     paths = []
-    for name in "krait-broker.socket", "krait-broker.service":
+    for name in "krait-broker.socket", "krait-broker.service", "krait-broker-all.socket":
         paths.append(os.path.join(folder, name))
         with open(paths[-1], "w", encoding="utf-8") as f:
             f.write(read(name).replace("/usr/local/bin/krait", os.path.abspath(h.KRAIT)))
