@@ -331,6 +331,11 @@ __u64 replay_lost(struct replay *r, pid_t pid, unsigned reason)
 	return sum;
 }
 
+unsigned replay_followed_cnt(const struct replay *r)
+{
+	return processes__followed_cnt(r->session.processes);
+}
+
 unsigned replay_tracked_cnt(const struct replay *r)
 {
 	return sampler_tracked_cnt(r->session.sampler);

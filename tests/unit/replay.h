@@ -76,6 +76,7 @@ __u64 replay_unseen(const struct replay *r);
 unsigned replay_opened_cnt(const struct replay *r);
 /* Processes that the kernel side was told to track and not yet told to forget. */
 unsigned replay_tracked_cnt(const struct replay *r);
+unsigned replay_followed_cnt(const struct replay *r); /* those that the recording waits for */
 
 /*
  * session_take_open_waits() for the recording that ended then. Each look at the threads finds the next one

@@ -124,9 +124,13 @@ int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info)
 	return 0;
 }
 
+/* Only tracked ones take room here. */
 int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns, unsigned owner)
 {
-	return 0;
+	for (unsigned i = 0; i < s->tracked_cnt; i++)
+		if (s->tracked[i].pid == pid)
+			return 0;
+	return s->tracked_cnt == track_max ? -EDQUOT : 0;
 }
 
 void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ns)

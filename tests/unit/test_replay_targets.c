@@ -81,6 +81,31 @@ static void a_python_and_its_children_are_followed(void **state)
 	drop(&s, r);
 }
 
+/* The kernel side has no room for one of two children, which would never be reported to end. */
+static void a_child_without_room_is_not_waited_for(void **state)
+{
+	static const struct replay_member family[] = {
+		{ .pid = PID, .parent = 1, .start_ns = START_NS },
+		{ .pid = CHILD, .parent = PID, .start_ns = START_NS },
+		{ .pid = GRANDCHILD, .parent = CHILD, .start_ns = START_NS },
+	};
+	const struct actor grandchild = { GRANDCHILD, START_NS, "new", &new };
+	struct script s;
+	struct replay *r;
+	__u64 ms;
+
+	script_begin(&s);
+	script_look(&s, 0, &python);
+	script_look(&s, 0, &child);
+	script_start(&s, 0, &grandchild);
+	script_look(&s, 0, &grandchild);
+	replay_track_max(2);
+	assert_int_equal(follow(&s, &r, family, 3, &ms), 0);
+	assert_int_equal(replay_tracked_cnt(r), 2);
+	assert_int_equal(replay_followed_cnt(r), 2);
+	drop(&s, r);
+}
+
 /* timeout, sudo, a shell, a bootloader: Python is its child, now or soon. */
 static void the_child_of_a_wrapper_is_what_is_wanted(void **state)
 {
@@ -263,6 +288,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_python_and_its_children_are_followed),
+		cmocka_unit_test(a_child_without_room_is_not_waited_for),
 		cmocka_unit_test(the_child_of_a_wrapper_is_what_is_wanted),
 		cmocka_unit_test(what_has_just_been_started_is_waited_for),
 		cmocka_unit_test(refusals_say_why),
