@@ -219,7 +219,7 @@ int probe_tracepoint(void *ctx)
 	return 0;
 }
 
-/* Uprobes, and kprobes that somebody has made. */
+/* Uprobes (perf_events.c attaches it to no others: of a kprobe the task's saved registers would be read). */
 SEC("?uprobe")
 int probe_code(struct pt_regs *ctx)
 {

@@ -54,7 +54,7 @@ class Script:
 def said(err):
     """(samples that have frames, those of processes while they were Python) by krait's last line."""
     match = re.search(r": (\d+) of perf's (\d+) samples of Python processes have their Python frames", err)
-    outside = sum(int(n) for n in re.findall(r"; (\d+) (?:came before krait's first|after its last)", err))
+    outside = sum(int(n) for n in re.findall(r"; (\d+) came (?:before krait's first|after krait's last)", err))
     return (int(match.group(1)), int(match.group(2)) - outside) if match else (0, 0)
 
 

@@ -142,35 +142,50 @@ static const char *plain_name(const char *name)
 	return sscanf(name, "event%u.%n", &event, &len) == 1 && len ? name + len : name;
 }
 
-/* Notes are untrusted: one of krait's own words. */
-static const char *reason_of(const char *name)
+/* Lost for that reason, over all events. */
+static __u64 lost_for(const struct merge_notes *n, const char *reason)
 {
-	for_each_reason(r)
-		if (!strcmp(name, reason_name(r)))
-			return reason_name(r);
-	return "unknown";
+	__u64 sum = 0;
+
+	for (__u32 i = 0; i < n->number_cnt; i++) {
+		const char *name = plain_name(strtab_text(&n->seen, n->numbers[i].name));
+
+		if (!strncmp(name, LOST, strlen(LOST)) && !strcmp(name + strlen(LOST), reason))
+			sum += n->numbers[i].value;
+	}
+	return sum;
+}
+
+/* Notes are untrusted: one of krait's own words. NULL: nothing was lost. */
+static const char *main_reason(const struct merge_notes *n, __u64 lost)
+{
+	const char *ret = lost ? "unknown" : NULL;
+	__u64 most = 0;
+
+	for_each_reason(r) {
+		const __u64 cnt = lost_for(n, reason_name(r));
+
+		if (cnt > most) {
+			most = cnt;
+			ret = reason_name(r);
+		}
+	}
+	return ret;
 }
 
 void merge_notes__totals(const struct merge_notes *n, __u64 *ret_interrupts, __u64 *ret_lost,
 			 const char **ret_why)
 {
-	__u64 most = 0;
-
 	*ret_interrupts = *ret_lost = 0;
-	*ret_why = NULL;
 	for (__u32 i = 0; i < n->number_cnt; i++) {
 		const char *name = plain_name(strtab_text(&n->seen, n->numbers[i].name));
 
 		if (!strcmp(name, "interrupts"))
 			*ret_interrupts += n->numbers[i].value;
-		if (strncmp(name, LOST, strlen(LOST)))
-			continue;
-		*ret_lost += n->numbers[i].value;
-		if (n->numbers[i].value > most) {
-			most = n->numbers[i].value;
-			*ret_why = reason_of(name + strlen(LOST));
-		}
+		if (!strncmp(name, LOST, strlen(LOST)))
+			*ret_lost += n->numbers[i].value;
 	}
+	*ret_why = main_reason(n, *ret_lost);
 }
 
 /* "lost.ring full 17": the number is the last word. */

@@ -93,7 +93,7 @@ static void print_frame(FILE *out, const struct look_frame *f)
 }
 
 /*
- * What starts a thread (Lib/threading.py) says three times the same of it, at length. Names have their class from 3.11
+ * What starts a thread (Lib/threading.py) says the same of it three times, at length. Names have their class from 3.11
  * on.
  */
 static bool is_of_start(const struct look_frame *f, const struct look_local *l)

@@ -62,7 +62,7 @@ struct row {
 static const struct argp_option option_table[] = {
 	{ "json", 'j', NULL, 0, "one JSON array instead of a table", 0 },
 	{ "verbose", 'v', NULL, 0, "also how krait reads each process, and where it runs", 0 },
-	/* As for other commands. */
+	/* Who is used to other commands may say it so. */
 	{ "pid", 'p', "PID", OPTION_HIDDEN, NULL, 0 },
 	{ 0 }
 };

@@ -374,7 +374,7 @@ static void put_rest(FILE *out, const struct inject_stats *s)
 	if (s->before)
 		fprintf(out, "; %llu came before krait's first of their processes", s->before);
 	if (s->after)
-		fprintf(out, "; %llu after its last one", s->after);
+		fprintf(out, "; %llu came after krait's last of their processes", s->after);
 	if (s->unclear)
 		fprintf(out, "; %llu have several stacks to choose from", s->unclear);
 	if (rest > s->before + s->after + s->unclear)
