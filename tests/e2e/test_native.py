@@ -3,6 +3,7 @@
 """Native and kernel frames among Python's: five levels of C that calls Python that calls C, exact in every sample if
 the interpreter keeps frame pointers; libraries below the function that calls them; and exact Python frames
 whatever the native part is like."""
+import gzip
 import json
 import os
 import re
@@ -321,6 +322,26 @@ def check_spread(tap, python):
     tap.ok(re.search(r"Not shown: .*\[native thread\].*--charge-waiters", done.stdout), name + ": annotate says what it leaves out", done.stdout[-300:])
     shutil.rmtree(os.path.dirname(library))
 
+
+def check_charged_part(tap, python):
+    """--charge-waiters reads samples of those who were not asked for, too, and shows nothing of them."""
+    name = python.name + ": a part, with --charge-waiters"
+    with h.start(python, "pairs.py") as wanted, h.start(python, "split.py") as other:
+        capture = h.record_work([wanted.pid, other.pid], 0.3, "-F", "997", "-n", outputs=("x.data",)).path("x.data")
+    part = ["--pid", str(wanted.pid), "--charge-waiters"]
+    for form in ("html", "jsonl", "speedscope", "firefox", "callgrind", "folded", "pprof"):
+        out = capture + "." + form
+        code = h.run_krait("convert", "-q", *part, capture, "-f", form, "-o", out).returncode
+        with (gzip.open if form == "pprof" else open)(out, "rb") as f:
+            text = f.read()
+        tap.ok(not code and b"pairs.py" in text and b"split.py" not in text and b"warm" not in text, f"{name}: {form} names nothing of others", code)
+    for more in ([], ["--charge-waiters"]):
+        done = h.run_krait("report", "-i", capture, "--pid", str(wanted.pid), *more, "--callers", "warm")
+        tap.equal(done.returncode, 6, f"{name}: their functions have no callers, {more}")
+    done = h.run_krait("report", "-i", capture, *part, "--tree", "--min-percent", "0")
+    tap.ok("passed_on" in done.stdout and "split.py" not in done.stdout, name + ": nor have they rows", done.stdout[-500:])
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -340,6 +361,7 @@ def main():
         check_perf(tap, newest)
         check_unknown(tap, newest)
         check_spread(tap, newest)
+        check_charged_part(tap, newest)
     tap.done()
     h.cleanup()
 

@@ -355,7 +355,8 @@ static int on_sample(struct import *im, const struct perf_read *r)
 	}
 	whole = extent;
 	wanted = admit(im, r, p, t, &extent);
-	if (!wanted && !im->charging)
+	/* Nobody waits for another process, and no output is to name one that was not asked for. */
+	if (!wanted && (!im->charging || !wants_pid(&im->config->filter, r->pid)))
 		return 0;
 	sample = (struct profile_sample){
 		.time_ns = extent.to_ns,
