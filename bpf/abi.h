@@ -405,6 +405,24 @@ struct event_counts {
 };
 _Static_assert(sizeof(struct event_counts) == 64, "a line of memory, shared with BPF");
 
+/* Of a member of a group, on one CPU: its count when it was last read, and what no sample of pid has had of it yet. */
+struct member_count {
+	__u64 read, more;
+	__u64 pid; /* 0: a process that is not tracked */
+};
+
+/* A sample's interrupt in pid has read it. A CPU that was offline has a new event, which counts from 0. */
+static inline void member_count_add(struct member_count *m, __u64 read, __u32 pid)
+{
+	const __u64 delta = read < m->read ? read : read - m->read;
+
+	if (m->pid != pid)
+		m->more = 0;
+	m->pid = pid;
+	m->read = read;
+	m->more = pid ? m->more + delta : 0;
+}
+
 /* Contexts in which one sampling program can interrupt another (scratch.h). */
 enum sample_context {
 	CONTEXT_EVENT, /* perf events */

@@ -298,9 +298,9 @@ static __always_inline void take_of_event(struct bpf_perf_event_data *ctx, struc
 
 /*
  * At each sample of a group's leader, also of other processes: what its members have counted since is this sample's. If it
- * becomes none, the next one's, of a tracked process.
+ * becomes none, the next one's, if it is of the same process. pid: 0: of none that is tracked.
  */
-static __always_inline void read_members(__u32 leader, bool is_tracked)
+static __always_inline void read_members(__u32 leader, __u32 pid)
 {
 	const __u32 bits = group_members[masked(leader, KRAIT_MAX_EVENTS - 1)];
 
@@ -316,8 +316,7 @@ static __always_inline void read_members(__u32 leader, bool is_tracked)
 					    bpf_get_smp_processor_id() * KRAIT_MAX_EVENTS + i);
 		if (!m || value > READ_ERROR)
 			continue;
-		m->more = is_tracked ? m->more + (value - m->read) : 0;
-		m->read = value;
+		member_count_add(m, value, pid);
 	}
 }
 
@@ -338,7 +337,7 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, __u64 bega
 		return;
 	index = several_events ? event_index(ctx) : 0;
 	if (has_groups)
-		read_members(index, proc);
+		read_members(index, proc ? bpf_get_current_pid_tgid() >> 32 : 0);
 	period = period_of(ctx, index);
 	ticks = ticks_of(index);
 	if (ticks && proc) {

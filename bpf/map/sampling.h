@@ -79,10 +79,6 @@ struct {
 	__type(value, __u32);
 } group_events SEC(".maps") __weak;
 
-/* What a member had counted when it was last read, and what of it no sample has had yet. */
-struct member_count {
-	__u64 read, more;
-};
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, KRAIT_MAX_EVENTS);

@@ -180,6 +180,35 @@ static void no_more_is_told_than_there_is_room_for(void **state)
 	assert_in_range(sampled, on - tick_chance(on, PERIOD), on);
 }
 
+/* ---- groups: what was counted between two ticks ------------------------------------------------ */
+
+static void what_was_counted_is_the_tick_s_process_s(void **state)
+{
+	struct member_count m = { 0 };
+
+	member_count_add(&m, 100, 7);
+	assert_int_equal(m.more, 100);
+	/* No sample came of that tick. */
+	member_count_add(&m, 150, 7);
+	assert_int_equal(m.more, 150);
+	member_count_add(&m, 170, 8);
+	assert_int_equal(m.more, 20);
+	member_count_add(&m, 200, 0);
+	assert_int_equal(m.more, 0);
+	member_count_add(&m, 210, 8);
+	assert_int_equal(m.more, 10);
+}
+
+static void a_cpu_that_comes_back_counts_from_0(void **state)
+{
+	struct member_count m = { .read = 1000000, .pid = 7 };
+
+	member_count_add(&m, 40, 7);
+	assert_int_equal(m.more, 40);
+	member_count_add(&m, 50, 7);
+	assert_int_equal(m.more, 50);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +217,8 @@ int main(void)
 		cmocka_unit_test(chance_is_not_marked),
 		cmocka_unit_test(what_is_found_too_often_counts_less),
 		cmocka_unit_test(no_more_is_told_than_there_is_room_for),
+		cmocka_unit_test(what_was_counted_is_the_tick_s_process_s),
+		cmocka_unit_test(a_cpu_that_comes_back_counts_from_0),
 	};
 
 	return cmocka_run_group_tests_name("bpf/wait/tick.h", tests, NULL, NULL);

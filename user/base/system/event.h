@@ -45,6 +45,7 @@ struct event_spec {
 	/* Of a group, {a,b}: 1 + its leader's place, which is before it; 0: none. The kernel counts both at the same time. */
 	unsigned leader;
 	bool is_read; /* {a,b}:S: has no samples of its own, but each of its leader's with what it has counted since */
+	bool package_wide; /* its PMU counts for several CPUs together, on one of them */
 	bool joined; /* time off the CPU: shown together with the clock's (record --wall) */
 };
 

@@ -187,5 +187,6 @@ int event_pmu_parse(struct event_spec *e, const char *folder, const char *pmu, c
 	if (e->type == PERF_TYPE_TRACEPOINT || e->type == PERF_TYPE_BREAKPOINT ||
 	    !strcmp(pmu, "kprobe") || !strcmp(pmu, "uprobe"))
 		return -EOPNOTSUPP;
+	e->package_wide = read_line(text, &p, "cpumask", "");
 	return take_terms(&p, terms, 0);
 }

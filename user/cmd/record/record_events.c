@@ -62,6 +62,11 @@ static const char *end_group(struct record_options *o, unsigned first, const cha
 				state,
 				"a group has events that the kernel counts, not tracepoints and probes such as %s",
 				e->name);
+		if (reads && e->package_wide)
+			arguments_refuse(
+				state,
+				"%s is counted for many CPUs together, and cannot be read on each: perf stat -e %s",
+				e->name, e->name);
 		if (i == first)
 			continue;
 		if (reads && event_is_clock(e))
@@ -232,7 +237,7 @@ void record_events_settle(struct record_options *o, struct argp_state *state)
 	for (unsigned i = 0; i < o->event_cnt; i++) {
 		rated = rated || !event_is_probe(&o->events[i]);
 		clocks = clocks || event_is_clock(&o->events[i]);
-		others = others || !event_is_clock(&o->events[i]);
+		others = others || !(event_is_clock(&o->events[i]) || o->events[i].is_read);
 	}
 	if (o->period && o->frequency && !(clocks && others))
 		arguments_refuse(

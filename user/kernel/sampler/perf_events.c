@@ -42,6 +42,8 @@ struct perf_events {
 	char online[CPU_LIST_MAX]; /* the list last acted on */
 	/* ticks due on CPUs that went offline, and before changes of the period */
 	__u64 gone_ticks[KRAIT_MAX_EVENTS];
+	/* Of members of groups that have ended: how long they should have counted, and how long they did. */
+	__u64 wanted_ns[KRAIT_MAX_EVENTS], counted_ns[KRAIT_MAX_EVENTS];
 	__u64 random; /* never 0 */
 	__u64 frequency; /* current rate of clocks; 0: the configured one */
 	unsigned filter_cnt; /* in the kernel's map, from number 1 on */
@@ -74,8 +76,12 @@ static int explain_open(struct error *err, const struct event_spec *event, int e
 		if (event->type >= PERF_TYPE_MAX)
 			return error_set(
 				err, errnum, EXIT_CODE_KERNEL,
-				"%s can be counted, but its PMU does not sample (%s): -e '{cpu-clock,%s}:S' reads it at the samples of a clock",
-				event->name, strerror(errnum), event->name);
+				"%s can be counted, but its PMU does not sample (%s): %s%s%s",
+				event->name, strerror(errnum),
+				event->package_wide ? "perf stat -e " : "-e '{cpu-clock,",
+				event->name,
+				event->package_wide ? " counts it" :
+						      "}:S' reads it at the samples of a clock");
 		break;
 	case ENOENT:
 	case EOPNOTSUPP:
@@ -97,15 +103,18 @@ static int explain_open(struct error *err, const struct event_spec *event, int e
  * since the kernel counts an event's ticks between two of the scheduler's, which an idle CPU has
  * stopped, they would throttle the event, and whoever wakes up on that CPU has no ticks at first
  * (__perf_event_account_interrupt(), kernel/events/core.c). If switches are followed, some of them
- * belong to the thread that the CPU is about to run: bpf/wait/switch_cpu.h.
+ * belong to the thread that the CPU is about to run: bpf/wait/switch_cpu.h. What the members of a
+ * clock's group have counted while the CPU was idle must not be the next thread's.
  */
-static bool leaves_out_idle(const struct sampler_config *config, const struct event_spec *event)
+static bool leaves_out_idle(const struct sampler_config *config, unsigned index)
 {
 	for (unsigned i = 0; i < config->event_cnt; i++) {
-		if (event_is_off_cpu(&config->events[i]))
+		const struct event_spec *e = &config->events[i];
+
+		if (event_is_off_cpu(e) || (e->is_read && e->leader == index + 1))
 			return false;
 	}
-	return event_is_clock(event);
+	return event_is_clock(&config->events[index]);
 }
 
 /* Sets how often the event interrupts. The kernel limits only rates, so periods are limited here. */
@@ -128,6 +137,9 @@ static int set_rate(struct perf_event_attr *attr, const struct event_spec *event
 	return 0;
 }
 
+/* What detach() reads: the count, and the times for which it was wanted and was there. */
+#define MEMBER_FORMAT (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
 /* leader: of its group, there; -1: it has none. */
 static int open_one(const struct sampler_config *config, unsigned index, unsigned grid, int cpu,
 		    int leader)
@@ -142,11 +154,12 @@ static int open_one(const struct sampler_config *config, unsigned index, unsigne
 		.exclude_user = event->exclude_user,
 		.exclude_kernel = event->exclude_kernel,
 		.exclude_hv = event->exclude_kernel,
-		.exclude_idle = leaves_out_idle(config, event),
+		.exclude_idle = leaves_out_idle(config, index),
 		.precise_ip = event->precise,
 		/* The kernel sets the address of a fault at 0 only if it is asked for (perf_sample_data_init(), 6.2). */
 		.sample_type = event_is_touched(event) ? PERF_SAMPLE_ADDR : 0,
 		.wakeup_events = index, /* read by event_index(), bpf/kernel_task.h */
+		.read_format = event->is_read ? MEMBER_FORMAT : 0,
 	};
 	cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_SYS_ADMIN);
 	int fd = set_rate(&attr, event, grid);
@@ -178,10 +191,16 @@ static __u64 mean_period_ns(const struct cpu_event *e, __u64 frequency)
 	return grids_period_ns(NS_PER_SEC / frequency, e->grids, e->grid);
 }
 
+/* Of a member of a group, in the map of those. */
+static __u32 member_key(const struct cpu_event *e)
+{
+	return (__u32)e->cpu * KRAIT_MAX_EVENTS + e->index;
+}
+
 /* The program of the group's leader reads it. */
 static int hand_over(struct perf_events *events, struct cpu_event *e, int fd, struct error *err)
 {
-	const __u32 key = (__u32)e->cpu * KRAIT_MAX_EVENTS + e->index;
+	const __u32 key = member_key(e);
 
 	e->link = NULL;
 	e->fd = fd;
@@ -407,11 +426,25 @@ __u64 perf_events__ticks(const struct perf_events *events, unsigned index, __u64
 	return ticks;
 }
 
-static void detach(const struct perf_events *events, const struct cpu_event *e)
+/* The map would keep the counter. */
+static void end_member(struct perf_events *events, const struct cpu_event *e)
+{
+	const __u32 key = member_key(e);
+	__u64 read_ns[3]; /* MEMBER_FORMAT */
+
+	if (read(e->fd, read_ns, sizeof(read_ns)) == sizeof(read_ns)) {
+		events->wanted_ns[e->index] += read_ns[1];
+		events->counted_ns[e->index] += read_ns[2];
+	}
+	bpf_map_delete_elem(events->programs.group_fd, &key);
+	close(e->fd);
+}
+
+static void detach(struct perf_events *events, const struct cpu_event *e)
 {
 	bpf_link__destroy(e->link);
 	if (events->config.events[e->index].is_read)
-		close(e->fd);
+		end_member(events, e);
 }
 
 /* Events are not restored when a CPU comes back online. */
@@ -560,12 +593,27 @@ void perf_events__wander(struct perf_events *events)
 	}
 }
 
+/* The program reads counts as they are; perf would scale them. */
+static void warn_of_shared_counters(const struct perf_events *events)
+{
+	for (unsigned i = 0; i < events->config.event_cnt; i++) {
+		const double part = (double)events->counted_ns[i] / (double)events->wanted_ns[i];
+
+		if (events->wanted_ns[i] && part < 0.99)
+			log_warn(
+				"perf_events",
+				"%s had a counter for %.0f%% of the time only, and its numbers are as much too low: record fewer events at once",
+				events->config.events[i].name, 100 * part);
+	}
+}
+
 void perf_events__free(struct perf_events *events)
 {
 	if (!events)
 		return;
 	for (int i = 0; i < events->cnt; i++)
 		detach(events, &events->list[i]);
+	warn_of_shared_counters(events);
 	free(events->list);
 	free(events);
 }
