@@ -205,7 +205,7 @@ static void arguments_tell_the_script_or_the_module(void **state)
 		{ ARGS("python3\0-B\0-X\0dev\0app.py"), "app.py" },
 		{ ARGS("python3\0-Xdev\0app.py"), "app.py" },
 		{ ARGS("python3\0-W\0error\0-m\0http.server\0-d"), "http.server" },
-		{ ARGS("python3\0-c\0pass\0app.py"), "" },
+		{ ARGS("python3\0-c\0pass\0app.py"), "-c" },
 		{ ARGS("python3\0-"), "" },
 		{ ARGS("python3"), "" },
 		{ ARGS("python3\0-m"), "" },

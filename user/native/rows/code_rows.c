@@ -226,10 +226,10 @@ static void note_end(struct function *f)
 	f->returns = false;
 }
 
-/* Skips one byte or instruction of padding. False: it is something else. */
+/* Skips one byte or instruction of padding. False: it is something else, or the end. */
 static bool skip_filling(struct function *f)
 {
-	__u64 len = code_filling(f->code + f->pos, f->size - f->pos);
+	__u64 len = f->pos < f->size ? code_filling(f->code + f->pos, f->size - f->pos) : 0;
 
 	f->pos += len;
 	return len;
@@ -357,7 +357,7 @@ static void put_rows(const struct function *f, __u64 offset, struct row_table *t
 /* Skips padding after the end of a function. */
 static void skip_padding(struct function *f)
 {
-	while (f->pos < f->size && skip_filling(f))
+	while (skip_filling(f))
 		;
 }
 
