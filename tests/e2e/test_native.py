@@ -329,12 +329,19 @@ def check_charged_part(tap, python):
     with h.start(python, "pairs.py") as wanted, h.start(python, "split.py") as other:
         capture = h.record_work([wanted.pid, other.pid], 0.3, "-F", "997", "-n", outputs=("x.data",)).path("x.data")
     part = ["--pid", str(wanted.pid), "--charge-waiters"]
-    for form in ("html", "jsonl", "speedscope", "firefox", "callgrind", "folded", "pprof"):
-        out = capture + "." + form
-        code = h.run_krait("convert", "-q", *part, capture, "-f", form, "-o", out).returncode
-        with (gzip.open if form == "pprof" else open)(out, "rb") as f:
-            text = f.read()
-        tap.ok(not code and b"pairs.py" in text and b"split.py" not in text and b"warm" not in text, f"{name}: {form} names nothing of others", code)
+
+    def check_names(said, capture, part, shown, hidden):
+        for form in ("html", "jsonl", "speedscope", "firefox", "callgrind", "folded", "pprof"):
+            out = capture + "." + form
+            code = h.run_krait("convert", "-q", *part, capture, "-f", form, "-o", out).returncode
+            with (gzip.open if form == "pprof" else open)(out, "rb") as f:
+                text = f.read().decode(errors="replace")
+            tap.ok(not code and shown in text and not [x for x in hidden if x in text], f"{name}: {form} names nothing of other {said}", code)
+
+    check_names("processes", capture, part, "pairs.py", ("split.py", "warm"))
+    with h.start(python, "named.py") as threads:
+        named = h.record_work(threads.pid, 0.3, "-F", "997", "-n", outputs=("x.data",)).path("x.data")
+    check_names("threads", named, ["--thread", "by-itself", "--charge-waiters"], "named_by_itself", ("renamed_by_others", "pooled"))
     for more in ([], ["--charge-waiters"]):
         done = h.run_krait("report", "-i", capture, "--pid", str(wanted.pid), *more, "--callers", "warm")
         tap.equal(done.returncode, 6, f"{name}: their functions have no callers, {more}")

@@ -118,6 +118,28 @@ static void two_calls_side_by_side_both_count(void **state)
 	profile__free(p);
 }
 
+/* Of other events, or of those that nobody asked for. */
+static void stacks_without_counts_are_left_out(void **state)
+{
+	struct profile *p = profile__new();
+	__u32 f = add_function(p, "f", "x.py", 1, 1), g = add_function(p, "g", "x.py", 2, 2);
+	__u32 none = add_function(p, "none", "y.py", 3, 3), top = push(p, 0, f);
+	struct view *v;
+
+	push(p, push(p, 0, none), g);
+	push(p, top, none);
+	add_samples(p, push(p, top, g), 3);
+	v = view_of(p, (struct view_options){ .nodes = true });
+	assert_int_equal(v->node_cnt, 3);
+	assert_int_equal(v->frame_cnt, 3);
+	assert_int_equal(v->sums[find(v, "f")].total, 3);
+	assert_int_equal(v->sums[find(v, "g")].self, 3);
+	assert_int_equal(v->node_of[top], 1);
+	assert_int_equal(v->node_of[push(p, top, none)], 0);
+	view__free(v);
+	profile__free(p);
+}
+
 static void lines_of_a_function_merge_unless_asked_for(void **state)
 {
 	struct profile *p = small_profile();
@@ -216,6 +238,7 @@ int main(void)
 		cmocka_unit_test(all_views_of_all_profiles_hold_the_invariants),
 		cmocka_unit_test(recursion_counts_once_in_total),
 		cmocka_unit_test(two_calls_side_by_side_both_count),
+		cmocka_unit_test(stacks_without_counts_are_left_out),
 		cmocka_unit_test(lines_of_a_function_merge_unless_asked_for),
 		cmocka_unit_test(levels_and_ids_are_kept_or_merged),
 		cmocka_unit_test(children_are_in_the_order_asked_for),

@@ -6,6 +6,7 @@
 #include "output/label.h"
 #include "profile/marks.h"
 #include "profile/view.h"
+#include "base/data/cleanup.h"
 #include "base/data/vec.h"
 
 static bool same(const struct profile_frame *a, const struct profile_frame *b)
@@ -45,6 +46,37 @@ __u32 places_add_frame(struct places *x, const struct profile_frame *frame, bool
 	const struct profile_frame place = view_frame(&options, frame);
 
 	return places_add(x, &place);
+}
+
+static bool is_counted(const struct profile *p, __u32 node)
+{
+	for (unsigned i = 0; i < p->event_cnt; i++) {
+		if (counts__at(profile__counts(p, i), node).samples)
+			return true;
+	}
+	return false;
+}
+
+bool *places_counted(const struct profile *p)
+{
+	const __u32 cnt = dict__node_cnt(p->dict);
+	cleanup_free bool *nodes = calloc((size_t)cnt + 1, sizeof(*nodes));
+	bool *frames = calloc((size_t)dict__frame_cnt(p->dict) + 1, sizeof(*frames));
+
+	if (!nodes || !frames) {
+		free(frames);
+		return NULL;
+	}
+	/* Going backwards visits children before their parents. */
+	for (__u32 i = cnt; i > 0; i--) {
+		const struct profile_node *n = dict__node_at(p->dict, i);
+
+		if (!nodes[i] && !is_counted(p, i))
+			continue;
+		nodes[n->parent] = true;
+		frames[n->frame] = true;
+	}
+	return frames;
 }
 
 void places_free(struct places *x)

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "profile/idindex.h"
-#include "profile/dict.h"
+#include "profile/profile.h"
 
 /* Initially all zero: empty. */
 struct places {
@@ -32,6 +32,12 @@ __u32 places_add_string(struct places *x, __u32 string);
  */
 __u32 places_add_frame(struct places *x, const struct profile_frame *frame, bool lines);
 void places_free(struct places *x);
+
+/*
+ * Returns by frame of the dictionary whether it is on a stack that the profile has counted: others are nobody's, or of
+ * another profile. The caller frees it; NULL: out of memory.
+ */
+bool *places_counted(const struct profile *p) __attribute__((nonnull));
 
 /* Returns a name for it: never empty, not yet printable. */
 const char *place_name(const struct dict *dict, const struct profile_frame *place);

@@ -275,12 +275,6 @@ static int compare_siblings(const void *a, const void *b, void *ctx)
 	return compare_numbers(rank_x, rank_y);
 }
 
-/* Has it any counts left, after those of stacks with parts were moved? */
-static bool is_kept(const struct builder *b, const struct draft *d)
-{
-	return d->total || !dict__parts(b->view->dict)->nodes;
-}
-
 static int group_children(struct builder *b)
 {
 	__u32 i, *next;
@@ -289,14 +283,17 @@ static int group_children(struct builder *b)
 	b->first_child = calloc((size_t)b->draft_cnt + 2, sizeof(*b->first_child));
 	if (!b->children || !b->first_child)
 		return -ENOMEM;
-	/* Counting sort by parent: next[i] is where the next child of i goes. */
+	/*
+	 * Counting sort by parent: next[i] is where the next child of i goes. Stacks without counts are left out: they
+	 * are another event's, or nobody asked for them, or their counts were moved to stacks with parts.
+	 */
 	next = b->first_child + 1;
 	for (i = 1; i < b->draft_cnt; i++)
-		next[b->drafts[i].parent + 1] += is_kept(b, &b->drafts[i]);
+		next[b->drafts[i].parent + 1] += b->drafts[i].total > 0;
 	for (i = 1; i <= b->draft_cnt; i++)
 		next[i] += next[i - 1];
 	for (i = 1; i < b->draft_cnt; i++) {
-		if (is_kept(b, &b->drafts[i]))
+		if (b->drafts[i].total)
 			b->children[next[b->drafts[i].parent]++] = i;
 	}
 	for (i = 0; i < b->draft_cnt; i++)
@@ -359,6 +356,28 @@ static int order_nodes(struct builder *b)
 	}
 }
 
+/* Leaves out frames that no node has. */
+static int drop_frames(struct view *v)
+{
+	cleanup_free __u32 *map = calloc(v->frame_cnt, sizeof(*map));
+	__u32 cnt = 1;
+
+	if (!map)
+		return -ENOMEM;
+	for (__u32 i = 1; i < v->node_cnt; i++)
+		map[v->nodes[i].frame] = 1;
+	for (__u32 i = 1; i < v->frame_cnt; i++) {
+		if (!map[i])
+			continue;
+		v->frames[cnt] = v->frames[i];
+		map[i] = cnt++;
+	}
+	for (__u32 i = 1; i < v->node_cnt; i++)
+		v->nodes[i].frame = map[v->nodes[i].frame];
+	v->frame_cnt = cnt;
+	return 0;
+}
+
 /*
  * Self and total of every frame; a node below another one of the same frame adds nothing to the
  * total.
@@ -404,6 +423,8 @@ int view__new(struct view **ret, const struct counts *c, const struct view_optio
 		err = group_children(&b);
 	if (!err)
 		err = order_nodes(&b);
+	if (!err)
+		err = drop_frames(v);
 	if (!err)
 		err = count_frames(v);
 	builder_free(&b);

@@ -344,7 +344,7 @@ static int firefox_finish(struct emitter *e, const struct profile *p, unsigned e
 			    .counts = profile__counts(p, event),
 			    .event = event,
 			    .options = e->options,
-			    .tables = { .dict = p->dict } };
+			    .tables = { .profile = p, .dict = p->dict } };
 	int err = firefox_tables_build(&w.tables);
 
 	if (!err) {

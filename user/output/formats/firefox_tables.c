@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/data/cleanup.h"
+
 /* Adds a function, with the file that its lines refer to. */
 static __u32 add_function(struct firefox_tables *t, const struct profile_frame *f, __u32 file)
 {
@@ -21,11 +23,12 @@ static __u32 add_function(struct firefox_tables *t, const struct profile_frame *
 static int number_places(struct firefox_tables *t)
 {
 	__u32 cnt = dict__frame_cnt(t->dict);
+	cleanup_free bool *counted = places_counted(t->profile);
 
 	t->line_of = calloc((size_t)cnt + 1, sizeof(*t->line_of));
 	t->function_of = calloc((size_t)cnt + 1, sizeof(*t->function_of));
 	t->source_of = calloc((size_t)cnt + 1, sizeof(*t->source_of));
-	if (!t->line_of || !t->function_of || !t->source_of)
+	if (!t->line_of || !t->function_of || !t->source_of || !counted)
 		return -ENOMEM;
 	t->line_of[0] = PLACE_NONE;
 	for (__u32 i = 1; i <= cnt; i++) {
@@ -33,7 +36,7 @@ static int number_places(struct firefox_tables *t)
 		__u32 line, function, source, file;
 
 		t->line_of[i] = PLACE_NONE;
-		if (!is_code(f))
+		if (!counted[i] || !is_code(f))
 			continue;
 		line = places_add_frame(&t->lines, f, true);
 		file = f->source ? f->source : f->file;

@@ -29,11 +29,12 @@ static inline unsigned firefox_wait_category(enum state state)
 	return FIREFOX_WAITS + (unsigned)state - STATE_GIL;
 }
 
-/* Initially all zero except for the dictionary. */
+/* Initially all zero except for the profile and its dictionary. */
 struct firefox_tables {
+	const struct profile *profile;
 	const struct dict *dict;
 	struct places lines, functions;
-	/* by frame of the dictionary: index into lines; PLACE_NONE if it is not code */
+	/* by frame of the dictionary: index into lines; PLACE_NONE if it is not code, or not counted */
 	__u32 *line_of;
 	__u32 *function_of; /* by index into lines */
 	__u32 *stack_of; /* by node: index into the stack table; PLACE_NONE: none */

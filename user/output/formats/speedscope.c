@@ -161,15 +161,16 @@ static void put_thread(struct writer *w, const struct timeline_thread *t)
 static int prepare(struct writer *w, const struct emit_options *o)
 {
 	__u32 cnt = dict__frame_cnt(w->dict), depth = 0;
+	cleanup_free bool *counted = places_counted(w->profile);
 
 	w->place_of = calloc((size_t)cnt + 1, sizeof(*w->place_of));
-	if (!w->place_of)
+	if (!w->place_of || !counted)
 		return -ENOMEM;
 	for (__u32 i = 0; i <= cnt; i++) {
 		const struct profile_frame *f = dict__frame_at(w->dict, i);
 
 		w->place_of[i] = PLACE_NONE;
-		if (!i || !is_code(f))
+		if (!counted[i] || !is_code(f))
 			continue;
 		w->place_of[i] = places_add_frame(&w->places, f, o->lines);
 		if (w->place_of[i] == PLACE_NONE)

@@ -58,7 +58,7 @@ static int pick(__u32 **ret, __u32 *ret_cnt, const struct text_report *r, struct
 	if (!rows)
 		return -ENOMEM;
 	for (__u32 i = 1; i < v->node_cnt; i++) {
-		if (v->nodes[i].depth == depth && v->nodes[i].total &&
+		if (v->nodes[i].depth == depth &&
 		    report_percent(r, v->nodes[i].total) >= r->options->min_percent)
 			rows[cnt++] = i;
 	}
@@ -135,7 +135,7 @@ static bool has_programs(const struct view *v)
 
 		if (kind != FRAME_PROCESS && kind != FRAME_MARK)
 			return false;
-		cnt += kind == FRAME_PROCESS && v->nodes[i].total;
+		cnt += kind == FRAME_PROCESS;
 	}
 	return cnt > 1;
 }
