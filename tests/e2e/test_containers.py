@@ -57,10 +57,11 @@ PROGRAM = """
 import linecache, os, sys
 sys.path.insert(0, "/mnt")
 import big, moved, newer
+CELL = "/tmp/ipykernel_%%d/123.py" %% os.getpid()
 # As IPython has it: a cell's number.
 class Compiler:
     def __init__(self):
-        self._filename_map = {"/tmp/other.py": 3, "/tmp/ipykernel_7/123.py": 12}
+        self._filename_map = {"/tmp/other.py": 3, CELL: 12, "/tmp/ipykernel_1/4.py": 5, "<made 1>": 6}
 class Shell:
     def __init__(self):
         self.compile = Compiler()
@@ -78,7 +79,7 @@ def cell(name, text, cached=True):
     return space["f"]
 ROOM = %d
 work = [total, big.f, moved.f, newer.f, cell("<made 1>", "def f(n):\\n    return sum(n)  # made by " "a library\\n"),
-        cell("/tmp/ipykernel_7/123.py", "\\ndef f(n):\\n    return sum(n)  # a " "cell\\n"),
+        cell(CELL, "\\ndef f(n):\\n    return sum(n)  # a " "cell\\n"),
         cell("<nowhere>", "def f(n):\\n    return sum(n)  # nobody " "knows\\n", False)]
 long = "def f(n):\\n" + "    '%%s'\\n" %% ("x" * 1000) * 100 + "    return sum(n)\\n"
 work += [cell("<long %%d>" %% i, long) for i in range(ROOM)]
@@ -159,6 +160,63 @@ def check_sources(tap, python):
            name + "what finds no room is said", done.stderr[-2000:], len(text))
     tap.ok(re.search(r"the source of \d+ functions .*: their files were not read", done.stderr) and "# big" not in text,
            name + "what is too large to be read is said", done.stderr[-2000:])
+
+
+CELLS = """
+import linecache, os, sys
+uid, number, *codes = sys.argv[1:]
+os.setgroups([])
+os.setgid(int(uid))
+os.setuid(int(uid))
+work, numbers = [], {}
+for code in codes:
+    function, path = code.split("=")
+    path = path.replace("PID", str(os.getpid()))
+    text = "def %s():\\n    return sum(range(2000))\\n" % function
+    if int(number):
+        linecache.cache[path] = (len(text), None, text.splitlines(True), path)
+        numbers[path] = int(number)
+    exec(compile(text, path, "exec"))
+    work.append(globals()[function])
+class Compiler:
+    def __init__(self):
+        self._filename_map = numbers
+class Shell:
+    def __init__(self):
+        self.compile = Compiler()
+    def get_ipython(self):
+        pass
+get_ipython = Shell().get_ipython
+# Another interpreter's linecache is too large to be read.
+try:
+    import _interpreters
+    number == "3" and _interpreters.run_string(_interpreters.create(), "import linecache; linecache.cache.update((str(i), (i, )) for i in range(200000))")
+except ImportError:
+    pass
+print("READY", flush=True)
+while True:
+    for f in work:
+        f()
+"""
+
+
+def check_cells(tap, python):
+    """What a process calls its cells names no other's code: of another user, or of a kernel with the same pid in its namespace."""
+    space = ["unshare", "-pf", "--kill-child"]
+    program = lambda *args: python.command("-c", CELLS, *args)
+    with h.Target(program("0", "7", "mine=/tmp/ipykernel_PID/a.py", "alone=/tmp/ipykernel_PID/b.py", "text=<made>",
+                          "old=<ipython-input-2-a>", "foreign=/tmp/ipykernel_1/c.py")) as kernel, \
+            h.Target(program(str(NOBODY), "0", "victim=/tmp/ipykernel_%d/a.py" % kernel.pid, "victim_text=<made>",
+                             "victim_cell=/tmp/ipykernel_1/c.py")) as victim, \
+            h.Target(space + program("0", "3", "three=/tmp/ipykernel_PID/d.py", "alone_3=/tmp/ipykernel_PID/e.py")) as three, \
+            h.Target(space + program("0", "4", "four=/tmp/ipykernel_PID/d.py")) as four:
+        pids = [str(t.pid) for t in (kernel, victim, three, four)]
+        r = h.record("-p", ",".join(pids), "-F", "997", "-d", h.moment(0.8), outputs=("x.data", "x.folded"))
+    for what, text in ("x.data", h.run_krait("report", "-i", r.path("x.data"), "-n", "0", "--by", "line").stdout), ("live", str(r.stacks)):
+        for function, file in ("mine", "a.py"), ("alone", "cell 7"), ("text", "<made>"), ("foreign", "c.py"), ("victim", "a.py"), \
+                ("victim_text", "<made>"), ("victim_cell", "c.py"), ("three", "d.py"), ("alone_3", "cell 3"), ("four", "d.py"):
+            tap.ok(re.search(r"\b%s[ (]+%s:\d" % (function, file), text), python.name + ": %s: %s is in %s" % (what, function, file), text, r.err)
+        tap.ok(not re.search(r"\bold[ (]+cell 7", text), python.name + ": %s: a cell's own number stays" % what, text)
 
 
 def group_of_test():
@@ -267,6 +325,8 @@ def main():
     away = [p for p in pythons if p.root != "/"]
     for python in away if h.is_all() else h.few(away):
         check_sources(tap, python)
+    for python in away[-1:]:
+        check_cells(tap, python)
     for kind in ("exe", "shared") if h.is_all() else ("exe",):
         some = [p for p in pythons if p.kind == kind and p.root != "/"]
         if some:

@@ -73,8 +73,6 @@ static void lines_of_functions_come_out(void **state)
 	assert_int_equal(add(&s, 1, "<cell>", "f()", 2, 9), 0);
 	assert_int_equal(add(&s, 1, "/none.py", "", 1, 1), 0);
 	assert_null(sources_find(&s, "/none.py"));
-	assert_int_equal(sources_call(&s, "<cell>", 3), 0);
-	assert_int_equal(sources_call(&s, "/none.py", 4), 0);
 	text = written(&s);
 	assert_string_equal(text, "source /app/shop.py\n"
 				  " 3 def total(cart):\n"
@@ -82,19 +80,97 @@ static void lines_of_functions_come_out(void **state)
 				  " 6 def other():\n"
 				  " 7     return 2\n"
 				  "source <cell>\n"
-				  " 0 cell 3\n"
 				  " 1 f()\n");
 	assert_int_equal(sources_read(&read, text), 0);
-	assert_string_equal(short_path("<cell>"), "cell 3");
-	assert_int_equal(
-		sources_read(&read, "source /app/shop.py\n 0 cell 5\n 0 cell \n 0 shell 6\n"), 0);
-	assert_string_equal(short_path("/app/shop.py"), "cell 5");
 	free(text);
 	expect(&read, "/app/shop.py", NULL,
 	       "\n\ndef total(cart):\n    return 1\n\ndef other():\n    return 2\n");
 	expect(&read, "<cell>", NULL, "f()\n");
 	sources_free(&s);
 	sources_free(&read);
+}
+
+/* Whoever claims it: code that is no cell of a notebook has no cell's name. */
+static void only_cells_are_called_so(void **state)
+{
+	static const char *const others[] = { "<string>",
+					      "<ipython-input-2-a>",
+					      "/app/shop.py",
+					      "/tmp/ipykernel_7",
+					      "/tmp/ipykernel_7/a/1.py",
+					      "/tmp/ipykernel_/1.py",
+					      "/tmp/ipykernel_7x/1.py",
+					      "/tmp/ipykernel_99999999999/1.py" };
+	const char *cell = "/tmp/ipykernel_7/1.py";
+	struct sources s = { 0 }, read = { 0 };
+	char *text;
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		const char *shown = short_path(others[i]);
+		char notes[128];
+
+		assert_int_equal(cell_path_pid(others[i]), 0);
+		assert_int_equal(add(&s, 1, others[i], "f()", 1, 1), 0);
+		assert_int_equal(sources_call(&s, 1, others[i], 3), 0);
+		snprintf(notes, sizeof(notes), "source %s\n 0 cell 5\n", others[i]);
+		assert_int_equal(sources_read(&read, notes), 0);
+		assert_string_equal(short_path(others[i]), shown);
+	}
+	assert_int_equal(cell_path_pid(cell), 7);
+	assert_int_equal(sources_call(&s, 1, cell, 4), 0); /* not kept */
+	assert_string_equal(short_path(cell), "1.py");
+	assert_int_equal(add(&s, 1, cell, "f()", 1, 1), 0);
+	assert_int_equal(sources_call(&s, 1, cell, 3), 0);
+	assert_string_equal(short_path(cell), "cell 3");
+	text = written(&s);
+	assert_non_null(strstr(text, "source /tmp/ipykernel_7/1.py\n 0 cell 3\n 1 f()\n"));
+	assert_int_equal(sources_read(&read, text), 0);
+	assert_string_equal(short_path(cell), "cell 3");
+	assert_int_equal(sources_find(&read, cell)->cell, 3);
+	free(text);
+	sources_free(&s);
+	sources_free(&read);
+}
+
+/* Of two numbers none is right; what the user says is. */
+static void a_cell_with_two_numbers_has_none(void **state)
+{
+	const char *a = "/tmp/ipykernel_8/a.py", *b = "/tmp/ipykernel_8/b.py";
+	struct sources s = { 0 }, read = { 0 };
+
+	assert_int_equal(sources_read(&s, "source /tmp/ipykernel_8/a.py\n 0 cell 2\n"), 0);
+	assert_string_equal(short_path(a), "cell 2");
+	assert_int_equal(sources_call(&s, 1, a, 9), 0);
+	assert_int_equal(sources_call(&s, 1, a, 9), 0);
+	assert_string_equal(short_path(a), "a.py");
+	assert_int_equal(sources_find(&s, a)->cell, 0);
+	/* Another capture. */
+	assert_int_equal(sources_read(&read, "source /tmp/ipykernel_8/a.py\n 0 cell 2\n"), 0);
+	assert_string_equal(short_path(a), "a.py");
+	assert_int_equal(short_path_call(b, "cell 1"), 0);
+	assert_int_equal(sources_read(&s, "source /tmp/ipykernel_8/b.py\n 0 cell 2\n 0 cell 3\n"),
+			 0);
+	assert_string_equal(short_path(b), "cell 1");
+	sources_free(&s);
+	sources_free(&read);
+}
+
+/* Names of cells are few: one owner's leave room for others'. */
+static void nobody_takes_all_names(void **state)
+{
+	struct sources s = { 0 };
+	char path[64];
+
+	for (int i = 0; i < 2000; i++) {
+		snprintf(path, sizeof(path), "/tmp/ipykernel_9/%d.py", i);
+		assert_int_equal(add(&s, 7, path, "f()", 1, 1), 0);
+		assert_int_equal(sources_call(&s, 7, path, 6), 0);
+	}
+	assert_string_equal(short_path(path), "1999.py");
+	assert_int_equal(add(&s, 8, "/tmp/ipykernel_9/x.py", "f()", 1, 1), 0);
+	assert_int_equal(sources_call(&s, 8, "/tmp/ipykernel_9/x.py", 4), 0);
+	assert_string_equal(short_path("/tmp/ipykernel_9/x.py"), "cell 4");
+	sources_free(&s);
 }
 
 static void different_lines_are_not_shown(void **state)
@@ -298,6 +374,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_of_functions_come_out),
+		cmocka_unit_test(only_cells_are_called_so),
+		cmocka_unit_test(a_cell_with_two_numbers_has_none),
+		cmocka_unit_test(nobody_takes_all_names),
 		cmocka_unit_test(different_lines_are_not_shown),
 		cmocka_unit_test(long_lines_are_cut),
 		cmocka_unit_test(nobody_takes_all_room),

@@ -31,6 +31,7 @@ void sources_free(struct sources *s)
 	}
 	free(s->list);
 	quota__free(s->quota);
+	quota__free(s->cells);
 	*s = (struct sources){ 0 };
 }
 
@@ -229,27 +230,36 @@ char *sources_text(const struct source_kept *k, const char *here)
 
 /* ---- cells ------------------------------------------------------------------------------------ */
 
-/* Cells with names: looking for one takes time. */
+/* Cells with names, divided among owners: looking for one takes time. */
 #define CELLS_MAX 512U
 
-static int call(struct source_kept *k, __u32 cell)
+static int call(struct sources *s, unsigned owner, struct source_kept *k, __u32 cell)
 {
-	static unsigned cnt;
 	char name[32];
 
-	if (!cell || k->cell == cell || cnt == CELLS_MAX)
+	if (k->cell == cell || k->disputed || !cell_path_pid(k->path))
+		return 0;
+	if (k->cell) {
+		k->cell = 0;
+		k->disputed = true;
+		return short_path_claim(k->path, NULL);
+	}
+	if (!s->cells)
+		s->cells = quota__new(CELLS_MAX, CELLS_MAX / 8);
+	if (!s->cells)
+		return -ENOMEM;
+	if (quota__take(s->cells, owner, 1))
 		return 0;
 	k->cell = cell;
-	cnt++;
 	snprintf(name, sizeof(name), "cell %u", cell);
-	return short_path_call(k->path, name);
+	return short_path_claim(k->path, name);
 }
 
-int sources_call(struct sources *s, const char *path, __u32 cell)
+int sources_call(struct sources *s, unsigned owner, const char *path, __u32 cell)
 {
 	struct source_kept *k = (struct source_kept *)sources_find(s, path);
 
-	return k ? call(k, cell) : 0;
+	return k ? call(s, owner, k, cell) : 0;
 }
 
 /* ---- as text ---------------------------------------------------------------------------------- */
@@ -297,7 +307,8 @@ static int put_line(struct reading *r, struct source_kept *k, int number, const 
 	return 0;
 }
 
-static int read_line(struct reading *r, struct source_kept *k, const char *text, size_t len)
+static int read_line(struct sources *s, struct reading *r, struct source_kept *k, const char *text,
+		     size_t len)
 {
 	const bool differs = *text == '-';
 	char *end;
@@ -308,7 +319,7 @@ static int read_line(struct reading *r, struct source_kept *k, const char *text,
 		return 0;
 	number = strtol(text + differs, &end, 10);
 	if (!number && !differs && !strncmp(end, " cell ", 6) && isdigit((unsigned char)end[6]))
-		return call(k, (__u32)strtoul(end + 6, NULL, 10));
+		return call(s, 0, k, (__u32)strtoul(end + 6, NULL, 10));
 	if (*end != ' ' || number <= 0 || number > SOURCES_LINE_MAX)
 		return 0;
 	end++;
@@ -328,7 +339,7 @@ int sources_read(struct sources *s, const char *notes)
 		size_t len = strcspn(at, "\n");
 
 		if (*at == ' ') {
-			err = k ? read_line(&r, k, at + 1, len - 1) : 0;
+			err = k ? read_line(s, &r, k, at + 1, len - 1) : 0;
 		} else if (!strncmp(at, WORD, strlen(WORD))) {
 			cleanup_free char *path = strndup(at + strlen(WORD), len - strlen(WORD));
 

@@ -38,6 +38,7 @@ struct source_line {
 struct source_kept {
 	char *path;
 	__u32 cell; /* number of the notebook's cell that it is; 0: none */
+	bool disputed; /* it had several: never again one */
 	struct source_line *lines; /* by number */
 	__u32 cnt, cap;
 };
@@ -47,6 +48,7 @@ struct sources {
 	struct source_kept *list; /* by path */
 	__u32 cnt, cap;
 	struct quota *quota; /* made when the first line is added for somebody */
+	struct quota *cells; /* made for the first that has a number */
 	__u64 left_out; /* functions whose lines found no room */
 	__u64 unread; /* functions whose text could not be read */
 };
@@ -69,8 +71,11 @@ char *sources_text(const struct source_kept *k, const char *here);
 /* Bytes of that without here: a single line may have a million empty ones before it. */
 size_t sources_text_size(const struct source_kept *k);
 
-/* A file is the cell of a notebook: from now on that is what people read (short_path_call()). Returns 0 or -ENOMEM. */
-int sources_call(struct sources *s, const char *path, __u32 cell)
+/*
+ * A file is the cell of a notebook: from now on that is what people read (short_path_claim()). Only paths of cells
+ * (cell_path_pid()) are believed; a second number, or 0, takes the first away. Returns 0 or -ENOMEM.
+ */
+int sources_call(struct sources *s, unsigned owner, const char *path, __u32 cell)
 	__attribute__((warn_unused_result));
 
 void sources_write(const struct sources *s, FILE *out);

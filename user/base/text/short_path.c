@@ -11,12 +11,21 @@
 /* Few: cells of one notebook. */
 static struct named {
 	char *path, *name;
+	bool sure, dropped;
 } * named;
 static unsigned named_cnt, named_cap;
 
-int short_path_call(const char *path, const char *name)
+static struct named *find(const char *path)
 {
-	struct named new = { strdup(path), strdup(name) };
+	for (unsigned i = named_cnt; i-- > 0;)
+		if (!strcmp(named[i].path, path))
+			return &named[i];
+	return NULL;
+}
+
+static int add(const char *path, const char *name, bool sure)
+{
+	struct named new = { strdup(path), strdup(name), .sure = sure };
 
 	if (!new.path || !new.name || vec_reserve(named, named_cap, named_cnt + 1)) {
 		free(new.path);
@@ -27,12 +36,27 @@ int short_path_call(const char *path, const char *name)
 	return 0;
 }
 
+int short_path_call(const char *path, const char *name)
+{
+	return add(path, name, true);
+}
+
+int short_path_claim(const char *path, const char *name)
+{
+	struct named *known = find(path);
+
+	if (!known)
+		return name ? add(path, name, false) : 0;
+	/* Somebody may still hold the name: it stays. */
+	known->dropped |= !known->sure && (!name || strcmp(name, known->name));
+	return 0;
+}
+
 static const char *called(const char *path)
 {
-	for (unsigned i = named_cnt; i-- > 0;)
-		if (!strcmp(named[i].path, path))
-			return named[i].name;
-	return NULL;
+	const struct named *known = find(path);
+
+	return known && !known->dropped ? known->name : NULL;
 }
 
 /* Returns the position after the last "/DIR/"; NULL: none. */
@@ -73,6 +97,16 @@ const char *short_path(const char *path)
 	for (parent = base - 1; parent > path && parent[-1] != '/';)
 		parent--;
 	return parent == path ? base : parent;
+}
+
+pid_t cell_path_pid(const char *path)
+{
+	const char *pid = after_dir(path, "/ipykernel_");
+	size_t digits = pid ? strspn(pid, "0123456789") : 0;
+
+	return digits && digits < 10 && pid[digits] == '/' && !strchr(pid + digits + 1, '/') ?
+		       (pid_t)strtol(pid, NULL, 10) :
+		       0;
 }
 
 bool starts_with(const char *text, const char *start)

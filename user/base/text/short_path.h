@@ -6,6 +6,7 @@
 #define KRAIT_BASE_TEXT_SHORT_PATH_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #define SHORT_FILE_SIZE 256
 
@@ -21,6 +22,14 @@ const char *short_path(const char *path);
  * made up for it. (IPython in a terminal calls its cells <ipython-input-2-...>: these are "cell 2" anyway.) Returns 0 or -ENOMEM.
  */
 int short_path_call(const char *path, const char *name) __attribute__((warn_unused_result));
+/*
+ * Likewise, but somebody only says so: what short_path_call() said stays, and a path that is claimed to have another name, or
+ * none (NULL), has none from then on.
+ */
+int short_path_claim(const char *path, const char *name)
+	__attribute__((warn_unused_result, nonnull(1)));
+/* The pid in ".../ipykernel_PID/FILE": so a notebook's kernel calls its cells (ipykernel/compiler.py, 6.0 and later); 0: it is no such path. */
+pid_t cell_path_pid(const char *path) __attribute__((nonnull));
 
 /*
  * Likewise for a library, without the tag that CPython gives extension modules: "_json.so" for

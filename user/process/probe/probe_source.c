@@ -15,6 +15,7 @@
 #include "base/data/cleanup.h"
 #include "base/files/memory_file.h"
 #include "base/system/clock.h"
+#include "base/text/short_path.h"
 
 /* Interpreters of a process to look into. */
 #define INTERPS_MAX 8
@@ -92,6 +93,7 @@ static int from_interpreters(const struct memory *memory, const struct py_offset
 	cleanup_free struct object_text *t = calloc(1, sizeof(*t));
 	struct object_layout layout;
 	__u64 addr = 0;
+	int missing = -ENOENT;
 	int err = t ? memory_read(memory, runtime_addr + (__u64)offsets->runtime.interpreters_head,
 				  &addr, sizeof(addr)) :
 		      -ENOMEM;
@@ -104,15 +106,16 @@ static int from_interpreters(const struct memory *memory, const struct py_offset
 	for (unsigned i = 0; addr && i < INTERPS_MAX; i++) {
 		int found = linecache_read(t, runtime_addr, addr, path, ret);
 
-		if (!found)
+		if (!found && cell_path_pid(path))
 			*ret_cell = linecache_cell(t, runtime_addr, addr, path);
-		if (found != -ENOENT)
+		if (found != -ENOENT && found != -EFBIG)
 			return found;
+		missing = found == -EFBIG ? found : missing;
 		err = memory_read(memory, addr + (__u64)offsets->interp.next, &addr, sizeof(addr));
 		if (err)
 			return err;
 	}
-	return -ENOENT;
+	return missing;
 }
 
 static int from_memory(int dir, int mem, const struct proc_ids *ids,

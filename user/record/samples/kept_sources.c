@@ -19,11 +19,13 @@
 #include "record/samples/own.h"
 #include "record/samples/source_text.h"
 #include "base/data/cleanup.h"
+#include "base/data/search.h"
 #include "base/data/vec.h"
 #include "base/files/sudo_user.h"
 #include "base/share/quota.h"
 #include "base/system/clock.h"
 #include "base/text/log.h"
+#include "base/text/short_path.h"
 
 /* Files of one process. */
 #define FILES_MAX 1024U
@@ -41,6 +43,7 @@ struct kept_file {
 	struct kept_sources *kept;
 	__u32 file; /* string id */
 	unsigned owner;
+	bool is_own; /* a cell's, whose path has this process's pid */
 	bool asked;
 	unsigned ask_cnt;
 	int err; /* of the last answer; 0: none yet, or there is or was a text */
@@ -50,11 +53,22 @@ struct kept_file {
 	__u32 code_cnt, code_cap;
 };
 
+/* What a notebook calls its cells is believed only of its own, while no other user has code of that path. */
+struct cell {
+	__u32 file; /* string id */
+	uid_t uid;
+	__u32 number; /* if it is claimed; 0: none */
+	bool claimed, disputed;
+};
+
 struct kept_sources {
 	struct dict *dict;
 	struct prober *prober;
 	struct probe_source_ask caller; /* its part of each question */
 	struct quota *texts;
+	struct cell *cells; /* by file */
+	__u32 cell_cnt, cell_cap;
+	bool cells_unknown; /* out of memory: none has a number */
 	unsigned asked_cnt;
 	__u64 waiting; /* functions in codes of all files */
 	bool finished; /* these have been counted as unread */
@@ -82,8 +96,10 @@ struct kept_sources *kept_sources__new(struct dict *dict, struct prober *prober)
 
 void kept_sources__free(struct kept_sources *k)
 {
-	if (k)
+	if (k) {
 		quota__free(k->texts);
+		free(k->cells);
+	}
 	free(k);
 }
 
@@ -126,6 +142,60 @@ static void add_code(struct kept_file *f, __u32 id)
 	/* What finds no room is counted there. */
 	if (!(module ? source_text_each_run(&f->text, code, add, f) : add(f, all)))
 		dict__note_kept(dict, id);
+}
+
+/* ---- cells -------------------------------------------------------------------------------------- */
+
+static void call(struct kept_sources *k, unsigned owner, const struct cell *c)
+{
+	const char *path = dict__text(k->dict, c->file);
+
+	if (sources_call(dict__sources(k->dict), owner, path, c->disputed ? 0 : c->number))
+		log_debug("sources", "%s: out of memory for its name", path);
+}
+
+static __u32 cell_place(const struct kept_sources *k, __u32 file)
+{
+	return (__u32)sorted_below(k->cell_cnt, i, k->cells[i].file < file);
+}
+
+/* A process has code of the cell. */
+static void note_cell(struct kept_sources *k, const struct process *p, __u32 file)
+{
+	const struct task_ids *ids = &p->own->ids;
+	const __u32 at = cell_place(k, file);
+	struct cell *c;
+
+	if (at == k->cell_cnt || k->cells[at].file != file) {
+		if (vec_reserve(k->cells, k->cell_cap, k->cell_cnt + 1)) {
+			k->cells_unknown = true;
+			return;
+		}
+		memmove(&k->cells[at + 1], &k->cells[at],
+			(k->cell_cnt++ - at) * sizeof(k->cells[0]));
+		k->cells[at] = (struct cell){ .file = file, .uid = ids->uid };
+	}
+	c = &k->cells[at];
+	if (ids->groups && c->uid == ids->uid)
+		return;
+	c->disputed = true;
+	call(k, p->owner, c);
+}
+
+/* What its process says of it, the first time. */
+static void claim_cell(struct kept_file *f, __u32 number)
+{
+	struct kept_sources *k = f->kept;
+	const __u32 at = cell_place(k, f->file);
+	struct cell *c = &k->cells[at];
+
+	if (!f->is_own || at == k->cell_cnt || c->file != f->file || k->cells_unknown)
+		return;
+	f->is_own = false;
+	c->disputed |= c->claimed && c->number != number;
+	c->claimed = true;
+	c->number = number;
+	call(k, f->owner, c);
 }
 
 /* ---- questions ------------------------------------------------------------------------------------ */
@@ -187,8 +257,8 @@ static void on_source(void *ctx, int result, const void *data, size_t len, int f
 		count_unread(f, f->code_cnt, f->err);
 	for (__u32 i = 0; !f->err && i < f->code_cnt; i++)
 		add_code(f, f->codes[i]);
-	if (!f->err && sources_call(dict__sources(k->dict), path, found->cell))
-		log_debug("sources", "%s: out of memory for its name", path);
+	if (!f->err)
+		claim_cell(f, found->cell);
 	end_wait(f);
 	keep_text(f);
 }
@@ -252,6 +322,8 @@ static bool has_other_root(struct process *p)
 /* NULL: there are too many, or out of memory; counted. */
 static struct kept_file *file_of(struct kept_sources *k, struct process *p, __u32 file)
 {
+	const pid_t pid = cell_path_pid(dict__text(k->dict, file));
+	const struct context *context;
 	struct kept_file *f = p->own->sources;
 	unsigned cnt = 0;
 
@@ -265,8 +337,13 @@ static struct kept_file *file_of(struct kept_sources *k, struct process *p, __u3
 		dict__sources(k->dict)->unread++;
 		return NULL;
 	}
+	context = pid ? process_context(p) : NULL;
 	*f = (struct kept_file){
-		.next = p->own->sources, .kept = k, .file = file, .owner = p->owner
+		.next = p->own->sources,
+		.kept = k,
+		.file = file,
+		.owner = p->owner,
+		.is_own = pid && context && context->ns_pid == pid,
 	};
 	p->own->sources = f;
 	return f;
@@ -281,6 +358,8 @@ void kept_sources__met(struct kept_sources *k, struct process *p, __u32 code)
 
 	if (!memory && (*path != '/' || !has_other_root(p)))
 		return;
+	if (cell_path_pid(path))
+		note_cell(k, p, file);
 	f = file_of(k, p, file);
 	if (!f)
 		return;
