@@ -450,6 +450,7 @@ static int learn_last_names(struct import *im, struct error *err)
 	result = perf_reader__open(&reader, im->in, im->config->path, err);
 	if (result)
 		return result;
+	perf_reader__by_time(reader);
 	while ((result = perf_reader__next(reader, &record)) > 0 && !take_names(&tasks, &record))
 		;
 	import_tasks_take_names(&im->tasks, &tasks);
@@ -619,6 +620,7 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 		perf_reader__free(im.reader);
 		return result;
 	}
+	perf_reader__by_time(im.reader);
 	dict__hold(p->dict, &im.holder);
 	im.objects = objects__new(p->dict, config->path, config->alone);
 	if (config->filter.function)

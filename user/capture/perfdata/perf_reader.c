@@ -13,6 +13,7 @@
 #include "capture/perfdata/read_events.h"
 #include "capture/perfdata/read_record.h"
 #include "capture/perfdata/read_features.h"
+#include "capture/perfdata/read_order.h"
 #include "base/data/cleanup.h"
 #include "base/system/error.h"
 
@@ -22,7 +23,7 @@
 
 struct perf_reader {
 	FILE *in;
-	bool pipe, takes_all;
+	bool pipe, takes_all, by_time;
 	__u64 left; /* bytes of records left; ~0: up to the end of the file */
 	__u64 extra; /* bytes that follow the last record */
 	__u64 at; /* of the last record; 0: unknown */
@@ -31,6 +32,7 @@ struct perf_reader {
 	struct perf_read_facts facts;
 	struct perf_read_stats stats;
 	struct unpacker *unpacker; /* NULL until there is something compressed */
+	struct read_order order;
 	__u64 record[MAX_RECORD / sizeof(__u64)];
 };
 
@@ -40,6 +42,7 @@ void perf_reader__free(struct perf_reader *r)
 		return;
 	perf_attrs_free(&r->attrs);
 	unpacker__free(r->unpacker);
+	read_order_free(&r->order);
 	free(r);
 }
 
@@ -399,7 +402,7 @@ static bool is_outer(__u32 type)
 	       type == PERF_USER_AUXTRACE || type == PERF_USER_HEADER_TRACING_DATA;
 }
 
-int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
+static int next_in_file(struct perf_reader *r, struct perf_read *ret)
 {
 	const __u8 *record;
 	size_t size;
@@ -433,6 +436,45 @@ int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
 			ret->at = packed ? 0 : r->at;
 			return 1;
 		}
+	}
+}
+
+void perf_reader__by_time(struct perf_reader *r)
+{
+	r->by_time = true;
+}
+
+/* krait's own records are in the order in which they mean something; those without a time are of all times. */
+static bool has_to_wait(const struct perf_reader *r, const struct perf_read *read)
+{
+	return read->time_ns && read->kind != PERF_READ_OTHER &&
+	       strncmp(r->facts.version, "krait", 5) != 0;
+}
+
+int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
+{
+	for (;;) {
+		size_t size;
+		const __u8 *record = read_order_take(&r->order, &size);
+		int result;
+
+		if (record && take_record(r, record, size, true, ret))
+			return 1;
+		if (record)
+			continue;
+		if (r->order.ended)
+			return 0;
+		result = next_in_file(r, ret);
+		if (!r->by_time || result < 0 || (!result && !r->order.cnt))
+			return result;
+		if (!result)
+			read_order_end(&r->order);
+		else if (ret->kind == PERF_READ_ROUND)
+			read_order_round(&r->order);
+		else if (!has_to_wait(r, ret))
+			return 1;
+		else if (read_order_put(&r->order, ret->raw, ret->raw_size, ret->time_ns))
+			return -ENOMEM;
 	}
 }
 

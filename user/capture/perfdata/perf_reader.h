@@ -2,7 +2,7 @@
 /*
  * perf_reader.h - reads the records of a perf.data file, from krait or perf, one after the other.
  *
- * Reads both the file layout and the pipe layout, as a stream: memory does not grow with the file.
+ * Reads both the file layout and the pipe layout, as a stream: memory does not grow with the file (read_order.h).
  *
  * Must hold: the file is untrusted. No length in it is believed; a malformed record is skipped and
  * counted; a file that ends too early gives what is there. A compressed record expands to no more
@@ -113,6 +113,8 @@ void perf_reader__free(struct perf_reader *r);
 int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
 	__attribute__((warn_unused_result));
 
+/* Returns records by their times from now on, unless krait has written them (read_order.h): not for copying. */
+void perf_reader__by_time(struct perf_reader *r);
 /*
  * For copying a file: from now on also returns what describes the file, and malformed records, as
  * PERF_READ_OTHER, and trace data.
