@@ -103,18 +103,14 @@ static int explain_open(struct error *err, const struct event_spec *event, int e
  * since the kernel counts an event's ticks between two of the scheduler's, which an idle CPU has
  * stopped, they would throttle the event, and whoever wakes up on that CPU has no ticks at first
  * (__perf_event_account_interrupt(), kernel/events/core.c). If switches are followed, some of them
- * belong to the thread that the CPU is about to run: bpf/wait/switch_cpu.h. What the members of a
- * clock's group have counted while the CPU was idle must not be the next thread's.
+ * belong to the thread that the CPU is about to run: bpf/wait/switch_cpu.h.
  */
-static bool leaves_out_idle(const struct sampler_config *config, unsigned index)
+static bool leaves_out_idle(const struct sampler_config *config, const struct event_spec *event)
 {
-	for (unsigned i = 0; i < config->event_cnt; i++) {
-		const struct event_spec *e = &config->events[i];
-
-		if (event_is_off_cpu(e) || (e->is_read && e->leader == index + 1))
+	for (unsigned i = 0; i < config->event_cnt; i++)
+		if (event_is_off_cpu(&config->events[i]))
 			return false;
-	}
-	return event_is_clock(&config->events[index]);
+	return event_is_clock(event);
 }
 
 /* Sets how often the event interrupts. The kernel limits only rates, so periods are limited here. */
@@ -154,7 +150,7 @@ static int open_one(const struct sampler_config *config, unsigned index, unsigne
 		.exclude_user = event->exclude_user,
 		.exclude_kernel = event->exclude_kernel,
 		.exclude_hv = event->exclude_kernel,
-		.exclude_idle = leaves_out_idle(config, index),
+		.exclude_idle = leaves_out_idle(config, event),
 		.precise_ip = event->precise,
 		/* The kernel sets the address of a fault at 0 only if it is asked for (perf_sample_data_init(), 6.2). */
 		.sample_type = event_is_touched(event) ? PERF_SAMPLE_ADDR : 0,
