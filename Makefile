@@ -284,7 +284,7 @@ COV = $(BUILD) O=build-cov BPF_O=$(O) CC='$(CLANG)' OPT=-O0 TEST_OPT= LEFT_OUT='
 	-mllvm -runtime-counter-relocation -Wno-error -Wno-missing-prototypes'
 # Fuzzers are linked with a library instrumented by clang, in a build of its own. It has only code that they reach: not
 # the code that follows and inspects processes, nor commands and screens.
-FUZZED := user/cmd/common/formats.c user/cmd/roles.c user/kernel/sampler/record.c
+FUZZED := user/cmd/broker/served.c user/cmd/common/formats.c user/cmd/roles.c user/kernel/sampler/record.c
 NOT_FUZZED = $(filter-out $(FUZZED),$(wildcard $(foreach s,kernel/* $(addprefix record/,anchors follow run samples stack unwinding) look/dump agent cmd cmd/*,user/$(s)/*.c)))
 FUZZ = $(BUILD) BPF_O=$(O) CC='$(CLANG)' TEST_OPT= LEFT_OUT='$(NOT_FUZZED)' SAN=fuzzer-no-link,address,undefined \
 	CFLAGS='-Wno-error -Wno-missing-prototypes'

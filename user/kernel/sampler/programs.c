@@ -25,12 +25,6 @@
 #include "base/system/privileges.h"
 #include "base/worker/own.h"
 
-/*
- * Ring buffer: at 997 Hz and 1,000 frames a CPU writes 24 MB/s, and user space drains every 50 ms,
- * so 4 MiB per CPU has room for three missed turns. The kernel demands a power of two.
- */
-#define RING_BYTES_PER_CPU (4UL << 20)
-#define RING_BYTES_MAX (256UL << 20)
 /* Last lines of a verifier's log that -v shows: they contain the reason. */
 #define VERIFIER_LINES 40
 
@@ -137,17 +131,6 @@ struct krait_bpf *programs_open(int *ret_types_fd)
 }
 
 /* ---- settings --------------------------------------------------------------------------------- */
-
-size_t sampler_ring_bytes(size_t want)
-{
-	size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
-
-	if (!want)
-		want = RING_BYTES_PER_CPU * (size_t)libbpf_num_possible_cpus();
-	while (bytes < want && bytes < RING_BYTES_MAX)
-		bytes *= 2;
-	return bytes;
-}
 
 /* A bit for each event whose every tick calls the program: a clock that skips none. */
 static __u32 clock_events(const struct sampler_config *config)

@@ -3,9 +3,29 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
+#include <bpf/libbpf.h>
 
 #include "kernel/sampler/sampler.h"
 #include "bpf/share.h"
+
+/*
+ * Ring buffer: at 997 Hz and 1,000 frames a CPU writes 24 MB/s, and user space drains every 50 ms,
+ * so 4 MiB per CPU has room for three missed turns. The kernel demands a power of two.
+ */
+#define RING_BYTES_PER_CPU (4UL << 20)
+#define RING_BYTES_MAX (256UL << 20)
+
+size_t sampler_ring_bytes(size_t want)
+{
+	size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (!want)
+		want = RING_BYTES_PER_CPU * (size_t)libbpf_num_possible_cpus();
+	while (bytes < want && bytes < RING_BYTES_MAX)
+		bytes *= 2;
+	return bytes;
+}
 
 /* Most elements of each section in a record. */
 static const __u16 cnt_max[SECTION_CNT] = {
