@@ -333,10 +333,13 @@ def check_charged_part(tap, python):
     def check_names(said, capture, part, shown, hidden):
         for form in ("html", "jsonl", "speedscope", "firefox", "callgrind", "folded", "pprof"):
             out = capture + "." + form
-            code = h.run_krait("convert", "-q", *part, capture, "-f", form, "-o", out).returncode
+            done = h.run_krait("convert", "-q", *part, capture, "-f", form, "-o", out)
+            code = done.returncode or done.stderr
             with (gzip.open if form == "pprof" else open)(out, "rb") as f:
                 text = f.read().decode(errors="replace")
             tap.ok(not code and shown in text and not [x for x in hidden if x in text], f"{name}: {form} names nothing of other {said}", code)
+            if form == "html":
+                tap.ok('"charged":true' in text, f"{name}: the page of {said} does not recommend what it was made with")
 
     check_names("processes", capture, part, "pairs.py", ("split.py", "warm"))
     with h.start(python, "named.py") as threads:

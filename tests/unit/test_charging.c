@@ -21,12 +21,13 @@
 #define OTHER "/x/site-packages/polars/polars.so"
 #define GOMP "/x/site-packages/torch/lib/libgomp-1.so.1"
 #define LIBC "/lib/libc.so.6"
+#define MALLOC "/x/site-packages/y.libs/libjemalloc-2.so"
 
 struct fixture {
 	struct profile *p;
 	struct charging *c;
 	struct charging_stats stats;
-	__u32 taken[64];
+	__u32 taken[2048];
 	unsigned cnt;
 	__u32 threads[8]; /* node by number */
 };
@@ -35,7 +36,7 @@ static int take(void *ctx, const struct profile_sample *s)
 {
 	struct fixture *x = ctx;
 
-	assert_true(x->cnt < 64);
+	assert_true(x->cnt < 2048);
 	x->taken[x->cnt++] = s->node;
 	return 0;
 }
@@ -80,10 +81,11 @@ static __u32 worker(struct fixture *x, int i, const char *file)
 	return native(x, native(x, node, "start_thread", LIBC), "kernel", file);
 }
 
-static void sample(struct fixture *x, int thread, __u32 node, __u64 from_ms, __u64 to_ms)
+static void sample_of(struct fixture *x, int pid, int thread, __u32 node, __u64 from_ms,
+		      __u64 to_ms)
 {
 	const struct charging_sample s = {
-		.sample = { .node = node, .pid = 1, .tid = thread, .period = 1 },
+		.sample = { .node = node, .pid = pid, .tid = thread, .period = 1 },
 		.from_ns = from_ms * MS,
 		.to_ns = to_ms * MS,
 		.near_ns = MS,
@@ -92,6 +94,11 @@ static void sample(struct fixture *x, int thread, __u32 node, __u64 from_ms, __u
 	};
 
 	assert_int_equal(charging__add(x->c, &s), 0);
+}
+
+static void sample(struct fixture *x, int thread, __u32 node, __u64 from_ms, __u64 to_ms)
+{
+	sample_of(x, 1, thread, node, from_ms, to_ms);
 }
 
 /* "main;job:6;kernel" of the i-th sample that was passed on, without processes and threads. */
@@ -203,6 +210,89 @@ static void runtimes_say_little(void **state)
 	profile__free(x.p);
 }
 
+/* Whoever allocates is in the same library as everybody else who does. */
+static void allocators_say_nothing(void **state)
+{
+	struct fixture x;
+
+	(void)state;
+	begin(&x, true);
+	sample(&x, 4, worker(&x, 4, MALLOC), 0, 15);
+	sample(&x, 5, native(&x, worker(&x, 5, OTHER), "free", MALLOC), 0, 15);
+	sample(&x, 1, native(&x, python(&x, 1, 6, BLAS), "malloc", MALLOC), 10, 20);
+	end(&x);
+	assert_int_equal(x.stats.samples, 2);
+	assert_int_equal(x.stats.charged, 0);
+	assert_int_equal(x.stats.several, 0);
+	profile__free(x.p);
+}
+
+/* Each looks for its waiter among 1,024 calls at most; of more, none is looked at. */
+static void a_crowd_of_waiters_counts_as_several(void **state)
+{
+	struct fixture x;
+
+	(void)state;
+	begin(&x, true);
+	sample(&x, 2, worker(&x, 2, OTHER), 0, 15);
+	sample(&x, 2, worker(&x, 2, OTHER), 0, 35);
+	sample(&x, 1, python(&x, 1, 9, OTHER), 10, 40);
+	for (int i = 0; i < 1024; i++)
+		sample(&x, 100 + i, python(&x, 3, 6, BLAS), 11, i % 2 ? 20 : 30);
+	/* Another process begins anew. */
+	sample_of(&x, 2, 2, worker(&x, 5, OTHER), 0, 15);
+	sample_of(&x, 2, 1, python(&x, 4, 9, OTHER), 10, 40);
+	end(&x);
+	assert_string_equal(stack(&x, 0), "2;[native thread]");
+	assert_string_equal(stack(&x, 1), "2;main:1;job:9");
+	assert_string_equal(stack(&x, x.cnt - 2), "5;main:1;job:9");
+	assert_int_equal(x.stats.several, 1);
+	assert_int_equal(x.stats.crowded, 1);
+	assert_int_equal(x.stats.charged, 2);
+	profile__free(x.p);
+}
+
+static void nobody_waits_for_another_process(void **state)
+{
+	struct fixture x;
+
+	(void)state;
+	begin(&x, true);
+	sample_of(&x, 1, 2, worker(&x, 2, BLAS), 0, 15);
+	sample_of(&x, 2, 3, worker(&x, 3, BLAS), 0, 15);
+	sample_of(&x, 2, 1, python(&x, 1, 6, BLAS), 10, 20);
+	end(&x);
+	assert_string_equal(stack(&x, 0), "2;[native thread]");
+	assert_string_equal(stack(&x, 1), "3;main:1;job:6");
+	assert_int_equal(x.stats.charged, 1);
+	profile__free(x.p);
+}
+
+/* Frames that are not wanted go from all stacks, and make none of stacks that nobody asked for. */
+static void unwanted_frames_are_dropped_from_what_is_passed_on(void **state)
+{
+	struct fixture x;
+	__u32 wait, before;
+
+	(void)state;
+	begin(&x, true);
+	wait = push(x.p, python(&x, 1, 6, BLAS),
+		    dict__plain_frame(x.p->dict, FRAME_KERNEL, "futex_wait", "[kernel.kallsyms]",
+				      0));
+	push(x.p, python(&x, 3, 6, OTHER), add_function(x.p, "unasked", "m.py", 7, 8));
+	sample(&x, 2, worker(&x, 2, BLAS), 0, 15);
+	sample(&x, 1, wait, 10, 20);
+	sample(&x, 1, wait, 30, 40);
+	before = dict__node_cnt(x.p->dict);
+	end(&x);
+	assert_string_equal(stack(&x, 0), "2;main:1;job:6");
+	assert_string_equal(stack(&x, 1), "1;main:1;job:6");
+	assert_int_equal(x.taken[1], x.taken[2]);
+	/* The two Python functions below the native thread; the waiter's are there. */
+	assert_int_equal(dict__node_cnt(x.p->dict) - before, 2);
+	profile__free(x.p);
+}
+
 /* What was not asked for only says who waits; waits of native threads are theirs. */
 static void nothing_else_is_passed_on_or_charged(void **state)
 {
@@ -231,6 +321,10 @@ int main(void)
 		cmocka_unit_test(so_is_one_that_runs_there),
 		cmocka_unit_test(several_waiters_and_other_libraries_keep_it_apart),
 		cmocka_unit_test(runtimes_say_little),
+		cmocka_unit_test(allocators_say_nothing),
+		cmocka_unit_test(a_crowd_of_waiters_counts_as_several),
+		cmocka_unit_test(nobody_waits_for_another_process),
+		cmocka_unit_test(unwanted_frames_are_dropped_from_what_is_passed_on),
 		cmocka_unit_test(nothing_else_is_passed_on_or_charged),
 	};
 

@@ -53,6 +53,7 @@ struct emit_options {
 	void *whose_ctx;
 	const char *editor; /* html: template of links to source lines; NULL: none */
 	bool wait_kernel; /* html: waits with the kernel's functions below them */
+	bool charged; /* html: native threads that stay apart are no line's, or the input cannot tell */
 	bool sources; /* html: place native code in its source files if they are known */
 };
 

@@ -17,12 +17,17 @@
 #include "profile/marks.h"
 #include "profile/origin.h"
 
-/* Held at once: 250 MB. Calls that last from one such part of a capture into the next are cut there. */
+/* Held at once: 250 MB, and up to 150 MB of calls, and their order. Calls that last from one such part of a capture into the next are cut there. */
 #define HELD_MAX (1U << 21)
 /* A thread without a sample for so long, between two in the same call, may have been elsewhere. */
 #define GAP_NS (NS_PER_SEC / 10)
 /* Libraries of one stack that are compared. */
 #define FILES_MAX 8
+/*
+ * Calls of a process at one moment that are looked through for each sample: 10 s for all that are held. While there are
+ * more, nobody is charged.
+ */
+#define OPEN_MAX 1024
 
 struct files {
 	__u32 list[FILES_MAX]; /* string ids */
@@ -45,9 +50,13 @@ struct charging {
 	struct call *calls; /* in the order of processes and beginnings */
 	__u32 call_cnt, call_cap;
 	__u32 *order; /* of held: those of Python threads, then those of native ones */
-	__u32 *open, open_cnt; /* calls that have begun, as far as they have not ended */
-	__u32 *stripped, stripped_cnt, stripped_cap; /* by node: without unwanted frames */
-	__u32 *path, path_cap; /* frames, leaf first */
+	/* Calls that have begun and not ended; more than these are under way until then. */
+	__u32 open[OPEN_MAX], open_cnt;
+	__u64 crowded_to_ns;
+	__u32 *stripped, stripped_cap; /* by node: without unwanted frames, or NOT_YET */
+	__u8 *roles; /* by frame: enum role */
+	__u32 roles_cap;
+	__u32 *path, path_cap; /* leaf first */
 };
 
 struct charging *charging__new(const struct charging_config *config)
@@ -66,8 +75,8 @@ void charging__free(struct charging *c)
 	free(c->held);
 	free(c->calls);
 	free(c->order);
-	free(c->open);
 	free(c->stripped);
+	free(c->roles);
 	free(c->path);
 	free(c);
 }
@@ -113,10 +122,22 @@ static __u32 python_of(const struct charging *c, __u32 node)
 	return node;
 }
 
+static bool begins_with_one(const char *text, const char *const *list)
+{
+	while (*list && !starts_with(text, *list))
+		list++;
+	return *list;
+}
+
+/* Also what replaces libc's malloc, whoever brings it. */
 static bool is_in_every_stack(const struct profile_frame *f, const char *file, const char *name)
 {
 	static const char *const origins[] = { "interpreter", "libc", "kernel", "libstdc++",
 					       "libgcc_s" };
+	static const char *const allocators[] = { "libjemalloc", "libtcmalloc", "libmimalloc",
+						  "libasan",	 "libhwasan",	"liblsan",
+						  "libmsan",	 "libtsan",	"libubsan",
+						  "libclang_rt", NULL };
 	char origin[ORIGIN_NAME_SIZE];
 
 	origin_name(origin, f, file, name);
@@ -124,19 +145,39 @@ static bool is_in_every_stack(const struct profile_frame *f, const char *file, c
 		if (!strcmp(origin, origins[i]))
 			return true;
 	}
-	return false;
+	return begins_with_one(base_name(file), allocators);
 }
 
-static bool starts_threads(const char *file)
-{
-	static const char *const runtimes[] = { "libgomp", "libomp", "libiomp", "libtbb" };
-	const char *base = base_name(file);
+/* What native code says of whom a thread works for. */
+enum role {
+	ROLE_UNKNOWN, /* not judged yet */
+	ROLE_NOTHING,
+	ROLE_LIBRARY,
+	ROLE_RUNTIME, /* starts threads for libraries */
+};
 
-	for (unsigned i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
-		if (starts_with(base, runtimes[i]))
-			return true;
-	}
-	return false;
+static enum role judge(const struct charging *c, const struct profile_frame *f)
+{
+	static const char *const runtimes[] = { "libgomp", "libomp", "libiomp", "libtbb", NULL };
+	const char *file = dict__text(c->config.dict, f->file);
+
+	if (f->kind != FRAME_NATIVE || !f->file ||
+	    is_in_every_stack(f, file, dict__text(c->config.dict, f->name)))
+		return ROLE_NOTHING;
+	return begins_with_one(base_name(file), runtimes) ? ROLE_RUNTIME : ROLE_LIBRARY;
+}
+
+/* Thousands of samples share a frame. */
+static enum role role_of(struct charging *c, __u32 frame)
+{
+	const __u32 known = c->roles_cap;
+
+	if (vec_reserve(c->roles, c->roles_cap, frame + 1))
+		return judge(c, dict__frame_at(c->config.dict, frame));
+	memset(c->roles + known, ROLE_UNKNOWN, c->roles_cap - known);
+	if (c->roles[frame] == ROLE_UNKNOWN)
+		c->roles[frame] = (__u8)judge(c, dict__frame_at(c->config.dict, frame));
+	return c->roles[frame];
 }
 
 static bool has_file(const struct files *files, __u32 file)
@@ -149,19 +190,15 @@ static bool has_file(const struct files *files, __u32 file)
 }
 
 /* Of the native code that the innermost Python function called. */
-static void add_files(const struct charging *c, __u32 node, bool runtimes, struct files *ret)
+static void add_files(struct charging *c, __u32 node, enum role role, struct files *ret)
 {
-	const struct dict *dict = c->config.dict;
-
 	for (; node && ret->cnt < FILES_MAX; node = parent_of(c, node)) {
 		const struct profile_frame *f = frame_of(c, node);
-		const char *file = dict__text(dict, f->file);
 
 		if (f->kind == FRAME_PYTHON)
 			break;
-		if (f->kind == FRAME_NATIVE && f->file && starts_threads(file) == runtimes &&
-		    !has_file(ret, f->file) &&
-		    !is_in_every_stack(f, file, dict__text(dict, f->name)))
+		if (role_of(c, dict__node_at(c->config.dict, node)->frame) == role &&
+		    !has_file(ret, f->file))
 			ret->list[ret->cnt++] = f->file;
 	}
 }
@@ -187,33 +224,39 @@ static bool is_unwanted(const struct charging *c, __u32 node)
 		(f->kind == FRAME_MARK && (mark_is_native(text) || !strcmp(text, MARK_UNKNOWN))));
 }
 
-/* The stack without unwanted frames; 0: no room. Nodes come after their parents. */
+/* In stripped: nobody has asked for it yet. */
+#define NOT_YET (~0U)
+
+/* The stack without unwanted frames; 0: no room. */
 static __u32 strip(struct charging *c, __u32 node)
 {
 	struct dict *dict = c->config.dict;
-	__u32 *list;
+	const __u32 known = c->stripped_cap;
+	__u32 cnt = 0, above, at;
 
 	if (!c->config.no_native && !c->config.no_kernel)
 		return node;
 	if (vec_reserve(c->stripped, c->stripped_cap, node + 1))
 		return 0;
-	list = c->stripped;
-	for (; c->stripped_cnt <= node; c->stripped_cnt++) {
-		const __u32 at = c->stripped_cnt, above = at ? list[parent_of(c, at)] : 0;
-		const __u32 frame = at ? dict__node_at(dict, at)->frame : 0;
+	memset(c->stripped + known, 0xff, (c->stripped_cap - known) * sizeof(*c->stripped));
+	for (at = node; at && c->stripped[at] == NOT_YET; at = parent_of(c, at)) {
+		if (vec_reserve(c->path, c->path_cap, cnt + 1))
+			return 0;
+		c->path[cnt++] = at;
+	}
+	above = at ? c->stripped[at] : 0;
+	while (cnt) {
+		const __u32 frame = dict__node_at(dict, at = c->path[--cnt])->frame;
 
 		/* A mark stands for a run of places. */
-		if (!at || is_unwanted(c, at) ||
-		    (frame_of(c, at)->kind == FRAME_MARK && above &&
-		     dict__node_at(dict, above)->frame == frame))
-			list[at] = above;
-		else
-			list[at] = dict__child(dict, above, frame);
+		if (!is_unwanted(c, at) && !(frame_of(c, at)->kind == FRAME_MARK && above &&
+					     dict__node_at(dict, above)->frame == frame))
+			above = dict__child(dict, above, frame);
+		c->stripped[at] = above;
 	}
-	node = list[node];
-	if (node && frame_of(c, node)->kind == FRAME_THREAD)
-		node = dict__named_child(dict, node, FRAME_MARK, MARK_NO_PYTHON, 0, 0);
-	return node;
+	if (above && frame_of(c, above)->kind == FRAME_THREAD)
+		above = dict__named_child(dict, above, FRAME_MARK, MARK_NO_PYTHON, 0, 0);
+	return above;
 }
 
 /* Below `under`: the frames between `above` (not included) and the node. 0: no room. */
@@ -276,7 +319,7 @@ static __u64 begin_of(const struct charging_sample *s)
 }
 
 /* How far a moment speaks for the time between it and the thread's sample before or after it; NULL: there is none. */
-static __u64 reach_to(const struct charging *c, const struct charging_sample *s,
+static __u64 reach_to(struct charging *c, const struct charging_sample *s,
 		      const struct files *files, const struct charging_sample *other,
 		      __u64 distance_ns)
 {
@@ -287,8 +330,8 @@ static __u64 reach_to(const struct charging *c, const struct charging_sample *s,
 	/* Waits are written when they end: they may overlap. */
 	if ((__s64)distance_ns <= 0)
 		return 0;
-	add_files(c, other->sample.node, false, &others);
-	add_files(c, other->sample.node, true, &others);
+	add_files(c, other->sample.node, ROLE_LIBRARY, &others);
+	add_files(c, other->sample.node, ROLE_RUNTIME, &others);
 	if (distance_ns <= GAP_NS && share_one(files, &others) &&
 	    python_of(c, other->sample.node) == python_of(c, s->sample.node))
 		return distance_ns;
@@ -308,8 +351,8 @@ static int add_call(struct charging *c, const struct charging_sample *before,
 
 	if (!python)
 		return 0;
-	add_files(c, s->sample.node, false, &call.files);
-	add_files(c, s->sample.node, true, &call.files);
+	add_files(c, s->sample.node, ROLE_LIBRARY, &call.files);
+	add_files(c, s->sample.node, ROLE_RUNTIME, &call.files);
 	if (!call.files.cnt)
 		return 0;
 	if (!s->is_wait) {
@@ -356,28 +399,44 @@ static int find_calls(struct charging *c, __u32 cnt)
 
 /* ---- native threads ----------------------------------------------------------------------------- */
 
-/* The one that is in a call of these libraries at that time; NULL: none, or *ret_several. */
-static const struct call *waiter(struct charging *c, const struct charging_sample *s,
-				 const struct files *files, bool *ret_several)
+/* Forgets calls that have ended before that time, and those of other processes. */
+static void close_calls(struct charging *c, const struct charging_sample *s)
 {
-	const struct call *found = NULL;
-	__u32 kept = 0;
+	const __u32 cnt = c->open_cnt;
 
-	*ret_several = false;
-	for (__u32 i = 0; i < c->open_cnt; i++) {
+	c->open_cnt = 0;
+	for (__u32 i = 0; i < cnt; i++) {
 		const struct call *call = &c->calls[c->open[i]];
 
-		if (call->pid != s->sample.pid || call->to_ns < s->to_ns)
-			continue;
-		c->open[kept++] = c->open[i];
+		if (call->pid == s->sample.pid && call->to_ns >= s->to_ns)
+			c->open[c->open_cnt++] = c->open[i];
+	}
+}
+
+static void open_call(struct charging *c, __u32 at)
+{
+	if (c->open_cnt < OPEN_MAX)
+		c->open[c->open_cnt++] = at;
+	else if (c->calls[at].to_ns > c->crowded_to_ns)
+		c->crowded_to_ns = c->calls[at].to_ns;
+}
+
+/* The one that is in a call of these libraries at that time; NULL: none, or *ret_several. */
+static const struct call *waiter(const struct charging *c, const struct files *files,
+				 bool *ret_several)
+{
+	const struct call *found = NULL;
+
+	*ret_several = false;
+	for (__u32 i = 0; i < c->open_cnt && !*ret_several; i++) {
+		const struct call *call = &c->calls[c->open[i]];
+
 		if (!share_one(files, &call->files))
 			continue;
 		/* Two of a thread meet at one moment: it is in both, so to say. */
-		if (found && found->tid != call->tid)
-			*ret_several = true;
+		*ret_several = found && found->tid != call->tid;
 		found = call;
 	}
-	c->open_cnt = kept;
 	return *ret_several ? NULL : found;
 }
 
@@ -390,10 +449,15 @@ static void charge_one(struct charging *c, struct charging_sample *s)
 	__u32 node;
 
 	c->stats.samples++;
-	add_files(c, s->sample.node, false, &files);
+	add_files(c, s->sample.node, ROLE_LIBRARY, &files);
 	if (!files.cnt)
-		add_files(c, s->sample.node, true, &files);
-	call = waiter(c, s, &files, &several);
+		add_files(c, s->sample.node, ROLE_RUNTIME, &files);
+	if (files.cnt && s->to_ns <= c->crowded_to_ns) {
+		c->stats.several++;
+		c->stats.crowded++;
+		return;
+	}
+	call = waiter(c, &files, &several);
 	c->stats.several += several;
 	node = call ? charged(c, s->sample.node, mark, call->python) : 0;
 	if (!node)
@@ -408,17 +472,21 @@ static void charge_all(struct charging *c, const __u32 *order, __u32 cnt)
 	__u32 next = 0;
 
 	c->open_cnt = 0;
+	c->crowded_to_ns = 0;
 	for (__u32 i = 0; i < cnt; i++) {
 		struct charging_sample *s = &c->held[order[i]];
 
+		if (i && c->held[order[i - 1]].sample.pid != s->sample.pid)
+			c->crowded_to_ns = 0;
+		close_calls(c, s);
 		for (; next < c->call_cnt; next++) {
 			const struct call *call = &c->calls[next];
 
 			if (call->pid > s->sample.pid ||
 			    (call->pid == s->sample.pid && call->from_ns > s->to_ns))
 				break;
-			if (call->pid == s->sample.pid)
-				c->open[c->open_cnt++] = next;
+			if (call->pid == s->sample.pid && call->to_ns >= s->to_ns)
+				open_call(c, next);
 		}
 		charge_one(c, s);
 	}
@@ -433,8 +501,6 @@ static int charge_held(struct charging *c)
 	int err;
 
 	free(c->order);
-	free(c->open);
-	c->open = NULL;
 	c->order = calloc(2 * (size_t)c->held_cnt + 1, sizeof(*c->order));
 	if (!c->order)
 		return -ENOMEM;
@@ -448,11 +514,9 @@ static int charge_held(struct charging *c)
 	qsort_r(c->order, python_cnt, sizeof(*c->order), compare_samples, c->held);
 	qsort_r(natives, native_cnt, sizeof(*natives), compare_times, c->held);
 	err = find_calls(c, python_cnt);
-	c->open = calloc((size_t)c->call_cnt + 1, sizeof(*c->open));
-	if (err || !c->open)
-		return -ENOMEM;
-	charge_all(c, natives, native_cnt);
-	return 0;
+	if (!err)
+		charge_all(c, natives, native_cnt);
+	return err;
 }
 
 static int pass_on(struct charging *c)

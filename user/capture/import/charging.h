@@ -6,7 +6,8 @@
  * A sample of a native thread belongs to the call that is in the same library at that moment: a Python thread that waits
  * there (off-CPU time), or that has samples there before and after. If that is true of exactly one thread, the sample's
  * stack becomes that thread's as far as its innermost Python function, then its own; it stays the native thread's sample.
- * Libraries that are in every stack (libc, libstdc++, the interpreter) say nothing; an OpenMP runtime only if nothing else does.
+ * Libraries that are in every stack (libc, libstdc++, the interpreter, malloc's replacements) say nothing; an OpenMP runtime only
+ * if nothing else does.
  *
  * Must hold: every sample that was added is passed on once, with its weight, in the same order; a sample that none or
  * several wait for keeps its stack.
@@ -33,6 +34,7 @@ struct charging_config {
 /* Samples of native threads: on a CPU, and wanted. */
 struct charging_stats {
 	__u64 samples, charged, several; /* several: more than one thread waits */
+	__u64 crowded; /* of several: so many calls were under way that none was looked at */
 };
 
 struct charging_sample {
@@ -40,7 +42,7 @@ struct charging_sample {
 	__u64 from_ns,
 		to_ns; /* as recorded, the sample's may be cut; from_ns 0: a moment, or unknown */
 	__u64 near_ns; /* between two samples of a thread that runs */
-	bool is_wait; /* or another measure that is not of what runs at this moment */
+	bool is_wait; /* or it counts tasks or memory: the thread does not use a CPU at that moment */
 	bool wanted; /* else it only says who waits */
 };
 

@@ -361,8 +361,18 @@ static void say_oddities(const struct perf_import_stats *s, const char *name)
 			 s->unresolved);
 }
 
+/* Tells whether there is off-CPU time to add. */
+static bool has_waits(const struct profile *p)
+{
+	for (unsigned i = 0; i < p->event_cnt; i++) {
+		if (event_is_off_cpu(&profile__counts(p, i)->event))
+			return true;
+	}
+	return false;
+}
+
 /* What --charge-waiters has done. */
-static void say_charged(const struct charging_stats *s)
+static void say_charged(const struct charging_stats *s, const struct profile *p)
 {
 	const __u64 none = s->samples - s->charged - s->several;
 
@@ -378,7 +388,15 @@ static void say_charged(const struct charging_stats *s)
 			 "%llu of %llu samples of native threads count for the line that waits for "
 			 "them; several wait for %llu, and none is seen to wait for %llu%s",
 			 s->charged, s->samples, s->several, none,
-			 none > s->charged ? " (krait record --off-cpu sees waits)" : "");
+			 none > s->charged && !has_waits(p) ?
+				 " (krait record --off-cpu sees waits)" :
+				 "");
+	if (s->crowded)
+		log_info(
+			NULL,
+			"for %llu of these several, more calls were under way at once than krait looks "
+			"through (1,024)",
+			s->crowded);
 }
 
 const struct counts *input__shown(const struct input *in)
@@ -408,16 +426,6 @@ void input__say_event(const struct input *in)
 bool input_joins_time(const struct input_options *o, const struct profile *p)
 {
 	return o->wall || (!o->filter.event && profile__is_wall(p));
-}
-
-/* Tells whether there is off-CPU time to add. */
-static bool has_waits(const struct profile *p)
-{
-	for (unsigned i = 0; i < p->event_cnt; i++) {
-		if (event_is_off_cpu(&profile__counts(p, i)->event))
-			return true;
-	}
-	return false;
 }
 
 static int join_time(struct input *in, const char *name)
@@ -453,8 +461,8 @@ static int load_capture(struct input *in, FILE *file, struct input_options *o, c
 		return load_capture(in, file, o, name, fn, ctx);
 	in->event = in->stats.event;
 	say_oddities(&in->stats, name);
-	if (o->filter.charge_waiters)
-		say_charged(&in->stats.charging);
+	if (o->filter.charge_waiters && !o->quiet)
+		say_charged(&in->stats.charging, in->profile);
 	if (in->stats.samples)
 		return input_joins_time(o, in->profile) ? join_time(in, name) : EXIT_CODE_OK;
 	if (in->stats.filtered)

@@ -23,6 +23,7 @@ struct input_options {
 	const char *path; /* NULL: INPUT_DEFAULT; "-": the standard input */
 	FILE *file; /* that, already open; NULL: input__load() opens it */
 	struct perf_filter filter;
+	bool quiet; /* says nothing of what --charge-waiters has done */
 	bool may_fold; /* ignore no_native and no_kernel for folded stacks */
 	bool wall; /* time on and off the CPU as one event */
 	char given[128]; /* options that choose samples, as typed: " --pid 12 --comm x" */

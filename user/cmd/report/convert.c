@@ -111,7 +111,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		c->emit.threads = true;
 		break;
 	case 'q':
-		c->quiet = true;
+		c->quiet = c->input.quiet = true;
 		break;
 	case KEY_LINES:
 		c->emit.lines = true;
@@ -360,6 +360,7 @@ static int convert(struct convert *c)
 	}
 	c->input.filter.sources |= c->emit.lines || outputs__use_sources(c->outputs);
 	code = input__load(&in, &c->input, NULL, on_sample, c);
+	c->emit.charged = c->input.filter.charge_waiters || !in.is_capture;
 	if (code == EXIT_CODE_OK) {
 		c->emit.recording = in.stats.recording;
 		if (c->command_line)

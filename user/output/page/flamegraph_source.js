@@ -240,7 +240,7 @@ const KraitSource = (data, allFrames, onLine, editor) => {
 		$('source-name').title = shown.path;
 		$('source-name').replaceChildren(editor.has() ? editor.link(shown.path, Math.max(1, aim), shown.path) : /^cell \d+$/.test(shown.name) ? shown.name : shown.path);
 		$('source-sums').textContent = `${percent(shown.self, heat.all)} self · ${percent(shown.total, heat.all)} total · ${counted(shown.self)}` +
-			(heat.apart >= 0.005 * heat.all ? ` · not in lines: ${percent(heat.apart, heat.all)} in native threads (--charge-waiters)` : '') + (why ? ` · ${why}` : '');
+			(heat.apart >= 0.005 * heat.all ? ` · not in lines: ${percent(heat.apart, heat.all)} in native threads${data.meta.charged ? '' : ' (--charge-waiters)'}` : '') + (why ? ` · ${why}` : '');
 		$('lines-box').setAttribute('aria-label', `Lines of ${shown.path}`);
 		$('source-lines').setAttribute('aria-rowcount', String(rows.length));
 	}

@@ -110,6 +110,8 @@ static int put_meta(FILE *out, const struct emit_options *o, const struct html_c
 	put_number(out, "unitNs", (__u64)llround(counts__unit_ns(c)));
 	fprintf(out, "\"lines\":%s,\"threads\":%s,", o->lines ? "true" : "false",
 		o->threads ? "true" : "false");
+	if (o->charged)
+		fputs("\"charged\":true,", out);
 	fprintf(out, "\"milliseconds\":%lld},\n", milliseconds(r->seconds));
 	return put_accounts(out, &c->accounts);
 }
