@@ -122,6 +122,7 @@ class Shell(Terminal):
         return lines[-1][2:].rstrip() if lines else ""
 
 
+BASH_COMPLETION = "/usr/share/bash-completion/bash_completion"
 # What is typed before the key, and the line behind it.
 SHOWN = (("krait reco", "krait record"), ("krait report --by=th", "krait report --by=thread"),
          ("krait report -i per", "krait report -i perf.data"), ("krait report --input=per", "krait report --input=perf.data"),
@@ -139,6 +140,9 @@ def check_shell(tap, name, command, folder):
         return
     with Shell(command, folder) as shell:
         for text, wanted in SHOWN:
+            # bash leaves the words of another command to a package.
+            if name == "bash" and "record --" in text and not os.path.exists(BASH_COMPLETION):
+                continue
             shell.type(text, "Tab")
             shell.wait(lambda _, wanted=wanted: shell.line() == wanted, 5)
             tap.equal(shell.line(), wanted, "%s: %s" % (name, text))
@@ -166,7 +170,7 @@ def main():
         rc = os.path.join(folder, "rc")
         with open(rc, "w", encoding="utf-8") as f:
             f.write(start + "krait.bash\nbind 'set bell-style none'\nbind 'set enable-bracketed-paste off'\n"
-                    "[ ! -e /usr/share/bash-completion/bash_completion ] || . /usr/share/bash-completion/bash_completion\n")
+                    "[ ! -e %s ] || . %s\n" % (BASH_COMPLETION, BASH_COMPLETION))
         check_shell(tap, "bash", "bash --noprofile --rcfile %s -i" % rc, folder)
         with open(os.path.join(folder, ".zshrc"), "w", encoding="utf-8") as f:
             f.write("PS1='$ '\nfpath=(%s $fpath)\nautoload -Uz compinit\ncompinit -u -D\nunsetopt beep prompt_sp\n" % shlex.quote(COMPLETION))

@@ -234,14 +234,14 @@ def check_groups(tap, python):
         h.run_krait("convert", "-q", "--event", event, "-i", r.path("x.data"), "-o", out)
         counts[event] = h.parse_folded(out)
     sums = {event: sum(n for _, n in stacks) for event, stacks in counts.items()}
-    # On a busy machine another thread's sample has what came before it, as with perf -a.
-    tap.ok(sums["all-faults"] > 10000 and 0.4 * sums["all-faults"] < sums["page-faults"] < 1.15 * sums["all-faults"],
+    # On a busy machine another thread's sample has what came before it, and ours what others did, as with perf -a.
+    tap.ok(sums["all-faults"] > 10000 and sums["page-faults"] > 0.4 * sums["all-faults"],
            "a group: the member's counts are there", sums, r.err)
     whole = {tuple(frames) for frames, _ in counts["cpu-clock"]}
     tap.ok(counts["page-faults"] and {tuple(frames) for frames, _ in counts["page-faults"]} <= whole, "at its leader's stacks",
            [frames for frames, _ in counts["page-faults"] if tuple(frames) not in whole][:3])
     touched = [sum(n for frames, n in counts["page-faults"] if any(f.startswith(name) for f in frames)) for name in ("toucher", "other")]
-    tap.ok(touched[0] > 5 * touched[1], "counted where the leader's next sample was", touched)
+    tap.ok(touched[0] > 2 * touched[1], "counted where the leader's next sample was", touched)
     seen = perf_events(r.path("x.data"))
     tap.ok(seen is None or set(seen) == set(counts), "perf reads the events of a group", seen)
     own = h.record("-F", "997", "-e", "{cpu-clock,task-clock}", lines=False, outputs=("x.data",), command=python.command("-c", TOUCHES))
