@@ -133,20 +133,24 @@ def test_sums(tap, data):
     args = ("report", "--stdio", "-g", "none", "--no-children", "-F", "sample,symbol", "-i", data)
     want, total = user_counts(krait(*args, "-n", "0").stdout)
     functions = {name for name in want if name in ("leaf", "mid", "deep", "worker", "<module>")}
-    tap.ok(total > 100 and len(functions) > 2, "krait reads perf's file", want)
+    tap.ok(total > 100 and "leaf" in functions, "krait reads perf's file", want)
+    # Of native functions with several names each takes its own.
+    readers = []
     for label, perf in consumers.perfs():
         if perf:
-            tap.equal(user_counts(run(*perf, *args).stdout), (want, total), "perf%s: each function as krait's reader has it" % label)
-    readers = []
+            done = run(*perf, *args)
+            readers.append(("perf" + label, *user_counts(done.stdout), done.stderr))
     for label, parser in consumers.hotspots():
         if parser:
             done = run(*parser, "--input", data, "--output", data + ".out")
-            readers.append(("hotspot" + label, consumers.Hotspot(data + ".out").counts() if done.returncode == 0 else {}, done.stderr))
+            counts = consumers.Hotspot(data + ".out").counts() if done.returncode == 0 else {}
+            readers.append(("hotspot" + label, counts, sum(counts.values()), done.stderr))
     if consumers.samply():
         done = run(*consumers.samply(), "import", "-s", "-o", data + ".json", data)
-        readers.append(("samply", consumers.samply_counts(consumers.samply(), data + ".json")[0], done.stderr))
-    for name, counts, err in readers:
-        tap.equal(({f: counts.get(f) for f in functions}, sum(counts.values())), ({f: want[f] for f in functions}, total),
+        counts = consumers.samply_counts(consumers.samply(), data + ".json")[0]
+        readers.append(("samply", counts, sum(counts.values()), done.stderr))
+    for name, counts, cnt, err in readers:
+        tap.equal(({f: counts.get(f) for f in functions}, cnt), ({f: want[f] for f in functions}, total),
                   name + ": each Python function, and all samples", err)
 
 

@@ -116,10 +116,10 @@ while time.process_time() < end:
 def krait_ends(tap, name, krait, pattern):
     """Its target has ended: so does krait, soon, and says that."""
     try:
-        _, err = krait.communicate(timeout=5)
+        _, err = krait.communicate(timeout=h.PATIENCE_SECS / 2)
     except subprocess.TimeoutExpired:
         krait.send_signal(signal.SIGINT)
-        err = "still recorded 5 s later: " + krait.communicate(timeout=h.PATIENCE_SECS)[1]
+        err = "still recorded: " + krait.communicate(timeout=h.PATIENCE_SECS)[1]
         tap.ok(False, name + ": it ends", err)
     tap.equal(krait.returncode, 0, name + ": exit code", err)
     tap.ok(re.search(pattern, err), name + ": it says so", err)

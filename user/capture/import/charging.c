@@ -24,8 +24,8 @@
 /* Libraries of one stack that are compared. */
 #define FILES_MAX 8
 /*
- * Calls of a process at one moment that are looked through for each sample: 10 s for all that are held. While there are
- * more, nobody is charged.
+ * Calls of a process at one moment that are looked through for each sample: 10 s for all that are held. Of more, nobody is
+ * charged until the longest that found no place has ended.
  */
 #define OPEN_MAX 1024
 

@@ -444,10 +444,16 @@ void perf_reader__by_time(struct perf_reader *r)
 	r->by_time = true;
 }
 
-/* krait's own records are in the order in which they mean something; those without a time are of all times. */
+/*
+ * krait's own records are in the order in which they mean something, also in a file that it has not finished: it has a
+ * size and no features, as no file of perf's. Those without a time (0; perf: ~0) are of all times.
+ */
 static bool has_to_wait(const struct perf_reader *r, const struct perf_read *read)
 {
-	return read->time_ns && read->kind != PERF_READ_OTHER &&
+	const struct perf_file_header *h = &r->header;
+	const bool unfinished = !r->pipe && h->data.size && !(h->features[0] | h->features[1]);
+
+	return !unfinished && read->time_ns + 1 > 1 && read->kind != PERF_READ_OTHER &&
 	       strncmp(r->facts.version, "krait", 5) != 0;
 }
 

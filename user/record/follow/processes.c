@@ -2,6 +2,7 @@
 #include "record/follow/process_table.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -304,7 +305,8 @@ static bool has_ended(const struct process *p)
 	__u64 ticks;
 	int err = process_start_ticks(p->pid, &ticks);
 
-	return err == -ESRCH ||
+	/* Where /proc hides others' processes (hidepid), they are there all the same. */
+	return (err == -ESRCH && kill(p->pid, 0) && errno == ESRCH) ||
 	       (!err && p->start_ns && !same_start(p->start_ns, ticks * KRAIT_NS_PER_TICK));
 }
 
@@ -317,7 +319,10 @@ void processes__note_ended(struct processes *ps)
 			continue;
 		if (!has_ended(&e->process))
 			return;
-		entry_unheard(ps, &e->process);
+		/* What it has started may still be on its way through the ring. */
+		if (e->process.was_ended)
+			entry_unheard(ps, &e->process);
+		e->process.was_ended = true;
 	}
 }
 

@@ -78,6 +78,7 @@ struct process {
 	struct context context; /* for process_context(), of a fork */
 	bool watched; /* the kernel side follows it, Python or not */
 	bool unheard; /* nothing will report its end: no room for it there, or none for that event */
+	bool was_ended; /* when processes__note_ended() looked */
 	bool told; /* the kernel side knows about it */
 	bool asked; /* a look is pending */
 	bool remapped; /* it mapped code before it was opened */

@@ -166,6 +166,9 @@ static void note_cell(struct kept_sources *k, const struct process *p, __u32 fil
 	const __u32 at = cell_place(k, file);
 	struct cell *c;
 
+	/* Not known yet: nor does it ask then. */
+	if (!ids->groups)
+		return;
 	if (at == k->cell_cnt || k->cells[at].file != file) {
 		if (vec_reserve(k->cells, k->cell_cap, k->cell_cnt + 1)) {
 			k->cells_unknown = true;
@@ -176,7 +179,7 @@ static void note_cell(struct kept_sources *k, const struct process *p, __u32 fil
 		k->cells[at] = (struct cell){ .file = file, .uid = ids->uid };
 	}
 	c = &k->cells[at];
-	if (ids->groups && c->uid == ids->uid)
+	if (c->uid == ids->uid)
 		return;
 	c->disputed = true;
 	call(k, p->owner, c);
