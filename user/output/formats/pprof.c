@@ -323,32 +323,6 @@ static void put_sample(struct writer *w, __u32 node)
 
 /* ---- the whole -------------------------------------------------------------------------------- */
 
-/*
- * Finds the frames on sampled stacks: the dictionary may serve many profiles. Returns NULL if out
- * of memory.
- */
-static bool *find_frames(struct writer *w)
-{
-	const __u32 cnt = dict__node_cnt(w->dict);
-	cleanup_free bool *nodes = calloc((size_t)cnt + 1, sizeof(*nodes));
-	bool *frames = calloc((size_t)dict__frame_cnt(w->dict) + 1, sizeof(*frames));
-
-	if (!nodes || !frames) {
-		free(frames);
-		return NULL;
-	}
-	/* Going backwards visits children before their parents. */
-	for (__u32 i = cnt; i > 0; i--) {
-		const struct profile_node *n = dict__node_at(w->dict, i);
-
-		if (!nodes[i] && !take_values(w, i))
-			continue;
-		nodes[n->parent] = true;
-		frames[n->frame] = true;
-	}
-	return frames;
-}
-
 /* Marks have no origin. */
 static int note_origin(struct writer *w, __u32 frame)
 {
@@ -366,7 +340,8 @@ static int note_origin(struct writer *w, __u32 frame)
 static int list_lines(struct writer *w)
 {
 	const __u32 cnt = dict__frame_cnt(w->dict);
-	cleanup_free bool *wanted = find_frames(w);
+	/* The dictionary may serve many profiles. */
+	cleanup_free bool *wanted = places_counted(w->profile);
 
 	w->line_of = calloc((size_t)cnt + 1, sizeof(*w->line_of));
 	w->origin_of = calloc((size_t)cnt + 1, sizeof(*w->origin_of));
