@@ -55,13 +55,10 @@ const char *view_file(const struct view *v, const struct profile_frame *f)
 
 static int compare_instructions(const struct profile_frame *a, const struct profile_frame *b)
 {
-	int c = compare_numbers(a->column, b->column);
-
-	if (!c)
-		c = compare_numbers(a->end_column, b->end_column);
-	if (!c)
-		c = compare_numbers(a->unit, b->unit);
-	return c ? c : compare_numbers(a->opcode, b->opcode);
+	return compare_numbers(a->column, b->column)		     ?:
+		       compare_numbers(a->end_column, b->end_column) ?:
+		       compare_numbers(a->unit, b->unit)	     ?:
+		       compare_numbers(a->opcode, b->opcode);
 }
 
 int view_frame_compare(const struct view *v, const struct profile_frame *a,

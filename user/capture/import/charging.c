@@ -17,7 +17,10 @@
 #include "profile/marks.h"
 #include "profile/origin.h"
 
-/* Held at once: 250 MB, and up to 150 MB of calls, and their order. Calls that last from one such part of a capture into the next are cut there. */
+/*
+ * Held at once: 250 MB, and up to 150 MB of calls, and their order. Calls that last from one such part of a capture into
+ * the next are cut there.
+ */
 #define HELD_MAX (1U << 21)
 /* A thread without a sample for so long, between two in the same call, may have been elsewhere. */
 #define GAP_NS (NS_PER_SEC / 10)

@@ -41,13 +41,11 @@ static int compare_frames(const void *x, const void *y, void *ctx)
 static int compare_rows(const void *x, const void *y)
 {
 	const struct row *a = x, *b = y;
-	int c = (a->frame > b->frame) - (a->frame < b->frame);
 
-	if (!c)
-		c = compare_numbers(a->column, b->column);
-	if (!c)
-		c = compare_numbers(a->end_column, b->end_column);
-	return c ? c : compare_numbers(a->opcode, b->opcode);
+	return compare_numbers(a->frame, b->frame)		     ?:
+		       compare_numbers(a->column, b->column)	     ?:
+		       compare_numbers(a->end_column, b->end_column) ?:
+		       compare_numbers(a->opcode, b->opcode);
 }
 
 /* Returns the view's frame of a spot; 0: none. sorted: Python's frames by place. */
