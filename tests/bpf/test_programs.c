@@ -232,10 +232,10 @@ static void chains_are_loaded_once_there_is_memory(void **state)
 	sampler__free(s);
 }
 
-/* The id of the newest BPF program that this process has open; the kernel counts them. */
-static unsigned newest_program(void)
+/* The largest number that a descriptor of this process has there in its fdinfo (kernel/bpf/syscall.c); 0: none has it. */
+static unsigned largest_of(const char *format)
 {
-	unsigned newest = 0, id;
+	unsigned largest = 0, number;
 	char path[64], line[128];
 
 	for (int fd = 0; fd < 256; fd++) {
@@ -244,26 +244,21 @@ static unsigned newest_program(void)
 		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 		f = fopen(path, "re");
 		while (f && fgets(line, sizeof(line), f))
-			if (sscanf(line, "prog_id: %u", &id) == 1 && id > newest)
-				newest = id;
+			if (sscanf(line, format, &number) == 1 && number > largest)
+				largest = number;
 	}
-	return newest;
+	return largest;
+}
+
+/* The id of the newest BPF program that this process has open; the kernel counts them. */
+static unsigned newest_program(void)
+{
+	return largest_of("prog_id: %u");
 }
 
 static bool is_attached(void)
 {
-	bool attached = false;
-	char path[64], line[128];
-
-	for (int fd = 0; fd < 256; fd++) {
-		cleanup_fclose FILE *f = NULL;
-
-		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-		f = fopen(path, "re");
-		while (f && fgets(line, sizeof(line), f))
-			attached = attached || !strncmp(line, "link_id:", strlen("link_id:"));
-	}
-	return attached;
+	return largest_of("link_id: %u");
 }
 
 /* Rates may differ, and nothing else that the programs know. Nothing is attached before there is a sampler. */
